@@ -24,7 +24,7 @@ __all__ = ["check"]
 LEAST_SHARE = 0.005  # of a run's cycles, from which on a part of them has a line of its own
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-_Sample = Annotated[str | None, typer.Option(metavar="[WIDTH]", hidden=True)]
+_Sample = Annotated[str | None, typer.Option(metavar="[WIDTH]", hidden=True, help="Refused here.")]
 _Explain = Annotated[
     bool,
     typer.Option(help="Run the machine again without each kind of cost, to divide the cycles by cause."),

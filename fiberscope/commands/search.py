@@ -111,7 +111,7 @@ def search(
         check_picture(plot)
     common = _design(command, accelerator, placed, sampled.request(seed))
     shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
-    space, limits = read_space(over, shared[0]), [Limit.parse(text) for text in subject_to or []]
+    limits, space = [Limit.parse(text) for text in subject_to or []], read_space(over, shared[0])
     study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
     limit = Limits(placed.timeout, _bytes(placed.memory))
     with placed.live_page(f"search: {accelerator}") as follow:

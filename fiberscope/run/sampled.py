@@ -59,6 +59,7 @@ def _sample_of(keys: Mapping[str, Any]) -> Sample:
         InputError: a key that is none.
     """
     names = [field.name for field in fields(Sample) if field.name != "window"]
+    keys = {key: value for key, value in keys.items() if key in names or value is not None}
     for key in (key for key in keys if key not in names):
         raise InputError(f"sampling has no key {key}; {nearest(key, names)}")
     width = {"half_width": parse_width(keys["half_width"])} if "half_width" in keys else {}

@@ -230,7 +230,7 @@ def test_a_report_names_the_sources_of_machine_parts_and_of_what_stands_before_i
     needed = ("accelerators.gamma.machine", "hw.fibers.merge", "sim.kernel", "workloads.problem")
     assert {f"fiberscope.{name}" for name in needed} <= gamma
     rooms = {name.split(".")[1] for name in gamma}
-    assert rooms == {"accelerators", "hw", "sim", "workloads"}
+    assert rooms == {"accelerators", "base", "hw", "sim", "workloads"}
     assert not [name for name in gamma if name.startswith("fiberscope.accelerators.extensor")]
     assert "fiberscope.converters.mint" in modules("gamma", SMALL, settings={"memory.format.A": "coo"})
     assert "toy" in modules(toy, SMALL)

@@ -29,9 +29,9 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("suite", "search
 LISTENING = """
 import json, os, psutil
 from fiberscope.explore.sweeps.clusters import connected
-from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.executors import ExecutorChoice
 
-with connected(Where(workers=2)) as client:
+with connected(ExecutorChoice(workers=2)) as client:
     assert client.submit(os.getpid, pure=False).result(timeout=60) != os.getpid()
     alive = [psutil.Process(), *psutil.Process().children(recursive=True)]
     sockets = [socket for process in alive for socket in process.net_connections("inet")]

@@ -181,7 +181,7 @@ def test_shortest_paths_until_nothing_is_active(name: str) -> None:
     [
         ("gama a.mtx", "no specification, and no YAML file, is called gama; did you mean "),
         ("none.yaml a.mtx", "none.yaml: cannot read the configuration: No such file or directory"),
-        ("gamma A=a.mtx", "gamma reads tensor B, which is not given; give A=FILE B=FILE"),
+        ("gamma B=a.mtx", "gamma reads tensor A, which is not given; give A=FILE B=FILE"),
         ("gamma A=a.mtx B=b.mtx C=b.mtx", "gamma reads no tensor C; known: A, B"),
         ("gamma A=a.mtx A=b.mtx", "A is given twice; leave one out"),
         ("gamma a.mtx B=b.mtx", "give operands in order or by name (A=a.mtx B=b.mtx), not both"),

@@ -171,7 +171,7 @@ def test_a_scalar_of_an_expression_is_a_symbol(
         ("a *", ["a=2", "--set", "a=3"], "a is given twice, with --set and without; leave one out"),
         ("a *", ["a=two"], "a is two; it should be a number"),
         ("a *", ["a=2", "b=2"], "reads no tensor b; "),
-        ("A *", [], "there is no symbol A"),
+        ("A *", [], "A is a tensor; write A[k]"),
     ],
 )
 def test_a_scalar_without_a_number_is_named(
