@@ -28,10 +28,10 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("suite", "search
 # In a process of its own, where no other test has opened a socket.
 LISTENING = """
 import json, os, psutil
-from fiberscope.explore.sweeps.clusters import connected
+from fiberscope.explore.sweeps.clusters import connect_workers
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 
-with connected(ExecutorChoice(workers=2)) as client:
+with connect_workers(ExecutorChoice(workers=2)) as client:
     assert client.submit(os.getpid, pure=False).result(timeout=60) != os.getpid()
     alive = [psutil.Process(), *psutil.Process().children(recursive=True)]
     sockets = [socket for process in alive for socket in process.net_connections("inet")]
