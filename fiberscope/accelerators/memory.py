@@ -88,6 +88,11 @@ class MemoryParameters(ChannelParameters):
 
     channels: int = Field(ge=1, le=1024)
 
+    @property
+    def peak_bytes_per_second(self) -> int:
+        """Return the bandwidth of all channels together."""
+        return self.channels * self.bandwidth
+
     def check(self, request_bytes: int) -> None:
         """Refuse what a channel for requests of this size cannot be built from.
 
@@ -186,4 +191,4 @@ def memory_use(channels: Sequence[MemoryChannel], parameters: MemoryParameters) 
     hits, misses, conflicts = (
         sum(count.get(name, 0) for count in counts) for name in ("row_hits", "row_misses", "row_conflicts")
     )
-    return MemoryUse(hits, misses, conflicts, parameters.channels * parameters.bandwidth)
+    return MemoryUse(hits, misses, conflicts, parameters.peak_bytes_per_second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -29,11 +29,16 @@ __all__ = [
     "Sampled",
     "Sampler",
     "SingleWindow",
+    "WindowSampler",
     "choose_windows",
     "correct",
     "cut_windows",
     "estimate_cycles",
+    "estimate_run",
     "half_width",
+    "moved_bytes",
+    "scale_memory",
+    "too_few_cycles",
 ]
 
 CONFIDENCE = 0.95
@@ -148,16 +153,20 @@ class SingleWindow:
 
 
 class Sampler(Protocol):
-    """A machine whose run is estimated from windows.
-
-    It may also have a method ``single_window``, which returns the ``SingleWindow`` of a number.
-    """
+    """A machine whose run is estimated from windows."""
 
     def too_short(self) -> str:
         """Why the run is to be simulated in full, in a line; empty if it can be sampled."""
 
     def sampled(self) -> Sampled:
         """Simulate windows until the interval is as narrow as it should be."""
+
+
+class WindowSampler(Sampler, Protocol):
+    """A sampler that can also simulate one window alone."""
+
+    def single_window(self, number: int) -> SingleWindow:
+        """Return the window of a number, from 1 on."""
 
 
 def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
@@ -196,6 +205,11 @@ def choose_windows(count: int, strata: int, seed: int) -> list[int]:
     return [int(generator.integers(start, stop)) for start, stop in pairwise(bounds)]
 
 
+def too_few_cycles(predicted: float) -> str:
+    """Say that a run of so many cycles, fewer than ``SHORTEST``, is simulated in full."""
+    return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {SHORTEST:,}"
+
+
 class Rounds:
     """The windows of each round of a sampled run, the first and the last window among them.
 
@@ -219,7 +233,7 @@ class Rounds:
         """See ``Sampler``."""
         free = self.request.windows is None and self.request.window_cycles is None
         if free and self.predicted < SHORTEST:
-            return f"simulated in full, as about {self.predicted:,.0f} cycles are fewer than {SHORTEST:,}"
+            return too_few_cycles(self.predicted)
         if self.numbers:
             return ""
         return (
@@ -281,6 +295,21 @@ def correct(done: Numbers, counted: Numbers, lag: Numbers) -> Correction:
     return Correction(ratio, differences - slope * lag)
 
 
+def estimate_run(
+    cycles: Numbers, work: Numbers, windows: Sequence[int], totals: Numbers, residuals: Numbers | None = None
+) -> Estimated:
+    """Estimate the cycles of a run: those of its first window and its last, and of all between.
+
+    Args:
+        cycles, work: the cycles, and the work by kind, of each simulated window.
+        windows: number of each simulated window, the first and the last of the run among them.
+        totals, residuals: as of ``estimate_cycles``, the totals of all windows of the run.
+    """
+    chosen = [number - 1 for number in windows[1:-1]]
+    inner = estimate_cycles(cycles[1:-1], work[1:-1], chosen, totals[1:-1], residuals)
+    return replace(inner, cycles=inner.cycles + float(cycles[0] + cycles[-1]))
+
+
 def estimate_cycles(
     cycles: Numbers,
     work: Numbers,
@@ -320,6 +349,26 @@ def estimate_cycles(
         deviations += (factor * deviation).tolist()
     degrees = max(1, count - len(groups) - (0 if residuals is None else 2))
     return Estimated(value, half_width(deviations, degrees), tuple(deviations), degrees)
+
+
+def moved_bytes(traffic: Mapping[str, Traffic]) -> int:
+    """Return the bytes of all tensors, read and written."""
+    return sum(part.read_bytes + part.write_bytes for part in traffic.values())
+
+
+def scale_memory(use: MemoryUse, simulated: int, moved: int) -> MemoryUse:
+    """Return the use of the memory by a whole run, from that of a part of it.
+
+    Args:
+        use: the use of the memory by the part; its events beside rows are not known of the whole run.
+        simulated: bytes that the part moved.
+        moved: bytes that the whole run moves.
+    """
+    hits, misses, conflicts = (
+        round(count * moved / max(1, simulated))
+        for count in (use.row_hits, use.row_misses, use.row_conflicts)
+    )
+    return replace(use, row_hits=hits, row_misses=misses, row_conflicts=conflicts, counters={})
 
 
 def half_width(deviations: Sequence[float], degrees: int) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from fiberscope import accelerators
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.machine import EVENT, Accelerator
-from fiberscope.accelerators.sampling import CONFIDENCE, Sample, Sampled, Sampler, SingleWindow
+from fiberscope.accelerators.sampling import CONFIDENCE, Sample, Sampled, SingleWindow, WindowSampler
 from fiberscope.base.errors import InputError
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.report import parts
@@ -79,28 +79,28 @@ def parse_width(value: object) -> float:
     return width
 
 
-def check_machine(kind: Accelerator[Any]) -> None:
+def check_machine(accelerator: Accelerator[Any]) -> None:
     """Refuse a machine that cannot be sampled.
 
     Raises:
         InputError: naming those that can be.
     """
-    if kind.sampler is None:
+    if accelerator.sampler is None:
         able = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
-        raise InputError(f"{kind.name} cannot be sampled; machines that can be: {', '.join(able)}")
+        raise InputError(f"{accelerator.name} cannot be sampled; machines that can be: {', '.join(able)}")
 
 
-def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:
+def check_sampled(accelerator: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:
     """Refuse a machine that cannot be sampled, and what a sampled run cannot write or do.
 
     Args:
-        kind, options: the kind and options of the run.
+        accelerator, options: the machine, and the options of the run.
         others: further requests that need a whole run, by what a message calls them.
 
     Raises:
         InputError: naming it, and what to do instead.
     """
-    check_machine(kind)
+    check_machine(accelerator)
     if options.fidelity != EVENT:
         raise InputError(f"sample is for the {EVENT} model; a {options.fidelity} one is fast as it is")
     recorded = {
@@ -109,7 +109,6 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
         "a memory trace": options.recorders.memory_trace,
         "a cycle limit": options.cycle_limit,
         "histograms": options.histograms,
-        "a debugger": options.recorders.drive,
     }
     whole = {
         "checked": options.checked,
@@ -121,12 +120,14 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
     for name in (name for name, value in whole.items() if value):
         raise InputError(f"{name} {reason}")
     single = options.sample is not None and options.sample.window is not None
+    if single and not hasattr(accelerator.sampler, "single_window"):
+        raise InputError(f"{accelerator.name} has no single windows; leave out --window")
     for name in (name for name, value in recorded.items() if value and not single):
         raise InputError(f"{name} {reason}, or give one window, as in --window 7")
 
 
 def execute_sampled(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     configured: Configuration,
     problem: Problem,
     options: RunOptions,
@@ -138,27 +139,28 @@ def execute_sampled(
         InputError, ConfigurationError: the machine or the problem cannot be sampled.
         VerificationError: the simulated part of the answer is wrong.
     """
-    assert kind.sampler is not None
+    assert accelerator.sampler is not None
     assert options.sample is not None
     start = time.perf_counter()
     try:
-        sampler = kind.sampler(configured, *problem.machine_inputs(), options.sample, options.tell)
+        sampler = accelerator.sampler(configured, *problem.machine_inputs(), options.sample, options.tell)
         if options.sample.window is not None:
-            return _execute_window(kind, configured, problem, options, sampler, source)
+            return _execute_window(accelerator, configured, problem, options, sampler, source)
         reason = sampler.too_short()
         if reason:
             note = _sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
-            full = execute(kind, configured, problem, options, source)
+            full = execute(accelerator, configured, problem, options, source)
             return full.model_copy(update={"sampling": note})
         result: Sampled = sampler.sampled()
     except BuildError:
         raise
     except SimulationError as error:
-        raise InputError(f"{kind.name}: {error}") from error
+        raise InputError(f"{accelerator.name}: {error}") from error
     options.tell("verifying", 0, 0)
     comparison = result.check(problem)
     seconds = time.perf_counter() - start
-    report = _report(kind, configured, problem, options.sample, result, Timing(seconds, seconds), source)
+    timing = Timing(seconds, seconds)
+    report = _report(accelerator, configured, problem, options.sample, result, timing, source)
     checked = verification(result.reference, [comparison], problem.tolerance)
     report = report.model_copy(update={"verification": checked})
     if not comparison.passed:
@@ -167,33 +169,27 @@ def execute_sampled(
 
 
 def _execute_window(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     configured: Configuration,
     problem: Problem,
     options: RunOptions,
-    sampler: Sampler,
+    sampler: WindowSampler,
     source: parts.Source | None,
 ) -> Report:
-    """Simulate one window between the windows beside it; a waveform has the cycles of the window alone.
-
-    Raises:
-        InputError: the machine has no single windows.
-    """
+    """Simulate one window between the windows beside it; a waveform has the cycles of the window alone."""
     assert options.sample is not None
-    single_window = getattr(sampler, "single_window", None)
-    if single_window is None:
-        raise InputError(f"{kind.name} has no single windows; leave out --window")
-    window: SingleWindow = single_window(options.sample.window)
+    assert options.sample.window is not None
+    window: SingleWindow = sampler.single_window(options.sample.window)
     operands = list(problem.operands.values())
     last_row = window.first_row + int(window.rows.shape[0]) - 1
     rows = from_scipy(window.rows, f"rows {window.first_row} to {last_row} of {operands[0].name}")
     factors: list[Operand] = [rows, operands[-1]]
     part = type(problem)(factors)
-    kind = replace(kind, models={**kind.models, EVENT: window.build})
+    accelerator = replace(accelerator, models={**accelerator.models, EVENT: window.build})
     recorders, waveform = options.recorders, options.recorders.waveform
     if waveform is not None and (waveform.window, waveform.trigger) == (None, None):
         recorders = replace(recorders, waveform=replace(waveform, window=window.cycles))
-    report = execute(kind, configured, part, replace(options, recorders=recorders), source)
+    report = execute(accelerator, configured, part, replace(options, recorders=recorders), source)
     first, last = window.window.start, window.window.stop - 1
     note = (
         f"window {options.sample.window} of {window.count}: rows {first} to {last} of {operands[0].name}, "
@@ -228,7 +224,7 @@ def _sampling(
 
 
 def _report(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     configured: Any,  # noqa: ANN401  (the parameters of any machine with a clock)
     problem: Problem,
     request: Sample,
@@ -259,7 +255,7 @@ def _report(
     return build_report(
         timing,
         result.operations.get("multiply"),
-        accelerator=kind.name,
+        accelerator=accelerator.name,
         complete="sampled",
         ending="done",
         workload=workload(problem.operands.values()),

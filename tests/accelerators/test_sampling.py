@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     SHORTEST,
     Estimated,
@@ -16,7 +17,10 @@ from fiberscope.accelerators.sampling import (
     correct,
     cut_windows,
     estimate_cycles,
+    estimate_run,
     half_width,
+    moved_bytes,
+    scale_memory,
 )
 
 COSTS = st.lists(st.floats(0.5, 200), min_size=1, max_size=300)
@@ -169,3 +173,19 @@ def test_a_run_is_too_short_by_its_cycles_unless_the_windows_are_given():
     assert "are fewer than" in Rounds(Sample(), 100, 4000, short).too_short()
     assert Rounds(Sample(windows=5), 100, 4000, short).too_short() == ""
     assert Rounds(Sample(window_cycles=100), 100, 100, short).too_short() == ""
+
+
+def test_the_first_and_the_last_window_of_a_run_count_as_they_are():
+    totals = np.array([[7.0], [10.0], [10.0], [10.0], [10.0], [3.0]])
+    windows = [0, 1, 3, 5]  # the rate between the ends is two cycles a unit of work
+    estimate = estimate_run(np.array([100.0, 20, 20, 50]), totals[windows], windows, totals)
+    assert estimate.cycles == pytest.approx(100 + 2 * 40 + 50)
+    assert estimate.half_width == pytest.approx(0)
+
+
+def test_the_use_of_a_memory_grows_with_the_bytes_that_are_moved():
+    part = {"A": Traffic(60, 0), "Z": Traffic(10, 30)}
+    use = MemoryUse(8, 4, 2, 10**9, {"refreshes": 3})
+    assert moved_bytes(part) == 100
+    assert scale_memory(use, moved_bytes(part), 250) == MemoryUse(20, 10, 5, 10**9)
+    assert scale_memory(use, 0, 0) == MemoryUse(0, 0, 0, 10**9)

@@ -115,8 +115,8 @@ class PairWork:
     def costs(self) -> Numbers:
         """Predict the cycles of each pair: those of the part that takes the longest."""
         parameters = self.parameters
-        memory, elements = parameters.memory, parameters.pe.count
-        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+        elements = parameters.pe.count
+        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
         parts = (
             self.moved().sum(axis=1) / rate,
             self.steps_k1 / parameters.llb.intersectors,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,9 @@ from fiberscope.accelerators.sampling import (
     Sample,
     Sampled,
     cut_windows,
-    estimate_cycles,
+    estimate_run,
+    moved_bytes,
+    scale_memory,
 )
 from fiberscope.accelerators.values import convert_values
 from fiberscope.hw.value_type import TYPES
@@ -265,10 +267,8 @@ class ExTensorSampler:
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Cycles of the whole run: those of the first window and the last, and of all between."""
         totals = np.add.reduceat(self.costs, [each.start for each in self.ranges])
-        middle, cycles = measured.windows[1:-1], measured.cycles
-        chosen = [number - 1 for number in middle]
-        inner = estimate_cycles(cycles[1:-1], totals[middle][:, np.newaxis], chosen, totals[1:-1, np.newaxis])
-        return replace(inner, cycles=inner.cycles + float(cycles[0] + cycles[-1]))
+        totals = totals[:, np.newaxis]
+        return estimate_run(measured.cycles, totals[measured.windows], measured.windows, totals)
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         machine = measured.machine
@@ -307,8 +307,14 @@ class ExTensorSampler:
     def _traffic(self) -> dict[str, Traffic]:
         """Whole lines by tensor, as the streams move them."""
         line = self.parameters.stream.line
-        a, b, read, again, new = (int(-(-each // line) * line) for each in self.work.moved().sum(axis=0))
-        return {"A": Traffic(a, 0), "B": Traffic(b, 0), "PO": Traffic(read, again), "Z": Traffic(0, new)}
+        a, b, *output = (int(-(-size // line) * line) for size in self.work.moved().sum(axis=0))
+        partial_read, partial_write, written = output
+        return {
+            "A": Traffic(a, 0),
+            "B": Traffic(b, 0),
+            "PO": Traffic(partial_read, partial_write),
+            "Z": Traffic(0, written),
+        }
 
     def _minimum_bytes(self) -> int:
         """As of ``ExTensor.traffic_minimum_bytes``."""
@@ -319,15 +325,7 @@ class ExTensorSampler:
     def _memory(self, machine: ExTensor, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
         """Row hits and the like of the windows, for the bytes of the whole run."""
         use = machine.memory()
-        if use is None:
-            return None
-        simulated = sum(each.read_bytes + each.write_bytes for each in machine.traffic().values())
-        moved = sum(each.read_bytes + each.write_bytes for each in traffic.values())
-        hits, misses, conflicts = (
-            round(each * moved / max(1, simulated))
-            for each in (use.row_hits, use.row_misses, use.row_conflicts)
-        )
-        return MemoryUse(hits, misses, conflicts, use.peak_bytes_per_second)
+        return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, machine: SplicedExTensor, answer: CsrArray) -> Comparison:
         """Compare the sums of the pairs with scipy's products of their tiles."""

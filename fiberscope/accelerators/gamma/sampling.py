@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -26,7 +26,9 @@ from fiberscope.accelerators.sampling import (
     SingleWindow,
     correct,
     cut_windows,
-    estimate_cycles,
+    estimate_run,
+    moved_bytes,
+    scale_memory,
 )
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import compare
@@ -60,8 +62,7 @@ class Windows:
     def _costs(self, moved: Numbers) -> Numbers:
         """Cycles by row, of merging or of moving these bytes."""
         parameters = self.work.parameters
-        memory = parameters.memory
-        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
         return np.maximum(self.work.merged / parameters.pe.count, moved / rate)
 
     def divide(self, moved: Numbers) -> Integers:
@@ -217,12 +218,11 @@ class GammaSampler:
         totals[1] += totals[0] - work[0]  # in flight when the first window ends
         totals[-2] += totals[-1] - work[-1]
         residuals = np.stack([np.zeros(len(correction.residuals)), correction.residuals], axis=1)
-        chosen = [number - 1 for number in measured.windows[1:-1]]
-        inner = estimate_cycles(cycles[1:-1], work[1:-1], chosen, totals[1:-1], residuals)
-        return replace(inner, cycles=inner.cycles + float(cycles[0] + cycles[-1]))
+        return estimate_run(cycles, work, measured.windows, totals, residuals)
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
-        traffic = self._traffic(self._correction(measured).ratio)
+        ratio = self._correction(measured).ratio
+        traffic = self._traffic(ratio)
         answer, precision = measured.machine.result(), measured.machine.value_type
         ranges = [self.windows.ranges[number] for number in measured.windows[1:-1]]
         return Sampled(
@@ -235,7 +235,7 @@ class GammaSampler:
             traffic=traffic,
             memory=self._memory(measured, traffic),
             traffic_minimum_bytes=self._minimum_bytes(),
-            traffic_ratio=self._correction(measured).ratio,
+            traffic_ratio=ratio,
             rows=tuple((window.start, window.stop) for window in ranges),
             exact=("operations", "traffic.A"),
             estimated=("cycles", "traffic.B", "traffic.partial", "traffic.Z", "memory"),
@@ -281,14 +281,11 @@ class GammaSampler:
     def _memory(self, measured: SplicedRun, traffic: Mapping[str, Traffic]) -> MemoryUse:
         """Row hits and the like between the first mark and the last, for the bytes of the whole run."""
         first, last = measured.marks[0], measured.marks[-2]
-        moved = sum(part.read_bytes + part.write_bytes for part in traffic.values())
-        scale = moved / max(1, last.traffic - first.traffic)
         hits, misses, conflicts = (
-            round(scale * (getattr(last, name) - getattr(first, name)))
-            for name in ("row_hits", "row_misses", "row_conflicts")
+            getattr(last, name) - getattr(first, name) for name in ("row_hits", "row_misses", "row_conflicts")
         )
-        memory = self.parameters.memory
-        return MemoryUse(hits, misses, conflicts, memory.channels * memory.bandwidth)
+        use = MemoryUse(hits, misses, conflicts, self.parameters.memory.peak_bytes_per_second)
+        return scale_memory(use, last.traffic - first.traffic, moved_bytes(traffic))
 
 
 @dataclass(frozen=True)

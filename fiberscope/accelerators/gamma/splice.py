@@ -11,6 +11,7 @@ import numpy as np
 from fiberscope.accelerators.gamma.functional_cache import CacheState
 from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
 from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.sampling import moved_bytes
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
@@ -127,7 +128,7 @@ class _Steps:
 
 
 def _mark(machine: Gamma, cycles: int) -> Mark:
-    moved = sum(part.read_bytes + part.write_bytes for part in machine.traffic().values())
+    moved = moved_bytes(machine.traffic())
     use = machine.memory()
     assert use is not None
     rows = (use.row_hits, use.row_misses, use.row_conflicts)

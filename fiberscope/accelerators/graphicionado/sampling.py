@@ -19,6 +19,7 @@ from fiberscope.accelerators.sampling import (
     Sample,
     Sampled,
     half_width,
+    too_few_cycles,
 )
 from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads import GraphAlgorithm, synchronous
@@ -88,13 +89,13 @@ class GraphicionadoSampler:
             return f"simulated in full, as {needed} of {count} iterations are more than half of them"
         predicted = count * self._shortest_iteration()
         if self.request.windows is None and predicted < SHORTEST:
-            return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {SHORTEST:,}"
+            return too_few_cycles(predicted)
         return ""
 
     def _shortest_iteration(self) -> float:
         """Cycles of an iteration that keeps the memory busy, or the stream with the most edges."""
-        parameters, memory = self.parameters, self.parameters.memory
-        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+        parameters = self.parameters
+        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
         moved = self.graph.nnz * parameters.edge_bytes(self.task.program.uses_weights)
         moved += 3 * self.graph.shape[0] * parameters.property.bytes  # read as sources, read and written
         updates = np.bincount(self.graph.indices % parameters.streams)  # by stream of the destination

@@ -20,7 +20,9 @@ from fiberscope.accelerators.sampling import (
     Sample,
     Sampled,
     cut_windows,
-    estimate_cycles,
+    estimate_run,
+    moved_bytes,
+    scale_memory,
 )
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.distributor import Distributor
@@ -87,8 +89,8 @@ class PassWork:
         Args:
             chosen: their numbers.
         """
-        memory, most = self.parameters.memory, self.parameters.stream.passes
-        rate = memory.channels * memory.bandwidth / float(self.parameters.clock)  # bytes a cycle
+        parameters, most = self.parameters, self.parameters.stream.passes
+        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
         fetching = (self.moved[chosen, :3].sum(axis=1) / rate).tolist()
         writing = (self.moved[chosen, 3] / rate).tolist()
         sending, scan = self.distributor[chosen].tolist(), self.scan[chosen].tolist()
@@ -255,13 +257,9 @@ class SigmaSampler:
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Cycles of the whole run: those of the first window and the last, and of all between."""
         totals = np.diff(self.edges[[*(each.start for each in self.ranges), len(self.edges) - 1]])
-        cycles, predicted = measured.cycles, measured.predicted
-        chosen = [number - 1 for number in measured.windows[1:-1]]
-        estimate = estimate_cycles(
-            cycles[1:-1], predicted[1:-1, np.newaxis], chosen, totals[1:-1, np.newaxis]
-        )
-        value = estimate.cycles + float(cycles[0] + cycles[-1])
-        return replace(estimate, cycles=value, half_width=max(estimate.half_width, LEAST_WIDTH * value))
+        predicted = measured.predicted[:, np.newaxis]
+        estimate = estimate_run(measured.cycles, predicted, measured.windows, totals[:, np.newaxis])
+        return replace(estimate, half_width=max(estimate.half_width, LEAST_WIDTH * estimate.cycles))
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         machine = measured.machine
@@ -297,15 +295,7 @@ class SigmaSampler:
     def _memory(self, machine: Sigma, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
         """Row hits and the like of the windows, for the bytes of the whole run."""
         use = machine.memory()
-        if use is None:
-            return None
-        simulated = sum(each.read_bytes + each.write_bytes for each in machine.traffic().values())
-        moved = sum(each.read_bytes + each.write_bytes for each in traffic.values())
-        hits, misses, conflicts = (
-            round(each * moved / max(1, simulated))
-            for each in (use.row_hits, use.row_misses, use.row_conflicts)
-        )
-        return MemoryUse(hits, misses, conflicts, use.peak_bytes_per_second)
+        return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
     def _check(self, passes: Integers, answer: npt.NDArray[Any]) -> Comparison:
         """Compare the sums of the passes with scipy's products of what these multiply."""
