@@ -77,11 +77,11 @@ def _headline(difference: Difference, before: Report, after: Report) -> Text:
     """The cycles of both runs, and how much faster a run is, if its cycles differ significantly."""
     from rich.text import Text
 
-    from fiberscope.results.report.estimates import spread
+    from fiberscope.results.report.estimates import format_interval
 
     text = Text.assemble(
-        *("Cycles: ", (f"{before.cycles:,}", "bold"), f"{spread(before)} before, "),
-        *((f"{after.cycles:,}", "bold"), f"{spread(after)} after"),
+        *("Cycles: ", (f"{before.cycles:,}", "bold"), f"{format_interval(before)} before, "),
+        *((f"{after.cycles:,}", "bold"), f"{format_interval(after)} after"),
     )
     tested = difference.cycles
     differs = tested.significant if tested else before.cycles != after.cycles
@@ -116,9 +116,9 @@ def _setting_texts(setting: Setting) -> tuple[str, str]:
 
 
 def _changes(difference: Difference, before: Report, after: Report) -> RichTable:
-    from fiberscope.results.report.estimates import spread
+    from fiberscope.results.report.estimates import format_interval
 
-    spreads = spread(before), spread(after)
+    spreads = format_interval(before), format_interval(after)
     numbers = ("before", "after", "change")
     table = ruled_table("What changed, by effect", *numbers, numbers=numbers)
     shown = list(_largest_changes(difference.changes))[:MOST_CHANGES]

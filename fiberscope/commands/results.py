@@ -221,10 +221,11 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
 
 
 def _with_spread(cycles: int | None, low: int | None, high: int | None) -> str:
-    from fiberscope.results.report.estimates import spread_of, written
+    from fiberscope.results.report.estimates import format_half_width, relative_half_width
 
-    spread = "" if cycles is None or low is None or high is None else written(spread_of(cycles, low, high))
-    return f"{_text(cycles)}{spread}"
+    if cycles is None or low is None or high is None:
+        return _text(cycles)
+    return f"{_text(cycles)}{format_half_width(relative_half_width(cycles, low, high))}"
 
 
 def _text(value: object) -> str:

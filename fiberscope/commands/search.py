@@ -163,6 +163,6 @@ def _show(study: Search) -> None:
         table.add_row(*map(Text, [*cells, *(f"{measure:,.6g}" for measure in measured)]))
     print_stacked(table)
     if widest := max(study.spreads()):
-        from fiberscope.results.report.estimates import written
+        from fiberscope.results.report.estimates import format_half_width
 
-        print(f"Cycles are estimates,{written(widest)} at most (95%)")
+        print(f"Cycles are estimates,{format_half_width(widest)} at most (95%)")

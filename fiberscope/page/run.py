@@ -12,7 +12,7 @@ from fiberscope.page.roofline import roofline
 from fiberscope.page.starved import with_starved, with_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.estimates import spread
+from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import families
 from fiberscope.results.report.parts import Component
 from fiberscope.results.report.summary import (
@@ -102,7 +102,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     )
     if report.problem:
         yield "problem", report.problem.title
-    yield "cycles", f"{report.cycles:,}{spread(report)}, {engineering_time(report.seconds)}"
+    yield "cycles", f"{report.cycles:,}{format_interval(report)}, {engineering_time(report.seconds)}"
     if report.sampling:
         yield "sampled", sampling_in_words(report.sampling)
     yield "ended", "done" if report.complete else f"INCOMPLETE: {report.ending}"

@@ -13,7 +13,7 @@ from fiberscope import cli
 from fiberscope.accelerators.sampling import half_width
 from fiberscope.page.run import run_data
 from fiberscope.results.report.difference import compare
-from fiberscope.results.report.estimates import significance, spread
+from fiberscope.results.report.estimates import format_interval, significance
 from fiberscope.results.report.parts import Sampling
 from fiberscope.results.report.pictures import figure
 
@@ -56,7 +56,7 @@ def drawn(seed, scale=1000.0):
 def test_two_whole_runs_are_counts_and_not_compared_so(whole):
     assert significance(whole, whole) is None
     assert "cycles" not in json.loads(compare(whole, whole).to_json())
-    assert spread(whole) == ""
+    assert format_interval(whole) == ""
 
 
 def test_runs_with_the_same_windows_are_compared_window_by_window(whole):
@@ -129,7 +129,7 @@ def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, tmp_path,
     estimate(whole, 1_100_000, drawn(1)).write("b.json")
     assert cli.run(["diff", "a.json", "b.json"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    width = spread(estimate(whole, 1_000_000, drawn(1)))
+    width = format_interval(estimate(whole, 1_000_000, drawn(1)))
     assert lines[0].startswith(f"Cycles: 1,000,000{width} before, 1,100,000")
     assert lines[0].endswith("1.10 times slower")
     assert lines[1] == "Difference: +100,000 +- 0 cycles (95%, the same 20 windows in both): significant"
@@ -153,7 +153,7 @@ def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, tmp_
 
 def test_the_page_and_the_picture_of_a_run_show_the_interval(whole):
     sampled = estimate(whole, 1_000_000, drawn(1))
-    width = spread(sampled).strip()
+    width = format_interval(sampled).strip()
     data = run_data(sampled)
     assert data["facts"]["cycles"].startswith(f"1,000,000 {width}, ")
     assert data["facts"]["sampled"].startswith("22 windows of about 4,000 cycles, seed 0")
@@ -170,6 +170,6 @@ def test_the_page_and_the_picture_of_a_run_show_the_interval(whole):
 
 def test_a_report_in_one_line_is_no_count(whole):
     sampled = estimate(whole, 1_000_000, drawn(1))
-    assert f"1,000,000{spread(sampled)} cycles" in repr(sampled)
+    assert f"1,000,000{format_interval(sampled)} cycles" in repr(sampled)
     assert (sampled.row()["cycles_low"], sampled.row()["complete"]) == (sampled.cycles_interval[0], True)
     assert "cycles_low" not in whole.row()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
 from fiberscope.explore.sweeps.task_status import DONE
-from fiberscope.results.report.estimates import spread_of
+from fiberscope.results.report.estimates import relative_half_width
 from fiberscope.results.report.files import read_text
 from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
@@ -47,7 +47,7 @@ class SuiteResult:
     @property
     def spread(self) -> float:
         """Half the width of the interval as a fraction of the cycles; 0 of a count."""
-        return spread_of(self.cycles, *self.interval) if self.interval else 0.0
+        return relative_half_width(self.cycles, *self.interval) if self.interval else 0.0
 
     @property
     def done(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.explore.sweeps.suite import Suite
-from fiberscope.results.report.estimates import written
+from fiberscope.results.report.estimates import format_half_width
 from fiberscope.results.report.pictures import blank
 from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
@@ -39,13 +39,13 @@ def suite_table(suite: Suite) -> Table:
 
 def _cells(suite: Suite, workload: str, machine: str) -> tuple[str, str]:
     ran = suite.runs[workload, machine]
-    cycles = f"{ran.cycles:,}{written(ran.spread) if ran.interval else ''}"
+    cycles = f"{ran.cycles:,}{format_half_width(ran.spread) if ran.interval else ''}"
     speedup = _times(suite.speedup(workload, machine), suite.spread(workload, machine))
     return (cycles if ran.done else ran.status), speedup
 
 
 def _times(factor: float | None, spread: float) -> str:
-    return "" if factor is None else f"{factor:.3g}{written(spread) if spread else ''}"
+    return "" if factor is None else f"{factor:.3g}{format_half_width(spread) if spread else ''}"
 
 
 def failure_lines(suite: Suite) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, PrivateAttr
 
-from fiberscope.results.report.estimates import spread
+from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.parts import Record
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -72,7 +72,7 @@ class Report(Record):
     def __repr__(self) -> str:
         """One line, as a whole report would flood a prompt."""
         ending = "verified" if self.verification.passed else self.ending
-        cycles = f"{self.cycles:,}{spread(self)} cycles"
+        cycles = f"{self.cycles:,}{format_interval(self)} cycles"
         return f"<Report: {self.accelerator} on {self.workload.heading}, {cycles}, {ending}>"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fiberscope.accelerators.sampling import CONFIDENCE, half_width
 from fiberscope.results.report.parts import Record
 
-__all__ = ["Significance", "significance", "spread", "spread_of", "written"]
+__all__ = ["Significance", "format_half_width", "format_interval", "relative_half_width", "significance"]
 
 
 @dataclass(frozen=True)
@@ -71,17 +71,17 @@ def _paired_half_width(before: Record, after: Record) -> float | None:
     return half_width(changes, min(first.degrees, second.degrees))
 
 
-def spread_of(cycles: float, low: float, high: float) -> float:
-    """Half the width of an interval as a fraction of the estimate."""
+def relative_half_width(cycles: float, low: float, high: float) -> float:
+    """Return half the width of an interval as a fraction of the estimate."""
     return (high - low) / 2 / cycles if cycles else 0.0
 
 
-def written(share: float) -> str:
+def format_half_width(share: float) -> str:
     """Write half the width of an interval, a fraction of the estimate, behind the estimate."""
     return f" +- {100 * share:.3g}%"
 
 
-def spread(report: Record) -> str:
-    """The half-width behind the cycles of a run; nothing behind a count."""
+def format_interval(report: Record) -> str:
+    """Write the half-width behind the cycles of a run; nothing behind a count."""
     interval = report.cycles_interval
-    return written(spread_of(report.cycles, *interval)) if interval else ""
+    return format_half_width(relative_half_width(report.cycles, *interval)) if interval else ""

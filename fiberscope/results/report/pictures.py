@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.estimates import spread
+from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
 from fiberscope.results.report.parts import Iteration, Occupancy, Teaal, Timeline
@@ -121,7 +121,8 @@ def figure(report: Report) -> Figure:
     heights += [3.2] if timeline else []
     heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
-    title = f"{report.accelerator} on {report.workload.heading}: {report.cycles:,}{spread(report)} cycles"
+    cycles = f"{report.cycles:,}{format_interval(report)} cycles"
+    title = f"{report.accelerator} on {report.workload.heading}: {cycles}"
     title = "\n".join(filter(None, [title, footnote(report.workload.surrogates)]))
     drawn = blank(title, sum(heights) + 0.5)
     grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fiberscope.results.report.analytical import tables
-from fiberscope.results.report.estimates import spread
+from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import print_trimmed
@@ -164,7 +164,7 @@ def _interval(report: Record) -> str:
     if report.cycles_interval is None or report.sampling is None:
         return ""
     sampling = report.sampling
-    return f"{spread(report)} ({sampling.confidence:.0%}, {sampling.fraction:.2%} simulated)"
+    return f"{format_interval(report)} ({sampling.confidence:.0%}, {sampling.fraction:.2%} simulated)"
 
 
 def sampling_in_words(sampling: Sampling) -> str:
