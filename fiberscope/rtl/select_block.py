@@ -6,22 +6,23 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.full_disk import full_folder
 from fiberscope.results.report.files import make_folder, write_text
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
 
-__all__ = ["condense_error", "find_block", "input_errors", "rtl_blocks"]
+__all__ = ["condense_error", "find_block", "full_folder", "input_errors", "rtl_blocks"]
 
 
 LOG = "fault.log"
+ROOM_BYTES = 1 << 20  # of a folder that counts as full; compilers of Verilog write less at a time
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def condense_error(error: Exception, folder: Path) -> InputError:
@@ -40,6 +41,21 @@ def condense_error(error: Exception, folder: Path) -> InputError:
     make_folder(folder)
     write_text(log, "\n".join([first, *others, ""]))
     return InputError(f"{first.removesuffix(':')}: {_telling(others)}; all that was said is in {log}")
+
+
+def full_folder(folders: Iterable[Path]) -> Path | None:
+    """Return the first folder without room for a file of 1 MiB; None if all have room."""
+    return next((folder for folder in folders if _is_full(folder)), None)
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        with tempfile.NamedTemporaryFile(prefix="fiberscope-", dir=folder) as file:
+            file.write(bytes(ROOM_BYTES))
+            file.flush()
+    except OSError as error:
+        return error.errno in FULL
+    return False
 
 
 def _telling(lines: Sequence[str]) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope.base.full_disk import ROOM_BYTES, full_folder
-from fiberscope.rtl.select_block import LOG, condense_error
+from fiberscope.rtl.select_block import LOG, ROOM_BYTES, condense_error, full_folder
 
 FAULT = "iverilog does not accept module merger:\nerror: vvp.tgt failed to load.\nthe rest"
 SAID = "iverilog does not accept module merger: error: vvp.tgt failed to load."
