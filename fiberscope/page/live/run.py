@@ -43,13 +43,10 @@ def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
         InputError: as of ``LiveView``.
     """
     with LiveView(port, title) as view:
-        print(f"Live view: {view.address}", file=sys.stderr, flush=True)
         live = LiveRun(view)
         try:
-            yield live
-        except BaseException as error:
-            view.send("end", {"lines": (str(error) or "interrupted").splitlines()})
-            raise
+            with view.failures_shown():
+                yield live
         finally:
             live.close(quiet)
 
@@ -218,7 +215,7 @@ class LiveRun:
             f"Verified: {verification_line(report)}.",
             report.bottleneck,
         ]
-        self._view.send("end", {"lines": [line for line in lines if line]})
+        self._view.end([line for line in lines if line])
 
     def close(self, quiet: bool) -> None:
         """Wait until all recordings are written, or for Ctrl-C, and say where they are."""

@@ -21,11 +21,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fiberscope.page.document import page
+from fiberscope.page.live import HOST
 from fiberscope.page.live.history import History
 
 __all__ = ["Command", "application", "serve"]
 
-HOST = "127.0.0.1"
 LONGEST_COMMAND = 4096  # bytes
 LONGEST_QUEUE = 64  # events that a page may be behind before it has to connect again
 GOODBYE_SECONDS = 2  # for pages to take the last event

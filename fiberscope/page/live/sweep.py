@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,14 +30,9 @@ def live_sweep(port: str, title: str) -> Iterator[Follow]:
         InputError: as of ``LiveView``.
     """
     with LiveView(port, title, "sweeping") as view:
-        print(f"Live view: {view.address}", file=sys.stderr, flush=True)
-        live = _LiveSweep(view)
-        try:
-            yield live.follow
-        except BaseException as error:
-            live.end((str(error) or "interrupted").splitlines())
-            raise
-        live.end(["The last point has ended."])
+        with view.failures_shown():
+            yield _LiveSweep(view).follow
+        view.end(["The last point has ended."])
 
 
 class _LiveSweep:
@@ -85,7 +79,3 @@ class _LiveSweep:
         rows = [self._rows.popleft() for _ in range(len(self._rows))]
         if rows:
             self._view.send("rows", {"rows": rows})
-
-    def end(self, lines: list[str]) -> None:
-        """Show how the sweep ended."""
-        self._view.send("end", {"lines": lines})

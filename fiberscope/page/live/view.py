@@ -6,8 +6,10 @@ import errno
 import os
 import secrets
 import socket
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -15,10 +17,10 @@ from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.extras import missing
+from fiberscope.page.live import HOST
 
 __all__ = ["LiveView"]
 
-HOST = "127.0.0.1"
 LIBRARIES = ("starlette", "uvicorn")
 TOKEN_BYTES = 16
 LAST_PORT = 65535
@@ -65,7 +67,8 @@ class LiveView:
         return f"http://{HOST}:{self.port}/{self._token}/"
 
     def __enter__(self) -> LiveView:
-        """Give the view."""
+        """Say the address on stderr."""
+        print(f"Live view: {self.address}", file=sys.stderr, flush=True)
         return self
 
     def __exit__(self, *_raised: object) -> None:
@@ -74,6 +77,19 @@ class LiveView:
         self._server.join(LEAVE_SECONDS)
         if self._server.is_alive():
             self._server.kill()
+
+    @contextmanager
+    def failures_shown(self) -> Iterator[None]:
+        """Show an error that ends the context on the page, as the end."""
+        try:
+            yield
+        except BaseException as error:
+            self.end((str(error) or "interrupted").splitlines())
+            raise
+
+    def end(self, lines: list[str]) -> None:
+        """Show how the run or the sweep ended."""
+        self.send("end", {"lines": lines})
 
     def send(self, event: str, data: Mapping[str, Any]) -> None:
         """Push an event to the pages; a server that is gone costs the view and not the run."""
