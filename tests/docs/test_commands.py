@@ -108,6 +108,7 @@ def _anchor(heading: str) -> str:
     "name",
     [
         pytest.param("README.md", marks=[pytest.mark.slow, pytest.mark.real]),
+        "docs/gamma.md",
         "docs/graph.md",
         "docs/mapped.md",
         "docs/teaal.md",
