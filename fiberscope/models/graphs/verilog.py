@@ -16,6 +16,7 @@ from fiberscope.hw import streams as stream_blocks
 from fiberscope.hw.fibers import merge_rtl
 from fiberscope.hw.rtl.kit.arithmetic import carried_as
 from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.contract import contract
 from fiberscope.hw.rtl.kit.interface import Field, Token, float_bits
 from fiberscope.hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from fiberscope.hw.rtl.kit.wrapper import Link as Wire
@@ -58,6 +59,9 @@ __all__ = [
 VALUE_BITS = 32
 POINTS = 64
 WRITTEN = 1 << 16  # largest number of words of a writer's memory
+_LOADED = f"""\
+// Streams that end with {LOAD} fill memories, a word a token: send all words before the first other token.
+"""
 
 Loads = Mapping[str, list[Token]]
 
@@ -138,8 +142,11 @@ class GraphVerilog:
 
     @property
     def text(self) -> str:
-        """The Verilog, with every module in it once."""
-        return hierarchical(self.composition.without_status(), self.composition.module)
+        """The Verilog, with every module in it once, below the contract of the ports."""
+        composition = self.composition.without_status()
+        rules = contract(composition.interface(), registered=False)
+        fills = _LOADED if any(port.endswith(f"_{LOAD}") for port in composition.exports) else ""
+        return f"{rules}{fills}\n{hierarchical(composition, composition.module)}"
 
     @property
     def words(self) -> str:

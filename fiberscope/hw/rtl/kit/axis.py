@@ -19,6 +19,13 @@ from fiberscope.hw.rtl.kit.registered import registered
 __all__ = ["axis"]
 
 CORE = "registered"  # what the name of the module within ends with
+_CONTRACT = (
+    "// Contract of the ports. All are sampled at the rising edge of aclk; aresetn is synchronous and active",
+    "// low. A transfer moves in a cycle in which tvalid and tready are both high. tvalid of an output stays",
+    "// high, and its other signals stay the same, until then. The transfers of a stream keep their order;",
+    "// those of different streams have no order. tlast is bit 0 of the control field, of the last lane.",
+    "// A lane of which not all bytes are in tkeep is empty. Bits of tdata by field:",
+)
 
 
 def axis(block: RtlBlock, parameters: Parameters) -> str:
@@ -45,14 +52,14 @@ def _content(stream: Stream) -> list[tuple[str, int]]:
 
 
 def _comment(interface: Interface) -> str:
-    """Describe the place of each field."""
-    lines = [f"// {interface.module} with ports of AXI4-Stream; the fields of tdata:"]
+    """Return the contract of the ports, with the place of each field."""
+    lines = [f"// {interface.module} with ports of AXI4-Stream", *_CONTRACT]
     for stream in interface.streams:
         fields = (f"{field} {low + width - 1}:{low}" for field, low, width in _places(stream))
         lanes = len(stream.ports)
         more = f", in each of {lanes} lanes of {_lane_bytes(stream)} bytes" if lanes > 1 else ""
-        lines.append(f"//   {stream.prefix}: {', '.join(fields)}{more}")
-    return "\n".join(lines)
+        lines.append(f"//   {stream.prefix} ({stream.direction}): {', '.join(fields)}{more}")
+    return "\n".join([*lines, ""])
 
 
 def _places(stream: Stream, lane: int = 0) -> Iterator[tuple[str, int, int]]:

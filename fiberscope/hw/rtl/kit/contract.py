@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from textwrap import wrap
 
 from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream
@@ -13,7 +13,8 @@ __all__ = ["contract"]
 WIDTH = 107  # characters of a line behind its slashes
 _CLOCKING = (
     "Contract of the ports. All are sampled at the rising edge of clk; rst is synchronous and active high.",
-    "A token moves in a cycle in which valid and ready of its stream are both high.",
+    "A token moves in a cycle in which valid and ready of its stream are both high. The tokens of a stream",
+    "keep their order; tokens of different streams have no order, unless a line below says so.",
 )
 _INPUT = "ready of an input may depend on valid in the same cycle: set valid without waiting for ready."
 _PLAIN = (
@@ -62,6 +63,9 @@ def _of_port(streams: list[Stream]) -> Iterator[str]:
         yield f"    {lanes}, {streams_not}: the tokens of a cycle, in this order"
         spaces = ", ".join(f"{stream.wire('ready')} for {stream.lane + 1}" for stream in first)
         yield f"    ready means that the receiver has space for so many tokens: {spaces}"
+        ready = (stream.wire("ready") for stream in first)
+        bounds = ", ".join(f"{lane} only if {before}" for before, lane in pairwise(ready))
+        yield f"    a lane is ready only if the lane before it is: {bounds}"
 
 
 def _fields(stream: Stream) -> Iterator[str]:
