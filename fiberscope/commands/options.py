@@ -13,6 +13,7 @@ __all__ = [
     "Accelerator",
     "Config",
     "Exact",
+    "FigureWidth",
     "Json",
     "Live",
     "Markdown",
@@ -53,6 +54,14 @@ Settings = Annotated[
         metavar="KEY=VALUE",
         help="Set a parameter (see 'fiberscope info') or an option of a model; repeatable.",
         autocompletion=complete_setting,
+    ),
+]
+FigureWidth = Annotated[
+    str,
+    typer.Option(
+        "--figure-width",
+        metavar="WIDTH",
+        help="Width of the figure: column or page (IEEE), acm-column, acm-page, or inches.",
     ),
 ]
 Config = Annotated[

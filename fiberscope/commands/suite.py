@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fiberscope.base.errors import POINTS_FAILED
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.option_groups import expand_groups
-from fiberscope.commands.options import Markdown
+from fiberscope.commands.options import FigureWidth, Markdown
 from fiberscope.commands.sample_options import Sampled
 from fiberscope.commands.sweep import ExecutorOptions
 from fiberscope.results.report.files import check_outputs, write_text
@@ -55,6 +55,7 @@ def suite(
     store: _Store = STORE,
     retry: _Retry = False,
     plot: _Plot = None,
+    figure_width: FigureWidth = "page",
     csv: _Csv = None,
     markdown: Markdown = False,
 ) -> int:
@@ -73,25 +74,32 @@ def suite(
     check_outputs({"--plot": plot, "--csv": csv}, {"the list": workloads})
     from fiberscope.commands.output import show
     from fiberscope.explore.sweeps.suite import suite as run_suite
-    from fiberscope.explore.sweeps.suite_views import draw_suite, failure_lines, suite_table
+    from fiberscope.explore.sweeps.suite_figure import draw_suite
+    from fiberscope.explore.sweeps.suite_views import failure_lines, suite_table
+    from fiberscope.results.figures.style import parse_width
     from fiberscope.results.report.pictures import check_picture, save_figure
     from fiberscope.results.report.surrogates import footnote
 
+    width = parse_width(figure_width)
     if plot is not None:
         check_picture(plot)
-    options = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
-    study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
-    study |= {"settings": placed.settings_by_key(), "config": placed.config and str(placed.config)}
-    study |= {"sampling": sampled.seeded_request()}
-    study = {key: value for key, value in study.items() if value}
+    options = _sweep_options(placed, sampled) | {"store": store, "retry": retry}
     with placed.live_page(f"suite: {', '.join(machines)}") as follow:
-        options |= {"store": store, "retry": retry, "follow": follow}
-        outcome = run_suite(machines, workloads, against=against, **options, **study)
+        outcome = run_suite(machines, workloads, against=against, follow=follow, **options)
     if csv is not None:
         write_text(csv, outcome.frame().to_csv(index=False))
     if plot is not None:
-        save_figure(lambda: draw_suite(outcome), plot)
+        save_figure(lambda: draw_suite(outcome, width), plot)
     show([suite_table(outcome)], markdown=markdown)
     for line in filter(None, [footnote(outcome.surrogates), *failure_lines(outcome)]):
         print(line)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
+
+
+def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
+    """Return the options of ``fiberscope.sweep`` that are those of the command."""
+    executors = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
+    study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
+    study |= {"settings": placed.settings_by_key(), "config": placed.config and str(placed.config)}
+    study |= {"sampling": sampled.seeded_request()}
+    return executors | {key: value for key, value in study.items() if value}

@@ -1,22 +1,12 @@
-"""A suite as a table, as lines about what failed, and as a picture."""
+"""A suite as a table, and as lines about what failed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.report.estimates import format_half_width
-from fiberscope.results.report.pictures import blank
-from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["draw_suite", "failure_lines", "suite_table"]
-
-WIDTH = 0.8  # of the bars of one workload, of the place between two
-LEGEND: Any = {"loc": "upper left", "bbox_to_anchor": (1, 1), "fontsize": "small", "frameon": False}
+__all__ = ["failure_lines", "suite_table"]
 
 
 def suite_table(suite: Suite) -> Table:
@@ -55,34 +45,3 @@ def failure_lines(suite: Suite) -> list[str]:
         for (workload, machine), ran in suite.runs.items()
         if not ran.done
     ]
-
-
-def draw_suite(suite: Suite) -> Figure:
-    """Bars of speed-ups by workload, and of their means, on a logarithmic scale.
-
-    Raises:
-        InputError: matplotlib is missing.
-    """
-    title = filter(None, [f"Speed-up over {suite.against}", footnote(suite.surrogates)])
-    figure = blank("\n".join(title), 4.0)
-    axes = figure.subplots()
-    width, groups = WIDTH / len(suite.machines), [*suite.labels.values(), "geometric mean"]
-    for place, machine in enumerate(suite.machines):
-        heights = [suite.speedup(workload, machine) for workload in suite.workloads] + [suite.mean(machine)]
-        spreads = [suite.spread(workload, machine) for workload in suite.workloads]
-        bars = [
-            (number + place * width, height, spread * height)
-            for number, (height, spread) in enumerate(
-                zip(heights, [*spreads, suite.mean_spread(machine)], strict=True)
-            )
-            if height is not None
-        ]
-        at, tall, errors = zip(*bars, strict=True) if bars else ((), (), ())
-        axes.bar(at, tall, width, label=machine, yerr=errors if any(errors) else None, capsize=3)
-    axes.axhline(1.0, color="#555555", linewidth=0.8)
-    axes.set_yscale("log")
-    axes.set_xticks(
-        [number + (WIDTH - width) / 2 for number in range(len(groups))], groups, rotation=30, ha="right"
-    )
-    axes.legend(**LEGEND)
-    return figure

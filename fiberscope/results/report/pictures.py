@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["blank", "check_picture", "figure", "save", "save_figure"]
+__all__ = ["blank", "check_picture", "figure", "new_figure", "save", "save_figure"]
 
 FORMATS = (".png", ".svg", ".pdf")
 # What of a file says when and by what it was drawn: the same drawing makes the same bytes.
@@ -70,7 +70,7 @@ def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
 
     picture = io.BytesIO()
     with rc_context({"pdf.fonttype": 42}):  # TrueType, which conferences ask for
-        drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=UNDATED[path.suffix])
+        drawn.savefig(picture, format=path.suffix[1:], dpi="figure", metadata=UNDATED[path.suffix])
     content = picture.getvalue()
     write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
 
@@ -92,13 +92,22 @@ def blank(title: str, height: float) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
+    drawn = new_figure(WIDTH, height, DOTS_PER_INCH)
+    drawn.suptitle(title, wrap=True)
+    return drawn
+
+
+def new_figure(width: float, height: float, dots: float) -> Figure:
+    """Return an empty figure of this size in inches, with so many dots per inch in a PNG file.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
     except ImportError as error:
         raise InputError(f"pictures need matplotlib: {install_commands('plots')}") from error
-    drawn = Figure(figsize=(WIDTH, height), layout="constrained")
-    drawn.suptitle(title, wrap=True)
-    return drawn
+    return Figure(figsize=(width, height), dpi=dots, layout="constrained")
 
 
 def _renumbered(svg: bytes) -> bytes:

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fiberscope.results.figures.style import INK, PATTERNS
+
 STYLE = Path(__file__).parents[3] / "fiberscope" / "page" / "styles" / "colours.css"
 TEXT, MARK = 4.5, 3.0  # contrasts that WCAG 2.1 asks for: 1.4.3, 1.4.11
 APART = 10  # in L*a*b*: several times what can just be seen
@@ -83,6 +85,14 @@ def test_colours_are_apart_with_and_without_cones(theme: str, missing: str, name
     pairs = itertools.combinations(names, 2)
     close = {pair: far for pair in pairs if (far := apart(*map(colours.get, pair), missing)) < APART}
     assert close == {}
+
+
+@pytest.mark.parametrize("missing", WITHOUT)
+def test_fills_of_figures_are_apart_and_show_their_hatches(missing: str) -> None:
+    colours = {pattern.colour: linear(pattern.colour[1:]) for pattern in PATTERNS}
+    close = [pair for pair in itertools.combinations(colours.values(), 2) if apart(*pair, missing) < APART]
+    assert (close, len(colours)) == ([], len(PATTERNS))
+    assert all(contrast(colour, linear(INK[1:])) >= MARK for colour in colours.values())
 
 
 def test_planted_red_and_green_are_the_same_without_medium_cones() -> None:

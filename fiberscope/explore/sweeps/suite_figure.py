@@ -1,0 +1,57 @@
+"""The speed-ups of a suite as a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fiberscope.explore.sweeps.suite import Suite
+from fiberscope.results.figures.grouped_bars import GroupedBars, draw_grouped_bars
+from fiberscope.results.figures.style import WIDTHS
+from fiberscope.results.report.short_names import short_names
+from fiberscope.results.report.surrogates import DAGGER
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_suite"]
+
+LETTERS = 16  # of a name in a figure
+MEAN = "geomean"
+
+
+def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
+    """Draw speed-ups as bars, a group for each workload, and their geometric means.
+
+    The machine that is compared with has no bars, unless it is the only one.
+
+    Args:
+        suite: the machines, the workloads and the runs.
+        width: that of the figure, in inches.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    others = [machine for machine in suite.machines if machine != suite.against] or [suite.against]
+    heights = [
+        [*(suite.speedup(workload, machine) for workload in suite.workloads), suite.mean(machine)]
+        for machine in others
+    ]
+    spreads = [
+        [*(suite.spread(workload, machine) for workload in suite.workloads), suite.mean_spread(machine)]
+        for machine in others
+    ]
+    errors = [
+        [spread * (height or 0.0) for spread, height in zip(*each, strict=True)]
+        for each in zip(spreads, heights, strict=True)
+    ]
+    names = dict(zip(suite.machines, short_names(suite.machines), strict=True))
+    groups = [*short_names(list(suite.labels.values()), LETTERS), MEAN]
+    bars = GroupedBars(
+        groups,
+        [names[machine] for machine in others],
+        heights,
+        errors,
+        f"Speedup over {names[suite.against]}",
+        f"{DAGGER} surrogate of the real matrix" if suite.surrogates else "",
+    )
+    return draw_grouped_bars(bars, width)

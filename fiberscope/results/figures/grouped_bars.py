@@ -1,0 +1,204 @@
+"""Grouped bars of a measure: a group for each workload, a bar for each machine, the means at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from fiberscope.results.figures.style import (
+    INK,
+    SMALL,
+    TEXT,
+    add_legend,
+    add_note,
+    paper_figure,
+    pattern_of,
+    points_of,
+    text_points,
+    trim_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["MISSING", "GroupedBars", "Panels", "draw_grouped_bars", "label_groups", "plan_panels"]
+
+GROUP = 0.82  # of the distance of two groups that bars fill
+NARROWEST_BAR = 3.0  # points
+PANEL = 1.15  # inches: the height of the bars of a row of groups
+AXIS_INCHES = 0.5  # beside the bars: the scale and its label
+LOGARITHMIC = 20.0  # ratio of two bars from which the scale is logarithmic
+MISSING = "\N{MULTIPLICATION SIGN}"
+ERROR_BARS: Final[Any] = {"elinewidth": 0.6, "capthick": 0.6, "capsize": 1.2, "ecolor": INK}
+
+
+@dataclass(frozen=True)
+class GroupedBars:
+    """Ratios to draw as grouped bars.
+
+    Args:
+        groups: the names of the groups; the last group is the means.
+        series: the names of the bars of each group.
+        heights: a row for each series, a ratio for each group; None where there is none.
+        errors: the half-widths of the intervals of the ratios, 0 where they are exact.
+        label: what the ratios are.
+        note: a line under the figure.
+    """
+
+    groups: Sequence[str]
+    series: Sequence[str]
+    heights: Sequence[Sequence[float | None]]
+    errors: Sequence[Sequence[float]]
+    label: str
+    note: str = ""
+
+    @property
+    def logarithmic(self) -> bool:
+        """Return whether the scale has to be logarithmic."""
+        values = [1.0, *(height for height in chain.from_iterable(self.heights) if height)]
+        return max(values) > LOGARITHMIC * min(values)
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Rows of groups, one above the other.
+
+    Args:
+        rows: the numbers of the groups of each row.
+        pitch: the distance between two groups, in points.
+        rotation: that of the names of the groups, in degrees.
+        label_inches: the height of these names.
+    """
+
+    rows: Sequence[range]
+    pitch: float
+    rotation: int
+    label_inches: float
+
+    @property
+    def longest(self) -> int:
+        """Return the number of groups of the longest row."""
+        return len(self.rows[0])
+
+
+def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float) -> Panels:
+    """Divide groups into rows so that no bar is narrower than ``narrowest`` points.
+
+    Args:
+        groups: the names of the groups.
+        bars: the number of bars of a group.
+        width: that of the figure, in inches.
+        narrowest: in points.
+    """
+    points = points_of(width - AXIS_INCHES)
+    most = max(1, int(points / max(bars * narrowest / GROUP, SMALL + 2)))
+    rows = -(-len(groups) // most)
+    longest = -(-len(groups) // rows)
+    pitch = points / longest
+    text = text_points(groups, SMALL)
+    rotation = 0 if text < 0.95 * pitch else 45 if pitch >= 1.6 * SMALL else 90
+    height = {0: SMALL, 45: 0.71 * (text + SMALL), 90: text}[rotation]
+    starts = range(0, len(groups), longest)
+    numbers = [range(start, min(start + longest, len(groups))) for start in starts]
+    return Panels(numbers, pitch, rotation, (height + TEXT) / points_of(1))
+
+
+def label_groups(axes: Axes, names: Sequence[str], panels: Panels) -> None:
+    """Put the names of groups under a row of them, and make all rows equally long."""
+    axes.set_xticks(range(len(names)), names, rotation=panels.rotation, fontsize=SMALL)
+    for label in axes.get_xticklabels() if panels.rotation == 45 else ():
+        label.set(ha="right", rotation_mode="anchor")
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.5, panels.longest - 0.5)
+
+
+def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
+    """Draw ratios as grouped bars; on a logarithmic scale, where the range needs it, the bars start at 1.
+
+    Args:
+        bars: the names and the numbers.
+        width: that of the figure, in inches.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    with paper_figure(width, PANEL) as figure:
+        panels = plan_panels(bars.groups, len(bars.series), width, NARROWEST_BAR)
+        rows = list(figure.subplots(len(panels.rows), 1, sharey=True, squeeze=False)[:, 0])
+        for axes, groups in zip(rows, panels.rows, strict=True):
+            _draw_row(axes, bars, groups, panels)
+        _scale(rows, bars)
+        if len(panels.rows) > 1:
+            figure.supylabel(bars.label, fontsize=TEXT)
+        else:
+            rows[0].set_ylabel(bars.label, fontsize=TEXT)
+        legend_rows = add_legend(figure, bars.series)
+        add_note(figure, bars.note)
+        lines = legend_rows + bool(bars.note)
+        inches = len(panels.rows) * (PANEL + panels.label_inches) + 1.35 * lines * TEXT / points_of(1)
+        figure.set_figheight(round(inches, 2))
+    return figure
+
+
+def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> None:
+    """Draw a row of groups; a cross stands where a run failed."""
+    bar = GROUP / len(bars.series)
+    base = 1.0 if bars.logarithmic else 0.0
+    for number, heights in enumerate(bars.heights):
+        pattern = pattern_of(number)
+        offset = (number + 0.5) * bar - GROUP / 2
+        drawn = list(_present(heights, bars.errors[number], groups))
+        for place, group in enumerate(groups):
+            if heights[group] is None:
+                axes.text(place + offset, base, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
+        places, tops, errors = zip(*drawn, strict=True) if drawn else ((), (), ())
+        axes.bar(
+            [place + offset for place in places],
+            [top - base for top in tops],
+            bar,
+            bottom=base,
+            yerr=errors if any(errors) else None,
+            error_kw=ERROR_BARS,
+            color=pattern.colour,
+            hatch=pattern.hatch,
+            edgecolor=INK,
+            linewidth=0.4,
+            label=bars.series[number],
+        )
+    axes.axhline(1.0, color=INK, linewidth=0.6)
+    if groups[-1] == len(bars.groups) - 1 and len(groups) > 1:
+        axes.axvline(len(groups) - 1.5, color=INK, linewidth=0.4, linestyle=":")
+    label_groups(axes, [bars.groups[group] for group in groups], panels)
+    trim_axes(axes)
+
+
+def _present(
+    heights: Sequence[float | None], errors: Sequence[float], groups: range
+) -> Iterator[tuple[int, float, float]]:
+    """Yield the place, the height and the error of each bar of a row."""
+    for place, group in enumerate(groups):
+        height = heights[group]
+        if height is not None:
+            yield place, height, errors[group]
+
+
+def _scale(rows: Sequence[Axes], bars: GroupedBars) -> None:
+    """Set the limits and the numbers of the scale."""
+    from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415  (heavy, and an extra)
+
+    values = [height for height in chain.from_iterable(bars.heights) if height] or [1.0]
+    for axes in rows:
+        axes.yaxis.grid(visible=True, linewidth=0.3, color="#BBBBBB")
+        axes.set_axisbelow(True)
+        if not bars.logarithmic:
+            continue
+        axes.set_yscale("log")
+        low, high = min(1.0, *values), max(1.0, *values)
+        axes.set_ylim(low / 1.4 if low < 1 else 1.0, high * 1.4 if high > 1 else 1.0)
+        steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
+        axes.yaxis.set_major_locator(LogLocator(subs=steps))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,186 @@
+"""Style of figures for papers: widths of templates, patterns of series, sizes of text, legends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.pictures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "INK",
+    "PATTERNS",
+    "SMALL",
+    "TEXT",
+    "WIDTHS",
+    "Pattern",
+    "add_legend",
+    "add_note",
+    "paper_figure",
+    "parse_width",
+    "pattern_of",
+    "points_of",
+    "text_points",
+    "trim_axes",
+]
+
+WIDTHS: Final[Mapping[str, float]] = {  # inches: IEEEtran and acmart, two columns on letter paper
+    "column": 3.5,
+    "page": 7.16,
+    "acm-column": 3.33,
+    "acm-page": 7.0,
+}
+NARROWEST, WIDEST = 2.0, 40.0  # inches
+DOTS_PER_INCH = 300
+TEXT, SMALL = 8.0, 7.0  # points
+POINTS_PER_INCH = 72.0
+INK = "#222222"  # text, hatches and edges
+STYLE: Final[Any] = {
+    "font.size": TEXT,
+    "hatch.linewidth": 0.5,
+    "axes.linewidth": 0.6,
+    "legend.handlelength": 1.6,
+    "legend.handletextpad": 0.4,
+    "legend.columnspacing": 1.0,
+    "legend.labelspacing": 0.25,
+    "legend.borderpad": 0.0,
+}
+ENTRY_POINTS = TEXT * (STYLE["legend.handlelength"] + STYLE["legend.handletextpad"])
+SPACING_POINTS = TEXT * STYLE["legend.columnspacing"]
+
+
+class Pattern(NamedTuple):
+    """Look of a series: the fill and the hatch of bars, and the marker of points."""
+
+    colour: str
+    hatch: str
+    marker: str
+
+
+PATTERNS: Final = (  # colours of Okabe and Ito and a grey, light and dark in turn
+    Pattern("#56B4E9", "", "o"),
+    Pattern("#D55E00", "/////", "s"),
+    Pattern("#F0E442", ".....", "^"),
+    Pattern("#0072B2", "\\\\\\\\\\", "D"),
+    Pattern("#DDDDDD", "xxxxx", "v"),
+    Pattern("#009E73", "-----", "P"),
+    Pattern("#E69F00", "|||||", "X"),
+    Pattern("#CC79A7", "+++++", "*"),
+)
+
+
+def parse_width(text: str) -> float:
+    """Return the width of a figure in inches, from a name of ``WIDTHS`` or a number.
+
+    Raises:
+        InputError: it is neither, or too narrow or too wide.
+    """
+    if text in WIDTHS:
+        return WIDTHS[text]
+    try:
+        width = float(text)
+    except ValueError:
+        width = float("nan")
+    if not isfinite(width) or not NARROWEST <= width <= WIDEST:
+        names = ", ".join(WIDTHS)
+        raise InputError(
+            f"a figure is no {text} wide; {names}, or inches from {NARROWEST:g} to {WIDEST:g}, such as 3.25"
+        )
+    return width
+
+
+@contextmanager
+def paper_figure(width: float, height: float) -> Iterator[Figure]:
+    """Yield an empty figure of this size in inches, and lay it out in the style of papers at the end.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    figure = new_figure(width, height, DOTS_PER_INCH)
+    from matplotlib import rc_context  # noqa: PLC0415  (heavy, and an extra)
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
+
+    with rc_context(STYLE):
+        figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, hspace=0.02))
+        yield figure
+        figure.draw_without_rendering()
+
+
+def pattern_of(number: int) -> Pattern:
+    """Return the pattern of a series by its number; they repeat."""
+    return PATTERNS[number % len(PATTERNS)]
+
+
+def points_of(inches: float) -> float:
+    """Return a length in points."""
+    return inches * POINTS_PER_INCH
+
+
+def text_points(texts: Sequence[str], size: float) -> float:
+    """Return the width of the widest of several texts, in points."""
+    from matplotlib.textpath import TextPath  # noqa: PLC0415  (heavy, and an extra)
+
+    paths = (TextPath((0, 0), text, size=size, usetex=False) for text in texts if text.strip())
+    return max((float(path.get_extents().width) for path in paths), default=0.0)
+
+
+def trim_axes(axes: Axes) -> None:
+    """Remove the frame above and to the right, and set the size of the numbers."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, which="major")
+    axes.tick_params(width=0.4, length=1.5, which="minor")
+
+
+def add_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Artist] | None = None) -> int:
+    """Put a legend above the axes, in as few rows as the width allows, read row by row.
+
+    Args:
+        figure: the figure.
+        labels: the names of the series.
+        handles: what is drawn beside the names; boxes with the patterns of the series by default.
+
+    Returns:
+        The number of its rows.
+    """
+    from matplotlib.patches import Patch  # noqa: PLC0415  (heavy, and an extra)
+
+    handles = handles or [
+        Patch(facecolor=pattern.colour, hatch=pattern.hatch, edgecolor=INK, linewidth=0.4)
+        for pattern in map(pattern_of, range(len(labels)))
+    ]
+    width = points_of(figure.get_figwidth()) - TEXT
+    columns = next(
+        (count for count in range(len(labels), 1, -1) if _legend_points(labels, count) <= width), 1
+    )
+    order = [number for column in range(columns) for number in range(column, len(labels), columns)]
+    figure.legend(
+        [handles[number] for number in order],
+        [labels[number] for number in order],
+        loc="outside upper center",
+        ncols=columns,
+        fontsize=TEXT,
+        frameon=False,
+        borderaxespad=0.2,
+    )
+    return -(-len(labels) // columns)
+
+
+def _legend_points(labels: Sequence[str], columns: int) -> float:
+    """Return the width of a legend with this number of columns, in points."""
+    texts = [text_points(labels[column::columns], TEXT) for column in range(columns)]
+    points: float = sum(texts) + columns * ENTRY_POINTS + (columns - 1) * SPACING_POINTS
+    return points
+
+
+def add_note(figure: Figure, note: str) -> None:
+    """Put a line of small text under the axes, if there is one."""
+    if note:
+        figure.supxlabel(note, fontsize=SMALL, color=INK)
