@@ -31,7 +31,7 @@ print(report)
 # once.
 
 # %%
-merger = report.components["gamma.pe0.merger"]
+merger = report.components["gamma.pe00.merger"]
 assert merger.busy + merger.input_stall + merger.output_stall + merger.idle == merger.cycles
 print(report.cycles, "cycles;", report.bottleneck)
 print("the merger waits at", merger.input_stall_by_port, "and", merger.output_stall_by_port)
@@ -89,7 +89,7 @@ assert fiberscope.Report.read(folder / "report.json") == report
 # GTKWave. Here 200 cycles of one processing element.
 
 # %%
-window = fiberscope.Waveform(folder / "stall.vcd", window=(100, 300), scopes=["pe0"])
+window = fiberscope.Waveform(folder / "stall.vcd", window=(100, 300), scopes=["pe00"])
 fiberscope.simulate("gamma", a, b, pe__count=4, memory__channels=2, waveform=window)
 print((folder / "stall.vcd").stat().st_size, "bytes of waveform")
 

@@ -12,8 +12,12 @@ _NUMBER = re.compile(r"_?\d+$")
 
 
 def numbered(name: str, count: int) -> list[str]:
-    """The names of so many parts, ``pe00`` to ``pe31``: sorted, they keep their order."""
-    digits = len(str(count - 1))
+    """Return the names of ``count`` parts, ``pe00`` to ``pe31``: sorted, they keep their order.
+
+    A number has two digits, or as many as the last number needs. Up to 100 parts, names do not depend on the
+    count.
+    """
+    digits = max(2, len(str(count - 1)))
     return [f"{name}{i:0{digits}d}" for i in range(count)]
 
 

@@ -93,12 +93,12 @@ def test_graphs_conversions_and_specifications_are_debugged_too(machine, tensors
 
 CONDITIONS = (
     "cycle >= 150",
-    "pe0.merger input_stall > 40",
+    "pe00.merger input_stall > 40",
     "pe*.merger merged_elements >= 5",
-    "pe0.merger.phase == merging",
-    "pe0.writer.elements >= 2 or pe1.writer.elements >= 2",
-    "pe0.merger.merged has coordinate == 3",
-    "pe1.merger.state == busy and cycle > 60",
+    "pe00.merger.phase == merging",
+    "pe00.writer.elements >= 2 or pe01.writer.elements >= 2",
+    "pe00.merger.merged has coordinate == 3",
+    "pe01.merger.state == busy and cycle > 60",
 )
 
 
@@ -120,13 +120,13 @@ def test_until_stops_in_the_first_cycle_in_which_the_condition_holds(condition):
 
 def test_a_breakpoint_fires_when_its_condition_begins_to_hold():
     with gamma_session() as session:
-        session.add_break("pe0.merger.state == busy")
+        session.add_break("pe00.merger.state == busy")
         cycles = []
         while session.run().data.reason == "break":
             cycles.append(session.cycle)
-            assert session.show("pe0.merger").data.state == "busy"
+            assert session.show("pe00.merger").data.state == "busy"
             session.back()
-            assert session.show("pe0.merger").data.state != "busy"
+            assert session.show("pe00.merger").data.state != "busy"
             session.goto(cycles[-1])
         assert len(cycles) > 3
         assert cycles == sorted(set(cycles))
@@ -216,7 +216,7 @@ def test_a_deadlock_is_looked_at_and_left_backwards():
     with gamma_session(parts={"merger": Stuck}) as session:
         assert session.run().data.reason == "deadlock"
         end = session.cycle
-        assert "waits for space" in str(session.why("pe0.reader"))
+        assert "waits for space" in str(session.why("pe00.reader"))
         session.back(10)
         assert session.cycle == end - 10
         session.run()

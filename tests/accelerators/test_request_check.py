@@ -213,8 +213,8 @@ def test_a_run_that_is_checked_tells_what_is_wrong(tmp_path, capsys):
     (folder / "machine.py").write_text(source.replace(LANES, "LANE_BYTES = 1 << 6"), encoding="utf-8")
     assert cli.run(command) == 3
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("fiberscope: A: inner_product.lane0.stream_a reads 0x40 in cycle ")
-    assert "of memory: the array is read once, and inner_product.lane1.stream_a did in cycle" in lines[0]
+    assert lines[0].startswith("fiberscope: A: inner_product.lane00.stream_a reads 0x40 in cycle ")
+    assert "of memory: the array is read once, and inner_product.lane01.stream_a did in cycle" in lines[0]
     assert len(lines) == 21
     assert lines[20].startswith("and ")
 

@@ -20,13 +20,13 @@ CYCLE = 1_000_000  # fs
 SMALL = ["--set=pe.count=2", "--set=pe.radix=4"]
 THRIFTY = [f"--set=fibercache.{setting}" for setting in ("size=2KiB", "banks=2", "ways=4")]
 BLOCKS = {
-    "merger": ("gamma.pe0.merger", []),
-    "bank": ("gamma.fibercache.bank0", [*THRIFTY, "--set=pe.radix=2", "--set=scheduler.output=cache"]),
+    "merger": ("gamma.pe00.merger", []),
+    "bank": ("gamma.fibercache.bank00", [*THRIFTY, "--set=pe.radix=2", "--set=scheduler.output=cache"]),
     "scheduler": ("gamma.scheduler", []),
     "crossbar": ("gamma.network.pe_requests", THRIFTY),
     "merger,bank": (
-        "gamma.pe1.merger, gamma.fibercache.bank0, gamma.fibercache.bank1",
-        [*THRIFTY, "--at=gamma.fibercache.bank1", "--at=gamma.pe1.merger", "--at=gamma.fibercache.bank0"],
+        "gamma.pe01.merger, gamma.fibercache.bank00, gamma.fibercache.bank01",
+        [*THRIFTY, "--at=gamma.fibercache.bank01", "--at=gamma.pe01.merger", "--at=gamma.fibercache.bank00"],
     ),
 }
 
@@ -137,7 +137,7 @@ def from_the_first_edge(signals):
 
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
 def test_in_lock_step_the_simulators_time_is_that_of_the_machine(simulator, capsys):
-    at = ["--at=gamma.pe0.merger", "--at=gamma.pe1.merger"]
+    at = ["--at=gamma.pe00.merger", "--at=gamma.pe01.merger"]
     assert loop(simulator, *at, "--lock-step") == 0
     cycles = int(capsys.readouterr().out.splitlines()[2].split()[-1].replace(",", ""))
     log = Path("build/loop/run.log").read_text()
@@ -150,9 +150,9 @@ DOCUMENTED = "uniform:rows=40,cols=40,nonzeros=200"
 AS_DOCUMENTED = ["--set=pe.count=2", "--set=pe.radix=2", "--module=two_way_merger"]
 VALID = "assign merged_valid      = active & shown_1;"
 TAKES_EARLY = (
-    r"note: inputs are taken in other cycles; gamma.pe0.merger: in cycle \d+, ways\[1\] is taken by the RTL"
+    r"note: inputs are taken in other cycles; gamma.pe00.merger: in cycle \d+, ways\[1\] is taken by the RTL"
 )
-PORTS = r"where that begins: gamma.pe0.merger: in cycle \d+, "
+PORTS = r"where that begins: gamma.pe00.merger: in cycle \d+, "
 # What is changed in the merger of the page, the exit code, and what is said of it.
 VERDICTS = {
     "as documented": ([], 0, TAKES_EARLY, "identical in all "),
@@ -188,7 +188,9 @@ def test_verilog_is_judged_at_its_ports_with_and_without_a_waveform(verdict, wav
     order = ["rtl", "loop", "merger", "gamma", DOCUMENTED, "--verilog=mine.v", f"--sim={simulator}"]
     assert cli.run([*order, *AS_DOCUMENTED, *waveform]) == code
     out = capsys.readouterr().out
-    assert "no stall at " in out.partition("NOT exercised at gamma.pe0.merger: ")[2]  # its output never waits
+    assert (
+        "no stall at " in out.partition("NOT exercised at gamma.pe00.merger: ")[2]
+    )  # its output never waits
     assert "PROTOCOL" not in out
     for line in lines:
         assert re.search(rf"^{line}", out, re.MULTILINE), out
@@ -198,9 +200,9 @@ def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
     spoilt = own_verilog("assign merged_value = ", "assign merged_value = 0 & ")
     assert loop(simulator, *spoilt) == 3
     out, err = capsys.readouterr()
-    assert "with RTL at gamma.pe0.merger: the machine's product is wrong" in err
+    assert "with RTL at gamma.pe00.merger: the machine's product is wrong" in err
     assert re.search(
-        r"; gamma.pe0.merger: in cycle \d+, merged is (.* )value=\S+ of the component, \1value=0.0 of", err
+        r"; gamma.pe00.merger: in cycle \d+, merged is (.* )value=\S+ of the component, \1value=0.0 of", err
     )
     assert out.splitlines()[-2:] == ["Verilog of mine: mine.v", "Report with RTL: build/loop/report.json"]
 
@@ -225,7 +227,7 @@ def test_planted_verilog_that_takes_its_time_differs_in_cycles(simulator, capsys
     assert component < rtl
     assert "DIFFERENT in " in out
     assert re.search(
-        r"\nwhere that begins: gamma.pe0.merger: in cycle \d+, \S+ is .* of the component, nothing of", out
+        r"\nwhere that begins: gamma.pe00.merger: in cycle \d+, \S+ is .* of the component, nothing of", out
     )
 
 

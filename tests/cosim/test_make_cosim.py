@@ -35,10 +35,10 @@ def make(*arguments):
                 "MTX=a.mtx",
                 "B=b.mtx",
                 "SET=pe.count=2 pe.radix=8",
-                "AT=gamma.pe1.merger",
+                "AT=gamma.pe01.merger",
             ],
             ".venv/bin/fiberscope rtl loop 'merger' 'gamma' 'a.mtx' 'b.mtx' --set 'pe.count=2' "
-            "--set 'pe.radix=8' --at 'gamma.pe1.merger' --sim 'auto' -o 'out/gamma-a-b-merger'",
+            "--set 'pe.radix=8' --at 'gamma.pe01.merger' --sim 'auto' -o 'out/gamma-a-b-merger'",
         ),
         (
             ["BLOCK=merger", "ACC=gamma", "MTX=a.mtx", "VERILOG=a.v b.v", "MODULE=mine"],
@@ -56,11 +56,11 @@ def make(*arguments):
                 "MTX=a.mtx",
                 "VCD=1",
                 "WINDOW=1:9",
-                "SCOPE=pe0",
-                "TRIGGER=pe0 busy > 9",
+                "SCOPE=pe00",
+                "TRIGGER=pe00 busy > 9",
             ],
-            "--sim 'auto' --vcd 'out/gamma-a-merger.vcd' --vcd-window '1:9' --vcd-scope 'pe0' "
-            "--vcd-trigger 'pe0 busy > 9' -o 'out/gamma-a-merger'",
+            "--sim 'auto' --vcd 'out/gamma-a-merger.vcd' --vcd-window '1:9' --vcd-scope 'pe00' "
+            "--vcd-trigger 'pe00 busy > 9' -o 'out/gamma-a-merger'",
         ),
     ],
 )

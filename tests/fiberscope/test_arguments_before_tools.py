@@ -47,4 +47,4 @@ def test_without_any_simulator_the_loop_runs_in_pyrtl(tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert cli.run(["rtl", "loop", "merger", "gamma", SMALL, "--set=pe.count=2", "--set=pe.radix=4"]) == 0
-    assert "RTL in pyrtl at gamma.pe0.merger" in capsys.readouterr().out
+    assert "RTL in pyrtl at gamma.pe00.merger" in capsys.readouterr().out

@@ -86,10 +86,10 @@ def test_commands_are_typed_errors_cost_a_line_and_tab_completes(terminal):
     session.expect("0>")
     session.type("sho\t")
     session.expect("show")
-    session.type(" pe1.mult\t")
-    session.expect("pe1.multiplier")
+    session.type(" pe01.mult\t")
+    session.expect("pe01.multiplier")
     session.type("\r")
-    session.expect(r"gamma\.pe1\.multiplier \(")
+    session.expect(r"gamma\.pe01\.multiplier \(")
     session.type("stpe 3\r")
     session.expect("stpe is no command; did you mean step")
     session.type("st 5\r")
@@ -129,13 +129,13 @@ def test_a_line_is_completed_by_what_its_command_takes():
         names = session.names()
     assert completions(names, "") == list(COMMANDS)
     assert completions(names, "br") == ["break", "breaks"]
-    assert completions(names, "show pe1.me") == ["pe1.merger"]
-    assert completions(names, "sh pe1.me") == ["pe1.merger"]
-    assert completions(names, "s pe1.me") == []  # step or show
-    assert completions(names, "queue pe0.merger.ways[1") == [
-        f"pe0.merger.ways[{way}]" for way in (1, *range(10, 20))
+    assert completions(names, "show pe01.me") == ["pe01.merger"]
+    assert completions(names, "sh pe01.me") == ["pe01.merger"]
+    assert completions(names, "s pe01.me") == []  # step or show
+    assert completions(names, "queue pe00.merger.ways[1") == [
+        f"pe00.merger.ways[{way}]" for way in (1, *range(10, 20))
     ]
-    assert completions(names, "break pe0.merger input") == ["input_stall"]
-    assert completions(names, "until cycle > 9 and pe0.merger.ph") == ["pe0.merger.phase"]
+    assert completions(names, "break pe00.merger input") == ["input_stall"]
+    assert completions(names, "until cycle > 9 and pe00.merger.ph") == ["pe00.merger.phase"]
     assert completions(names, "run ") == []
-    assert completions(names, "show pe0.merger ") == []
+    assert completions(names, "show pe00.merger ") == []

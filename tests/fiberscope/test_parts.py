@@ -85,7 +85,7 @@ def test_a_part_over_a_block_whose_tick_gives_no_cycle_is_named() -> None:
         def tick(self, now: int) -> None:  # type: ignore[override]
             super().tick(now)
 
-    with pytest.raises(SimulationError, match=r"gamma\.pe0\.merger: tick at cycle 0 gave no cycle; end it"):
+    with pytest.raises(SimulationError, match=r"gamma\.pe00\.merger: tick at cycle 0 gave no cycle; end it"):
         fiberscope.simulate("gamma", TINY[0], parts={"merger": Silent}, pe__count=2, pe__radix=4)
 
 

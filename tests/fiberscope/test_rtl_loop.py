@@ -31,7 +31,7 @@ THRIFTY = [  # so few lines that partial fibers are evicted
 CASES = [
     ("merger", ["--set=pe.radix=8"]),
     ("merger", ["--set=pe.radix=3", *SHORT]),
-    ("merger", ["--set=pe.radix=5", "--at=gamma.pe2.merger", "--set=pe.buffer_lines=1"]),
+    ("merger", ["--set=pe.radix=5", "--at=gamma.pe02.merger", "--set=pe.buffer_lines=1"]),
     ("merger", ["--set=pe.radix=4", "uniform:rows=40,cols=10,nonzeros=80"]),
     ("bank", []),
     ("bank", THRIFTY),
@@ -40,7 +40,7 @@ CASES = [
         [
             "--set=pe.radix=3",
             *SHORT,
-            "--at=gamma.fibercache.bank1",
+            "--at=gamma.fibercache.bank01",
             "uniform:rows=40,cols=10,nonzeros=80",
         ],
     ),
@@ -66,9 +66,9 @@ FIRST = {
     "crossbar": "gamma.network.pe_requests",
     "page_allocator": "gamma.pages",
     "scheduler": "gamma.scheduler",
-    "merger": "gamma.pe0.merger",
+    "merger": "gamma.pe00.merger",
     "bank": "gamma.fibercache.bank",
-    "bank,merger": "gamma.fibercache.bank0, gamma.pe0.merger",
+    "bank,merger": "gamma.fibercache.bank00, gamma.pe00.merger",
 }
 
 
@@ -104,7 +104,7 @@ def test_all_of_several_kinds_are_replaced_at_once(capsys: pytest.CaptureFixture
     code, out, _err = said(capsys, "--sim=pyrtl", "--at=all", *settings, block="scheduler,merger,crossbar")
     title, *_others, verdict = out.splitlines()
     networks = [f"{users}_{way}" for users in ("pe", "memory") for way in ("requests", "replies")]
-    names = ["scheduler", *(f"pe{i}.merger" for i in range(3)), *(f"network.{name}" for name in networks)]
+    names = ["scheduler", *(f"pe{i:02}.merger" for i in range(3)), *(f"network.{name}" for name in networks)]
     assert title.endswith(f"RTL in pyrtl at {', '.join(f'gamma.{name}' for name in names)}")
     assert (code, verdict.startswith("identical in all ")) == (0, True)
 
@@ -210,12 +210,12 @@ def test_what_no_token_came_to_is_warned_of(capsys: pytest.CaptureFixture[str]) 
     ]
     assert cli.run([*order, "--at=pe02.merger", "--at=gamma.pe00.merger"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "xercised" in line.lower()]
-    assert lines[0].startswith("exercised at gamma.pe0.merger: ")
+    assert lines[0].startswith("exercised at gamma.pe00.merger: ")
     assert "no token at ways (6 of 8); " in lines[1]
     assert lines[1].endswith("no stall at tasks, ways (6 of 8), merged")
-    assert "exercised at gamma.pe2.merger: 0 tokens, 0 stalls, busy in 0 of " in lines[2]
+    assert "exercised at gamma.pe02.merger: 0 tokens, 0 stalls, busy in 0 of " in lines[2]
     assert lines[3].startswith(
-        "NOT exercised at gamma.pe2.merger: no token at tasks, ways (8 of 8), merged; "
+        "NOT exercised at gamma.pe02.merger: no token at tasks, ways (8 of 8), merged; "
     )
     assert lines[3].endswith("counters at 0: merges, merged_elements")
 
@@ -260,7 +260,7 @@ def test_planted_rtl_that_stands_still_is_a_failed_run(
     monkeypatch.setattr(twin.OutputStream, "send", lambda self, valid, fields: send(self, valid & 0, fields))
     code, _out, err = said(capsys, "--sim=pyrtl", "--set=pe.radix=8")
     assert code == 3
-    assert "with RTL at gamma.pe0.merger: deadlock" in err
+    assert "with RTL at gamma.pe00.merger: deadlock" in err
 
 
 def test_planted_rtl_that_never_ends_is_stopped(
@@ -279,8 +279,8 @@ def test_planted_rtl_that_never_ends_is_stopped(
     ("arguments", "line"),
     [
         (
-            ["--sim=pyrtl", "--at=gamma.pe9.merger"],
-            "gamma has no merger named gamma.pe9.merger; did you mean gamma.pe2.merger",
+            ["--sim=pyrtl", "--at=gamma.pe09.merger"],
+            "gamma has no merger named gamma.pe09.merger; did you mean gamma.pe02.merger",
         ),
         (
             ["--sim=pyrtl", "--set=pe.radix=100"],

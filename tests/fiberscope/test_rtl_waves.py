@@ -13,7 +13,7 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 from fiberscope.hw.rtl.kit import waves
 
 MACHINE = ["gamma", "uniform:rows=40,cols=40,nonzeros=300", "--set=pe.count=2", "--set=pe.radix=8"]
-MERGER = "gamma.pe0.merger"
+MERGER = "gamma.pe00.merger"
 CYCLE = 1_000_000  # fs
 
 
@@ -79,12 +79,12 @@ def test_planted_rtl_is_marked_where_it_first_does_otherwise(monkeypatch, capsys
 
 
 def test_window_scope_and_trigger_are_those_of_any_waveform(capsys):
-    assert loop("--vcd=part.vcd", "--vcd-window=200:300", "--vcd-scope=pe0.merger") == 0
+    assert loop("--vcd=part.vcd", "--vcd-window=200:300", "--vcd-scope=pe00.merger") == 0
     part = read_vcd(Path("part.vcd"))
     assert (part.start, part.end) == (200 * CYCLE, 300 * CYCLE)
     assert all(name.startswith(MERGER) for name in part.signals)
     assert f"{MERGER}.rtl.begins" in part.signals
-    assert loop("--vcd=part.vcd", "--vcd-trigger=pe0.merger busy > 30", "--vcd-cycles=20") == 0
+    assert loop("--vcd=part.vcd", "--vcd-trigger=pe00.merger busy > 30", "--vcd-cycles=20") == 0
     part = read_vcd(Path("part.vcd"))
     assert part.start > 30 * CYCLE
     assert part.end == part.start + 20 * CYCLE
@@ -108,7 +108,7 @@ def test_a_wire_wider_than_a_signal_is_several():
     assert list(waves.values(wires, [(1 << 64) + 5, (1 << 64) - 2, 1])) == [5, 1, -2, 1]
 
 
-@pytest.mark.parametrize("option", ["--vcd-window=1:2", "--vcd-scope=pe0", "--vcd-plain"])
+@pytest.mark.parametrize("option", ["--vcd-window=1:2", "--vcd-scope=pe00", "--vcd-plain"])
 def test_an_option_of_a_waveform_without_one_is_one_line(option, capsys):
     assert loop(option) == 2
     name = option.partition("=")[0]
@@ -116,8 +116,8 @@ def test_an_option_of_a_waveform_without_one_is_one_line(option, capsys):
 
 
 def test_a_scope_that_is_not_there_is_refused(capsys):
-    assert loop("--vcd=x.vcd", "--vcd-scope=pe7") == 2
-    assert "no component matches the scope pe7" in capsys.readouterr().err
+    assert loop("--vcd=x.vcd", "--vcd-scope=pe07") == 2
+    assert "no component matches the scope pe07" in capsys.readouterr().err
 
 
 def test_in_lock_step_the_rtl_runs_every_cycle_of_the_machine_once(monkeypatch, capsys):

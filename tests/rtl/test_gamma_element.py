@@ -65,7 +65,7 @@ def test_it_is_the_event_model_in_every_entry_of_the_report(machine, tmp_path):
 
 
 def test_all_elements_at_once_are_too(tmp_path):
-    outcome = compared(tmp_path, written(tmp_path, 1, 20, 0.3), (), ("gamma.pe0", "gamma.pe1"))
+    outcome = compared(tmp_path, written(tmp_path, 1, 20, 0.3), (), ("gamma.pe00", "gamma.pe01"))
     assert outcome.differences() == []
     assert not any("merger" in name for name in outcome.rtl.components)
     for label in (*(f"{port}[{i}]" for port in ("requests", "replies") for i in range(3)), "pages", "tasks"):
@@ -87,14 +87,14 @@ def test_planted_a_unit_that_asks_otherwise_is_told_with_port_and_cycle(
     outcome = compared(tmp_path, written(tmp_path, 3, 30, 0.3), ())
     assert outcome.differences()
     assert re.fullmatch(
-        rf"gamma\.pe0: in cycle \d+, {re.escape(port)} is .* of the component, .* of the RTL",
+        rf"gamma\.pe00: in cycle \d+, {re.escape(port)} is .* of the component, .* of the RTL",
         outcome.first_difference,
     )
 
 
 def test_planted_a_line_of_wrong_elements_makes_the_product_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(Elements, "lane", lambda _, coordinate, value: pyrtl.concat(value ^ 1, coordinate))
-    with pytest.raises(FailedRunError, match=r"with RTL at gamma\.pe0: the machine's product is wrong"):
+    with pytest.raises(FailedRunError, match=r"with RTL at gamma\.pe00: the machine's product is wrong"):
         compared(tmp_path, written(tmp_path, 1, 20, 0.3), ())
 
 
@@ -146,7 +146,7 @@ def test_what_no_module_does_is_refused_by_name(setting, tmp_path):
 def test_values_that_are_not_whole_are_refused(tmp_path):
     matrix = Path(written(tmp_path, 1, 20, 0.3))
     matrix.write_text(re.sub(r" (-?\d)(\.0)?$", r" \1.5", matrix.read_text(), count=1, flags=re.M))
-    with pytest.raises(InputError, match=r"gamma\.pe0: .*\.5 is no whole number of 32 bits"):
+    with pytest.raises(InputError, match=r"gamma\.pe00: .*\.5 is no whole number of 32 bits"):
         compared(tmp_path, str(matrix), ())
 
 
@@ -157,6 +157,6 @@ def test_the_whole_machine_but_its_memory_is_the_event_model(seed, tmp_path):
     outcome = cosimulate(CosimRequest((ALL,), "gamma", matrix, settings=settings), PYRTL, tmp_path)
     assert outcome.differences() == []
     components = {name.partition(".")[2] for name in outcome.component.components}
-    assert {name for name in components if not name.startswith(("memory.channel", "pe0.", "pe1."))} == {
-        at.partition(".")[2] for at in outcome.place_names if ".pe0" not in at and ".pe1" not in at
+    assert {name for name in components if not name.startswith(("memory.channel", "pe00.", "pe01."))} == {
+        at.partition(".")[2] for at in outcome.place_names if ".pe00" not in at and ".pe01" not in at
     }

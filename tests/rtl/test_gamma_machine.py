@@ -53,7 +53,7 @@ def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypat
     joined = kit.joined
 
     def longer(parts, source, target, capacity, latency):
-        return joined(parts, source, target, capacity, latency + (target == "pe0.tasks"))
+        return joined(parts, source, target, capacity, latency + (target == "pe00.tasks"))
 
     monkeypatch.setattr(kit, "joined", longer)
     outcome = compared(tmp_path, written(tmp_path, 10, 10, 0.3), *SIMPLE)

@@ -126,7 +126,7 @@ def test_what_is_held_has_a_name_in_its_scope():
     [
         (["gamma"], "gamma: say on which matrix it runs"),
         (["gamma", "m.mtx", "--liberty=my.lib"], "gamma: --liberty is for a block"),
-        (["gamma", "m.mtx", "--at=gamma.pe0"], "gamma: --at is for a block"),
+        (["gamma", "m.mtx", "--at=gamma.pe00"], "gamma: --at is for a block"),
         (["gamma", "m.mtx", "--table=my.csv"], "gamma: --table is for a block"),
         (["divider", "--json=my.json"], "divider: --json is for a machine"),
         (["sigma", "m.mtx"], "sigma does not exist as one module; gamma does"),

@@ -140,14 +140,14 @@ def test_each_module_is_written_once_and_instantiated_by_name():
         "merge_tree", "merge_tree_merger_0", "merge_tree_merger_1", "merge_tree_channel",
     ]  # fmt: skip
     for instance in (
-        "merge_tree_merger_0 leaf_0(",
-        "merge_tree_merger_0 leaf_1(",
+        "merge_tree_merger_0 leaf_00(",
+        "merge_tree_merger_0 leaf_01(",
         "merge_tree_merger_1 root(",
         "merge_tree_channel channel_at_root_ways_0(",
     ):
         assert text.count(instance) == 1
-    assert ".merged_ready(leaf_1_merged_ready)" in text
-    assert ".in_ready(leaf_1_merged_ready)" in text
+    assert ".merged_ready(leaf_01_merged_ready)" in text
+    assert ".in_ready(leaf_01_merged_ready)" in text
     assert text == merge_tree.BLOCK.verilog(MergeTreeParameters(radix=3, leaves=2, value_bits=32))
 
 
@@ -169,7 +169,7 @@ def test_a_composition_is_a_part_of_another():
     assert "deep_merge_tree tree(" in text
     assert "module deep_merge_tree_merger(" in text
     assert "assign pending = tree_shows_pending | channel_at_last_ways_0_shows_pending;" in text
-    assert "tree/leaf_0/running_00" in {wire.name for wire in block.twin(SMALL).block.wirevector_set}
+    assert "tree/leaf_00/running_00" in {wire.name for wire in block.twin(SMALL).block.wirevector_set}
 
 
 @pytest.mark.parametrize("change", [{"latency": 3}, {"capacity": 1}])

@@ -13,8 +13,10 @@ def test_names_in_their_order_are_sorted_and_of_one_family(count: int) -> None:
     assert {family_name(f"gamma.{name}.merger") for name in names} == {"pe.merger"}
 
 
-def test_names_have_as_many_digits_as_the_last_one_needs() -> None:
-    assert numbered("channel", 1) == ["channel0"]
+def test_names_have_two_digits_or_as_many_as_the_last_one_needs() -> None:
+    assert numbered("channel", 1) == ["channel00"]
+    assert numbered("pe", 100)[:4] == numbered("pe", 4) == ["pe00", "pe01", "pe02", "pe03"]
+    assert numbered("pe", 101)[4] == "pe004"
     assert numbered("leaf_", 12)[9:] == ["leaf_09", "leaf_10", "leaf_11"]
 
 

@@ -99,7 +99,7 @@ def test_a_part_that_does_not_count_is_refused():
         def counters(self):
             return {}
 
-    message = r"extensor.pe0.core \(Silent\) should count add in counters\(\)"
+    message = r"extensor.pe00.core \(Silent\) should count add in counters\(\)"
     with pytest.raises(SimulationError, match=message):
         ExTensor(tiny(), *small_operands(), parts={"core": Silent})
 

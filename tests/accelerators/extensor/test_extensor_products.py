@@ -99,7 +99,7 @@ def test_a_microtile_of_a_stays_for_the_next_n1():
     a, b = csr({(0, 0): 1.0}, 1, 4), csr({(0, n): 1.0 for n in range(0, 32, 4)}, 4, 32)
     machine = run_extensor(tiny(pe__count=1, tile__n=8, pe__task_queue=8), a, b)
     check_all(machine, a, b)
-    buffer = machine.kernel.statistics()["extensor.pe0.buffer"].counters
+    buffer = machine.kernel.statistics()["extensor.pe00.buffer"].counters
     # A microtile is 12 + 8 + 12 bytes of A; 8 + 8 + 12 of B.
     assert buffer == {"reuses": 7, "bytes": 32 + 8 * 28}
 
@@ -228,7 +228,7 @@ def test_products_pass_by_the_element_with_a_long_one():
     machine = run_extensor(tiny(pe__tile=16, tile__m=1, tile__k=6, tile__n=1), a, b)
     check_all(machine, a, b)
     statistics = machine.kernel.statistics()
-    assert [statistics[f"extensor.pe{i}.core"].counters["products"] for i in range(3)] == [1, 3, 2]
+    assert [statistics[f"extensor.pe{i:02}.core"].counters["products"] for i in range(3)] == [1, 3, 2]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_part_that_stands_in_for_the_unit_runs():
         return made[-1]
 
     machine = run_extensor(tiny(), *small_operands(), parts={"intersector": own})
-    assert [part.name for part in made] == [f"extensor.pe{i}.intersector" for i in range(3)]
+    assert [part.name for part in made] == [f"extensor.pe{i:02}.intersector" for i in range(3)]
     assert sum(part.matches for part in made) == machine.operations()["multiply"] > 0
 
 
@@ -96,6 +96,6 @@ class Crossed(MaskIntersector):
 def test_planted_a_unit_that_tells_what_is_not_there_is_found():
     both = random_matrix(20, 64, 300), random_matrix(64, 20, 300, seed=1)
     with pytest.raises(
-        SimulationError, match=r"pe\d.core: was told of coordinate \d+, which fiber \d+ lacks"
+        SimulationError, match=r"pe\d\d.core: was told of coordinate \d+, which fiber \d+ lacks"
     ):
         run_extensor(tiny(pe__tile=64), *both, parts={"intersector": Crossed})

@@ -29,7 +29,7 @@ def test_the_signals_end_where_the_counters_do(run):
     assert values["extensor.sequencer.intersect_k2"] == operations["intersect_k2"]
     assert values["extensor.llb.dispatcher.products"] == operations["microtile_products"]
     assert values["extensor.llb.drain.tiles"] == len(machine.places)
-    cores = [f"extensor.pe{i}.core" for i in range(3)]
+    cores = [f"extensor.pe{i:02}.core" for i in range(3)]
     assert sum(values[f"{core}.intersect_k0"] for core in cores) == operations["intersect_k0"]
     assert sum(values[f"{core}.multiply"] for core in cores) == operations["multiply"]
 
@@ -38,8 +38,8 @@ def test_the_products_of_the_cores_are_those_that_were_dispatched(run):
     machine, waveform = run
     shown = Counter()
     for i in range(3):
-        core = waveform.signals[f"extensor.pe{i}.core.microtile_a"]
-        other = waveform.signals[f"extensor.pe{i}.core.microtile_b"]
+        core = waveform.signals[f"extensor.pe{i:02}.core.microtile_a"]
+        other = waveform.signals[f"extensor.pe{i:02}.core.microtile_b"]
         times = sorted({time for signal in (core, other) for time, _value in signal.changes})
         shown.update((core.at(time), other.at(time)) for time in times)
     del shown[-1, -1]

@@ -126,7 +126,7 @@ def test_products_go_to_the_elements_in_turn_whatever_their_lengths():
     counts = {}
     for dispatch in ("home", "turn"):
         statistics = run(a, b, **settings, llb__dispatch=dispatch).kernel.statistics()
-        counts[dispatch] = [statistics[f"extensor.pe{i}.core"].counters["products"] for i in range(3)]
+        counts[dispatch] = [statistics[f"extensor.pe{i:02}.core"].counters["products"] for i in range(3)]
     assert counts == {"home": [1, 3, 2], "turn": [2, 2, 2]}
 
 

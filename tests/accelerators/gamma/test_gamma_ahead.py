@@ -141,7 +141,7 @@ def test_an_interrupt_in_the_midst_accounts_for_all_that_has_happened(tick):
 
         def tick(self, now):
             self.ticks += 1
-            if self.ticks == tick and self.name.endswith("bank0"):
+            if self.ticks == tick and self.name.endswith("bank00"):
                 machine.kernel.interrupt()
             return super().tick(now)
 

@@ -112,7 +112,7 @@ def test_a_lost_request_is_a_deadlock_that_names_who_waits():
     with pytest.raises(DeadlockError) as raised:
         machine.kernel.run(cycle_limit=CYCLE_LIMIT)
     assert any(
-        line.startswith("gamma.pe0.prefetcher waits for a token at replies") for line in raised.value.blocked
+        line.startswith("gamma.pe00.prefetcher waits for a token at replies") for line in raised.value.blocked
     )
 
 

@@ -85,7 +85,7 @@ def test_every_part_is_taken_from_what_is_given():
 
 def test_one_element_can_differ_from_the_others():
     def merger(name, radix, stages):
-        return (PlainMerger if name == "gamma.pe1.merger" else HighRadixMerger)(name, radix, stages)
+        return (PlainMerger if name == "gamma.pe01.merger" else HighRadixMerger)(name, radix, stages)
 
     a = sparse.csr_array(np.eye(3))
     machine = Gamma(configured(pe__count=3), a, a, parts={"merger": merger})
@@ -105,8 +105,11 @@ class WithoutOutput(HighRadixMerger):
 @pytest.mark.parametrize(
     ("merger", "message"),
     [
-        (WithoutCounters, r"gamma\.pe0\.merger \(WithoutCounters\) should count merged_elements in counters"),
-        (WithoutOutput, r"gamma\.pe0\.merger has no output port merged; it has none"),
+        (
+            WithoutCounters,
+            r"gamma\.pe00\.merger \(WithoutCounters\) should count merged_elements in counters",
+        ),
+        (WithoutOutput, r"gamma\.pe00\.merger has no output port merged; it has none"),
     ],
 )
 def test_a_part_that_does_not_fit_is_found_when_the_machine_is_built(merger, message):

@@ -27,12 +27,14 @@ def test_the_signals_end_where_the_counters_do(run):
     assert values["gamma.scheduler.next_task"] == machine.table.count
     statistics = machine.kernel.statistics()
     for i in range(2):
-        counters = statistics[f"gamma.fibercache.bank{i}"].counters
+        counters = statistics[f"gamma.fibercache.bank{i:02}"].counters
         hits = [counters[f"{operation}_hits"] for operation in ("read", "fetch", "consume", "write")]
-        assert values[f"gamma.fibercache.bank{i}.hits"] == sum(hits)
+        assert values[f"gamma.fibercache.bank{i:02}.hits"] == sum(hits)
 
 
 def test_the_tasks_of_a_writer_are_those_that_it_completed(run):
     machine, waveform = run
-    shown = [value for i in range(2) for _time, value in waveform.signals[f"gamma.pe{i}.writer.task"].changes]
+    shown = [
+        value for i in range(2) for _time, value in waveform.signals[f"gamma.pe{i:02}.writer.task"].changes
+    ]
     assert set(shown) - {-1} == set(range(machine.table.count))

@@ -70,7 +70,7 @@ def test_skipping_ahead_is_worth_what_the_page_of_the_blocks_says():
     found = []
     for intersection in ("two_finger", "skip_ahead"):
         report = fiberscope.simulate(str(MACHINE), a, b, settings=settings, lane__intersection=intersection)
-        elements = report.components["inner_product.lane0.scanner_b"].counters["elements"]
+        elements = report.components["inner_product.lane00.scanner_b"].counters["elements"]
         steps = report.operations["intersect"]
         found.append(report.cycles)
         row = f"| `{intersection}` | {report.cycles} | {steps} | {elements} |"

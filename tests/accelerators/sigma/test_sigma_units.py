@@ -74,7 +74,7 @@ def test_a_part_that_stands_in_for_a_unit_runs():
             made.append(self)
 
     machine = ran(cases()["sigma"].operands(), TINY | ROOM, parts={"adder_network": Own})
-    assert [part.name for part in made] == [f"sigma.dpe{i}.adder_network" for i in range(3)]
+    assert [part.name for part in made] == [f"sigma.dpe{i:02}.adder_network" for i in range(3)]
     assert sum(part.add for part in made) == machine.operations()["add"] > 0
 
 

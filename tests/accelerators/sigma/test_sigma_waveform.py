@@ -34,7 +34,7 @@ def changes(signals, name, most=4):
 
 def test_the_stall_is_as_the_page_says(signals):
     assert changes(signals, "distributor.lines_loaded", 6)[1:] == [(1, 1), (2, 2), (3, 3), (4, 4), (25, 5)]
-    assert changes(signals, "dpe0.state")[1:] == [(2, "busy"), (3, "wait:columns"), (6, "busy")]
+    assert changes(signals, "dpe00.state")[1:] == [(2, "busy"), (3, "wait:columns"), (6, "busy")]
     assert changes(signals, "distributor.columns_sent", 7)[1:] == [
         (cycle, cycle - 4) for cycle in range(5, 11)
     ]
@@ -44,8 +44,8 @@ def test_the_stall_is_as_the_page_says(signals):
         (35, "full:columns"),
     ]
     assert changes(signals, "distributor.flushes", 2)[1] == (11, 1)
-    assert changes(signals, "dpe0.neurons", 2)[1] == (6, 3)
-    assert changes(signals, "dpe0.add", 3)[1:] == [(6, 29), (7, 58)]
+    assert changes(signals, "dpe00.neurons", 2)[1] == (6, 3)
+    assert changes(signals, "dpe00.add", 3)[1:] == [(6, 29), (7, 58)]
     assert changes(signals, "accumulators.sums_taken", 3)[1:] == [(20, 13), (21, 26)]
     assert changes(signals, "accumulators.state")[1:3] == [(20, "busy"), (26, "wait:sums")]
 

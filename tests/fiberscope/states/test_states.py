@@ -173,7 +173,10 @@ def test_a_million_cycles_of_200_components_stay_below_five_megabytes():
 
 def test_some_families_are_seen_as_they_are_among_all():
     whole, some = seen(), seen(limits={"families": {"pe.merger", "scheduler"}})
-    assert set(some.components) == {"gamma.scheduler", *(f"gamma.pe{number}.merger" for number in range(4))}
+    assert set(some.components) == {
+        "gamma.scheduler",
+        *(f"gamma.pe{number:02}.merger" for number in range(4)),
+    }
     assert all(one == whole.components[name] for name, one in some.components.items())
 
 

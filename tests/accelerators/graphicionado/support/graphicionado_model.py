@@ -113,7 +113,7 @@ class PlainGraphicionado(Composition[GraphicionadoConfiguration]):
             frontier.append((self.task.root // parameters.streams, float(properties[self.task.root])))
         one = SimpleNamespace(
             number=number,
-            name=f"stream{number}",
+            name=f"stream{number:02}",
             count=count,
             edges=self.edges[number],
             properties=[float(value) for value in properties[number :: parameters.streams]],
@@ -148,9 +148,7 @@ class PlainGraphicionado(Composition[GraphicionadoConfiguration]):
         one.vertex_reader = self._read(one, "vertex_reader", self._place(FRONTIER, entry * one.count), entry)
         one.dispatcher = self._add(PlainDispatcher, one, "dispatcher")
         many = parameters.edge.readers_per_stream
-        one.edge_readers = [
-            self._read(one, f"edge_reader{i:0{len(str(many - 1))}}", base, edge) for i in range(many)
-        ]
+        one.edge_readers = [self._read(one, f"edge_reader{i:02}", base, edge) for i in range(many)]
         one.edge_pipe = self._add(PlainEdgePipe, one, "edge_pipe")
         depth = parameters.queue.depth
         connect(one.vertex_reader, "elements", one.dispatcher, "entries", capacity=depth)

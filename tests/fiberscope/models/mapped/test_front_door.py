@@ -173,7 +173,7 @@ def test_sim_writes_report_and_waveform(tmp_path, capsys):
     told = json.loads(out.read_text())
     assert "pe" in wave.read_text()
     assert told["config"]["timing"]["tasks"] == 4
-    assert {name.split(".")[1] for name in told["components"]} >= {"pe0", "pe1", "pe2", "cut", "outer"}
+    assert {name.split(".")[1] for name in told["components"]} >= {"pe00", "pe01", "pe02", "cut", "outer"}
     assert "Verified" in capsys.readouterr().out
     assert cli.run(["rerun", str(out)]) == 0
 

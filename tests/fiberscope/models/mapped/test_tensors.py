@@ -73,7 +73,7 @@ def test_mttkrp_of_a_file_and_its_wave(tmp_path, monkeypatch, capsys):
     words = ["T=t.tns", "B=b.npy", "C=factors.npz:c"]
     assert cli.run(["sim", MTTKRP, *words, "--vcd", "out.vcd", "--product", "z.npy", "-q"]) == 0
     assert np.allclose(np.load("z.npy"), np.einsum("ikl,kj,lj->ij", t, b, c))
-    assert "pe0" in Path("out.vcd").read_text()
+    assert "pe00" in Path("out.vcd").read_text()
     assert cli.run(["check", MTTKRP, *words, "-q"]) == 0
     assert "WRONG" not in capsys.readouterr().out
 

@@ -88,7 +88,7 @@ def test_a_cycle_limit_ends_a_run_as_without() -> None:
 
 
 def test_a_chosen_component_comes_with_its_chain_of_waits() -> None:
-    name = "gamma.pe0.reader"
+    name = "gamma.pe00.reader"
     select = {"do": "select", "component": name}
     view = ScriptedView(PAUSE, {"do": "select", "component": "nobody"}, select, step(200), CONTINUE)
     shown(view, "gamma", settings=TINY)
