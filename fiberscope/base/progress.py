@@ -32,6 +32,12 @@ class Stage:
     began: float  # seconds, of any clock
     share: float | None = None
     cycle: int | None = None
+    first_share: float = 0.0
+    first_cycle: int = 0
+
+    def restart(self, now: float) -> None:
+        """Estimate the end from what follows alone."""
+        self.began, self.first_share, self.first_cycle = now, self.share or 0.0, self.cycle or 0
 
     def reach(self, done: int, total: int) -> None:
         """So much of its work is done."""
@@ -47,11 +53,11 @@ class Stage:
         """The time that is left, cycle and rate, as far as they are known."""
         seconds = max(now - self.began, 1e-9)
         parts = []
-        if self.share:
-            left = round(seconds * (1 - self.share) / self.share)
+        if self.share and self.share > self.first_share:
+            left = round(seconds * (1 - self.share) / (self.share - self.first_share))
             parts.append(f"about {timedelta(seconds=left)} left")
         if self.cycle is not None:
-            parts += [f"cycle {self.cycle:,}", f"{self.cycle / seconds:,.0f} cycles/s"]
+            parts += [f"cycle {self.cycle:,}", f"{(self.cycle - self.first_cycle) / seconds:,.0f} cycles/s"]
         return ", ".join(parts)
 
 

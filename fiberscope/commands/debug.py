@@ -43,7 +43,6 @@ _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timel
     **dict.fromkeys(("vcd", "vcd_window", "vcd_scope", "vcd_trigger", "vcd_cycles", "vcd_plain"), _WAVES),
     **dict.fromkeys(("timeline", "perfetto", "timeline_window"), _TIMELINES),
     memory_trace="the debugger goes back, and a trace of memory's requests does not",
-    live="the debugger has no page; 'fiberscope sim' does",
     product="the debugger writes no product; 'fiberscope sim' does",
 )
 def debug(
@@ -61,7 +60,7 @@ def debug(
 
     \b
     Examples:
-      fiberscope debug gamma wiki-Vote
+      fiberscope debug gamma wiki-Vote --live
       fiberscope debug gamma wiki-Vote --script examples/debugger/stall.txt --json out.json
     """
     from fiberscope.accelerators.quantities import SIZE
@@ -79,7 +78,8 @@ def debug(
     except ValueError as error:
         raise InputError(f"--snapshot-memory {snapshot_memory}: {error}") from error
     run = requested_run(accelerator, factors, tensors, **arguments)
-    with Session(run, _run_options(asked), snapshots, limit) as session:
+    options = _run_options(asked)
+    with asked.live_debugger(run) as show, Session(run, options, snapshots, limit) as session, show(session):
         return hold(session, asked.json, script, lines)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.files import StateFiles
     from fiberscope.results.recording.waveform import Waveform
     from fiberscope.results.report.document import Report
+    from fiberscope.run.debug.session import Session
     from fiberscope.run.request import RunRequest
 
 __all__ = ["ReportOptions", "SimulationOptions", "WaveformOptions", "exit_code"]
@@ -238,10 +239,21 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             raise InputError("--live: not with --memory-trace, which one process writes; leave one out")
         from fiberscope.page.live.run import live_run
 
-        operands = [*filter(None, run.factors), *(f"{name}={tensor}" for name, tensor in run.tensors.items())]
-        machine = getattr(run.machine, "name", run.machine)
-        title = f"{machine} on {', '.join(map(str, operands))}"
-        return live_run(self.live, title, quiet=self.quiet or self.json == STANDARD_OUTPUT)
+        return live_run(self.live, _title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
+
+    def live_debugger(
+        self, run: RunRequest
+    ) -> AbstractContextManager[Callable[[Session], AbstractContextManager[object]]]:
+        """Return the context that yields what shows a debugging session, on a page if that was asked for.
+
+        Raises:
+            InputError: as of ``LiveView``.
+        """
+        if self.live is None:
+            return nullcontext(nullcontext)
+        from fiberscope.page.live.session import live_debugger
+
+        return live_debugger(self.live, _title(run))
 
     def ended(self, report: Report) -> int:
         """Show the energy if that was asked for; returns the exit code."""
@@ -268,6 +280,12 @@ class SimulationOptions(WaveformOptions, ReportOptions):
 
         window = _window("--timeline-window", self.timeline_window)
         return state_files(self.timeline, self.perfetto, window)
+
+
+def _title(run: RunRequest) -> str:
+    """Return the title of the page of a run."""
+    operands = [*filter(None, run.factors), *(f"{name}={tensor}" for name, tensor in run.tensors.items())]
+    return f"{getattr(run.machine, 'name', run.machine)} on {', '.join(map(str, operands))}"
 
 
 def exit_code(report: Report) -> int:

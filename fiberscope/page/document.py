@@ -60,8 +60,8 @@ def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
     """The whole HTML file.
 
     Args:
-        data: what the scripts show; ``kind`` says which of them: ``study``, ``run``, ``live`` or
-            ``sweeping``. Plain JSON values.
+        data: what the scripts show; ``kind`` says which of them: ``study``, ``run``, ``live``,
+            ``debugging`` or ``sweeping``. Plain JSON values.
         title: of the window.
         connects: whether the scripts may connect to the server that the page comes from.
     """

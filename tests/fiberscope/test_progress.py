@@ -41,6 +41,17 @@ def test_a_limit_of_cycles_ends_a_run_sooner() -> None:
     assert stage.share == 0.8
 
 
+def test_an_estimate_counts_from_where_a_command_of_the_debugger_begins() -> None:
+    stage = Stage("simulating", began=0.0)
+    stage.reach(50, 100)
+    stage.reach_cycle(10_000, 0)
+    stage.restart(1000.0)
+    assert stage.text(1000.0) == "cycle 10,000, 0 cycles/s"
+    stage.reach(60, 100)
+    stage.reach_cycle(12_000, 0)
+    assert stage.text(1010.0) == "about 0:00:40 left, cycle 12,000, 200 cycles/s"
+
+
 def test_what_is_not_known_is_not_said() -> None:
     stage = Stage("verifying", began=0.0)
     stage.reach(0, 0)

@@ -51,6 +51,11 @@ class MachineCounters:
         numbers = {family: number for number, family in enumerate(self._channel_families)}
         self._groups = np.array([numbers[family] for family, _channel in self._queues], dtype=np.int64)
 
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """The names of the families, as in ``states``, and of the components."""
+        return {"families": self.families, "components": list(self.components)}
+
     def _kinds(self, component: Component) -> list[int]:
         """The place of each state of a component among the four of its family."""
         stalls = self._kernel.wiring.stalls(component)
@@ -112,6 +117,11 @@ class MachineCounters:
             cycles,
             wiring.peers(stall),
         )
+
+    def read_with(self, name: str, time: int) -> dict[str, Any]:
+        """Return ``read``, and as ``selected`` the component of this name; None if there is none."""
+        selected = self.component(name, time) if name in self.components else None
+        return {**self.read(time), "selected": selected}
 
     def component(self, name: str, time: int) -> dict[str, Any]:
         """Return one component at a base tick, as for ``read``, with its chain of waits."""

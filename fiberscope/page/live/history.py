@@ -35,7 +35,7 @@ class History:
 
     def _keep_point(self, data: Data) -> None:
         point = data["cycle"], data["states"]
-        if self._points and self._points[-1][0] == point[0]:
+        while self._points and self._points[-1][0] >= point[0]:  # the debugger goes back
             self._points.pop()
         self._points.append(point)
         if len(self._points) > MOST_POINTS:

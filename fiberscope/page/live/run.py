@@ -82,8 +82,7 @@ class LiveRun:
         self._stage = Stage(SIMULATING, time.monotonic())
         self._cycle, self._target, self._status = 0, None, "running"
         self._published, self._drawn, self._interrupted = -IDLE_SECONDS, False, False
-        names = {"families": self._counters.families, "components": list(self._counters.components)}
-        self._view.send("machine", names)
+        self._view.send("machine", self._counters.names)
         try:
             with on_interrupt(self._interrupt):
                 run = self._run(lookers, progress)
@@ -155,7 +154,7 @@ class LiveRun:
                 self._recordings.start(command["kind"], self._cycle)
             case "stop":
                 self._recordings.stop(self._cycle)
-            case "select" if command["component"] in self._counters.components:
+            case "select":
                 self._selected = command["component"]
 
     def _take_recordings(self) -> bool:
@@ -177,7 +176,6 @@ class LiveRun:
         tick = self._cycle * kernel.clocks[0].period if running else kernel.end
         self._stage.reach(*self._machine.progress())
         self._stage.reach_cycle(self._cycle, self._limit or 0)
-        selected = self._selected if self._selected in self._counters.components else ""
         self._view.send(
             "state",
             {
@@ -185,8 +183,7 @@ class LiveRun:
                 "cycle": self._cycle,
                 "share": self._stage.share,
                 "text": self._stage.text(now),
-                **self._counters.read(tick),
-                "selected": self._counters.component(selected, tick) if selected else None,
+                **self._counters.read_with(self._selected, tick),
                 "recordings": self._recordings.rows(),
             },
         )

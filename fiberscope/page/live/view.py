@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ class LiveView:
     Args:
         port: a number; 0 is a free one.
         title: of the page.
-        kind: of the page: ``live`` for a run, ``sweeping`` for a sweep.
+        kind: of the page: ``live`` for a run, ``debugging`` for a debugger, ``sweeping`` for a sweep.
 
     Raises:
         InputError: the port is no number or cannot be had, the extra ``live`` is not installed, or the
@@ -47,6 +48,7 @@ class LiveView:
             self._token = secrets.token_urlsafe(TOKEN_BYTES)
             self.port = listener.getsockname()[1]
             self.viewers, self.is_lost = 0, False
+            self._sending = threading.Lock()  # a debugger sends from two threads
             context = get_context("fork")
             self.link, theirs = context.Pipe()
             arguments = listener, {"kind": kind, "title": title}, theirs
@@ -94,7 +96,8 @@ class LiveView:
     def send(self, event: str, data: Mapping[str, Any]) -> None:
         """Push an event to the pages; a server that is gone costs the view and not the run."""
         try:
-            self.link.send((event, data))
+            with self._sending:
+                self.link.send((event, data))
         except OSError:
             self.is_lost = True
 

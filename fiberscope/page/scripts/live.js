@@ -1,5 +1,7 @@
-/* A run that goes on: what the server pushes, and the commands that go back. */
+/* A run that goes on: what the server pushes, and the commands that go back. A debugger in a terminal moves
+   its machine itself: its page can only stop it. */
 const Live = (() => {
+  const IS_DEBUGGER = Data.kind === "debugging";
   const DRAW_MILLISECONDS = 1000; // between two drawings of the chart
   const OVER = ["done", "cycle limit", "interrupted", "deadlock"];
   const shown = { families: [], components: [], points: [], state: null, drawn: null, boxes: {}, ended: false };
@@ -25,10 +27,12 @@ const Live = (() => {
     const step = () => command({ do: "step", cycles: Math.max(1, Math.round(Number(cycles.value))) });
     const hold = () => command({ do: shown.state?.status === "paused" ? "continue" : "pause" });
     const record = (kind) => () => command({ do: "record", kind });
+    const pause = button("hold", "Pause", hold);
+    if (IS_DEBUGGER) return element("div", { class: "controls" }, pause, "The debugger in the terminal moves the machine.");
     return element(
       "div",
       { class: "controls" },
-      button("hold", "Pause", hold),
+      pause,
       element("label", {}, "Cycles of a step", cycles),
       button("step", "Step", step),
       button("waveform", "Record a waveform", record("waveform")),
@@ -99,6 +103,7 @@ const Live = (() => {
   }
 
   function recordings(rows) {
+    if (IS_DEBUGGER) return;
     const span = ([, , start, end]) =>
       `from cycle ${Format.value(start)}${end === null ? "" : ` to ${Format.value(end)}`}`;
     const line = (row) => element("li", {}, `${row[0]} ${row[1]}, ${span(row)}: ${row[4]}`);
@@ -152,7 +157,7 @@ const Live = (() => {
 
   function chart() {
     const now = performance.now();
-    if (now - drawnAt < DRAW_MILLISECONDS && !isOver()) return;
+    if (now - drawnAt < DRAW_MILLISECONDS && shown.state.status === "running") return;
     drawnAt = now;
     const width = Chart.width(at("over-time").clientWidth);
     at("over-time").replaceChildren(States.draw(shown.families, shown.points, width));
@@ -174,8 +179,11 @@ const Live = (() => {
     say("status", `${told.status}${share}`);
     say("rate", told.text);
     at("progress").value = told.share ?? 0;
-    say("hold", told.status === "paused" ? "Continue" : "Pause");
-    for (const id of ["hold", "step"]) at(id).disabled = isOver();
+    if (IS_DEBUGGER) at("hold").disabled = isOver() || told.status !== "running";
+    else {
+      say("hold", told.status === "paused" ? "Continue" : "Pause");
+      for (const id of ["hold", "step"]) at(id).disabled = isOver();
+    }
     channels(told.channels);
     waits(told.waits);
     component(told.selected);
@@ -206,7 +214,7 @@ const Live = (() => {
   function end(told) {
     shown.ended = true;
     if (!at("ended").childElementCount) ending(told.lines, false);
-    for (const id of ["hold", "step", "waveform", "timeline", "stop"]) at(id).disabled = true;
+    for (const control of document.querySelectorAll(".controls > button")) control.disabled = true;
   }
 
   const section = (title, ...children) => element("section", {}, element("h2", {}, title), children);

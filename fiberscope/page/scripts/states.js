@@ -4,10 +4,9 @@ const States = (() => {
   const LETTER = 7.3; // pixels, about
   const KINDS = Bars.STATES.length;
 
-  /* Adds a point { cycle, counts }; one of the same cycle takes the place of the last. */
+  /* Adds a point { cycle, counts } in the place of all that are not before it. */
   function add(points, cycle, counts) {
-    const kept = points.length && points.at(-1).cycle >= cycle ? points.slice(0, -1) : points;
-    const all = [...kept, { cycle, counts }];
+    const all = [...points.filter((point) => point.cycle < cycle), { cycle, counts }];
     const last = all.length - 1;
     return all.length > MOST_POINTS ? all.filter((_, at) => (last - at) % 2 === 0) : all;
   }

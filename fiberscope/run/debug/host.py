@@ -278,6 +278,10 @@ class Host:
             self._ended, self.cycle = run, run.cycles
         return interrupted
 
+    def observe(self, function: Callable[..., object], *arguments: object) -> object:
+        """Return what a function says of the machine at the present base tick."""
+        return function(self._machine, self._time, *arguments)
+
     def show(self, pattern: str) -> list[ComponentView]:
         """The components that a pattern means."""
         return [

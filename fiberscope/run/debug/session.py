@@ -9,8 +9,9 @@ snapshot is the start (``fiberscope.run.debug.simulators``).
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.results.report.document import Report
 from fiberscope.run.debug.host import Failure, Names, Stop
 from fiberscope.run.debug.shown import Shown, chain_shown, components_shown, queue_shown, stop_shown
-from fiberscope.run.debug.simulators import ForkedSimulator, start_simulator
+from fiberscope.run.debug.simulators import ForkedSimulator, Simulator, start_simulator
 from fiberscope.run.request import RunRequest
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Session:
         snapshot_memory: bytes that these hold at the most; by default half of the host's memory.
 
     ``cycle`` is where the machine is: everything before that cycle of the first clock has happened.
+    ``followers`` are called with the last stop and whether the machine runs: when a command begins to move
+    the machine, now and then meanwhile, and at the stop. ``lock`` is held while the simulation answers;
+    another thread that looks at the session holds it meanwhile.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: what was asked for cannot be simulated.
@@ -59,6 +63,9 @@ class Session:
         snapshot_memory: int | None = None,
     ) -> None:
         first, self._live = start_simulator(run, options or {})
+        self.lock = threading.RLock()
+        self.followers: list[Callable[[Stop, bool], None]] = []
+        self._is_interrupted = False
         self._root = first.number if isinstance(first, ForkedSimulator) else 0
         self._stop = Stop(0, "cycle")
         self._most, self._memory = snapshots if self._root else 0, snapshot_memory or _half_of_memory()
@@ -126,33 +133,71 @@ class Session:
         place = self._kept.bisect_right(cycle) - 1
         nearest = self._kept.keys()[place]
         if cycle < self.cycle or nearest > self.cycle:
-            simulator = self._kept[nearest].copy()
-            self._live.close()
-            self._live, self._stop = simulator, Stop(nearest, "cycle")
+            with self.lock:
+                simulator = self._kept[nearest].copy()
+                self._live.close()
+                self._live, self._stop = simulator, Stop(nearest, "cycle")
         self._visited.append(cycle)
         return self._advance(cycle, None, [])
 
     def _advance(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Shown:
         """Run, with a snapshot before and now and then meanwhile."""
         for condition in [self._breaks[number] for number in breaks]:
-            self._live.ask("check", condition)
-        texts = [self._breaks[number] for number in breaks]
+            self._ask("check", condition)
+        self._is_interrupted = False
+        self._tell(True)
         while True:
             if cycle is None or cycle > self.cycle:
                 self._keep()
-            self._stop = self._live.ask("advance", cycle, until, texts, SLICE_SECONDS)
-            if self._stop.reason != "slice":
-                break
-        if self._stop.reason == "break":
-            self._stop = replace(self._stop, number=breaks[self._stop.number])
-        return stop_shown(self._stop, self._watched())
+            with self.lock:
+                self._stop = self._run_slice(cycle, until, breaks)
+                is_running = self._stop.reason == "slice"
+                self._tell(is_running)
+            if not is_running:
+                return stop_shown(self._stop, self._watched())
+
+    def _run_slice(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Stop:
+        texts = [self._breaks[number] for number in breaks]
+        stop: Stop = self._ask("advance", cycle, until, texts, SLICE_SECONDS)
+        if stop.reason == "break":
+            return replace(stop, number=breaks[stop.number])
+        if stop.reason == "slice" and self._is_interrupted:
+            return replace(stop, reason="interrupted")
+        return stop
+
+    def _tell(self, is_running: bool) -> None:
+        for follower in self.followers:
+            follower(self._stop, is_running)
+
+    def interrupt(self) -> None:
+        """Stop a machine that runs, as Ctrl-C does; from another thread."""
+        self._is_interrupted = True
+        self._live.interrupt()
+
+    def _ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (what the method gives)
+        with self.lock:
+            return self._live.ask(method, *arguments)
+
+    def copy(self) -> Simulator:
+        """Return another simulator in the present cycle; the caller closes it."""
+        with self.lock:
+            return self._live.copy()
+
+    def observe(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+        """Return the result of a function of a module, called where the machine is.
+
+        Args:
+            function: takes the machine, the base tick before which everything has ticked, and the arguments.
+            arguments: further arguments, which pass between processes.
+        """
+        return self._ask("observe", function, *arguments)
 
     def _keep(self) -> None:
         """Keep a copy of the present cycle, and not too many."""
         nearest = self._kept.keys()[self._kept.bisect_right(self.cycle) - 1]
         if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self._stop.ended:
             return
-        self._kept[self.cycle] = self._live.copy()
+        self._kept[self.cycle] = self.copy()
         while len(self._kept) > self._most + 1 or (len(self._kept) > 1 and self._held() > self._memory):
             self._drop()
 
@@ -178,7 +223,7 @@ class Session:
         Raises:
             InputError: it is no condition on this machine.
         """
-        self._live.ask("check", condition)
+        self._ask("check", condition)
         self._numbers += 1
         self._breaks[self._numbers] = condition
         return Shown(f"breakpoint {self._numbers}: {condition}")
@@ -205,16 +250,16 @@ class Session:
         Raises:
             InputError: it is neither.
         """
-        value = self._live.ask("value", expression)
+        value = self._ask("value", expression)
         self._watches.append(expression)
         return Shown(f"{expression}: {value}")
 
     def _watched(self) -> list[tuple[str, str]]:
-        return [(expression, self._live.ask("value", expression)) for expression in self._watches]
+        return [(expression, self._ask("value", expression)) for expression in self._watches]
 
     def show(self, name: str) -> Shown:
         """A component in full; a table, where the name or the pattern means several."""
-        return components_shown(self._live.ask("show", name))
+        return components_shown(self._ask("show", name))
 
     def frame(self, pattern: str) -> pd.DataFrame:
         """States, cycles so far and counters of the components that a pattern means, as a DataFrame."""
@@ -228,17 +273,17 @@ class Session:
                 **view.accounts,
                 **view.counters,
             }
-            for view in self._live.ask("show", pattern)
+            for view in self._ask("show", pattern)
         ]
         return pd.DataFrame(rows).set_index("component")
 
     def queue(self, channel: str) -> Shown:
         """The tokens in a channel, oldest first."""
-        return queue_shown(self._live.ask("queue", channel))
+        return queue_shown(self._ask("queue", channel))
 
     def why(self, name: str) -> Shown:
         """The chain of waits from a component to the root cause."""
-        return chain_shown(self._live.ask("why", name))
+        return chain_shown(self._ask("why", name))
 
     def wave(self, path: str | Path, cycles: int | None = None, scopes: Sequence[str] = ()) -> Shown:
         """Write a waveform of the next cycles, or of all to the end; the machine stays where it is."""
@@ -252,7 +297,7 @@ class Session:
         """Record in a copy, which then goes."""
         if cycles is not None:
             _at_least_one(cycles)
-        copy = self._live.copy()
+        copy = self.copy()
         try:
             stop = copy.ask(method, path, cycles, *others)
         finally:
@@ -261,7 +306,7 @@ class Session:
 
     def names(self) -> Names:
         """Return the names of components, channels and quantities."""
-        names: Names = self._live.ask("names")
+        names: Names = self._ask("names")
         return names
 
     def info(self) -> Shown:
@@ -279,7 +324,7 @@ class Session:
         Raises:
             VerificationError, DeadlockedRunError: it went wrong; they have the report.
         """
-        copy = self._live.copy()
+        copy = self.copy()
         try:
             report = copy.ask("finish")
         finally:

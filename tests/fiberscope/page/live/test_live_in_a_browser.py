@@ -13,8 +13,10 @@ from vcd_reader import read_vcd
 
 import fiberscope
 from fiberscope.page.live.run import LiveRun
+from fiberscope.page.live.session import live_debugger
 from fiberscope.page.live.view import LiveView
 from fiberscope.results.errors import FailedRunError
+from fiberscope.run.debug.session import Session
 
 pytest.importorskip("starlette", reason="the extra live is not installed")
 pytest.importorskip("uvicorn", reason="the extra live is not installed")
@@ -151,3 +153,46 @@ def test_the_page_is_accessible(shown: Shown, scheme: str) -> None:
         tab.add_script_tag(path=axe)
         violations = tab.evaluate("tags => axe.run({ runOnly: tags })", RULES)["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+
+
+def test_the_page_of_a_debugger_follows_its_stops_and_pauses_it(browser: Any) -> None:
+    faults: list[str] = []
+    with (
+        live_debugger("0", f"gamma on {SMALL}") as show,
+        fiberscope.debug("gamma", SMALL, settings=TINY) as session,
+        show(session) as live,
+    ):
+        tab = browser.new_page(viewport={"width": 1280, "height": 1000})
+        tab.set_default_timeout(PATIENCE)
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        tab.goto(live.address)
+        wait(tab, "#rate", "cycle 0")
+        wait(tab, "#drawing", "prefetcher")
+        assert [button.inner_text() for button in tab.locator(".controls > button").all()] == ["Pause"]
+        assert tab.is_disabled("#hold")
+        session.until("cycle >= 200")
+        wait(tab, "#status", "paused")
+        wait(tab, "#rate", "cycle 200: cycle >= 200 holds")
+        session.goto(100)
+        wait(tab, "#rate", "cycle 100")
+        tab.locator("#waits button").first.click()
+        wait(tab, "#chain li:last-child", session.why(tab.input_value("#component")).data[-1].text)
+        stops: list[str] = []
+        thread = threading.Thread(target=run_until_interrupted, args=(session, stops))
+        thread.start()
+        while thread.is_alive():
+            tab.evaluate("document.querySelector('#hold').click()")  # does nothing while it is disabled
+            tab.wait_for_timeout(50)
+        wait(tab, "#rate", stops[-1])
+        wait(tab, "#status", "paused")
+        session.run()
+        wait(tab, "#status", "done 100%")
+    wait(tab, "#ended", "The session has ended")
+    tab.close()
+    assert faults == []
+
+
+def run_until_interrupted(session: Session, stops: list[str]) -> None:
+    """Run to the end again and again, until a command is interrupted; ``stops`` gets what each says."""
+    while not stops or not stops[-1].endswith("interrupted"):
+        stops.append(str(session.goto(0) if session.cycle else session.run()))

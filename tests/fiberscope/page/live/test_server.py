@@ -180,6 +180,14 @@ def test_the_history_has_a_bounded_size_its_ends_and_the_last_of_each() -> None:
     assert list(history.events())[1] == ("points", {"points": []})
 
 
+def test_the_history_forgets_what_is_behind_a_step_back() -> None:
+    history = History()
+    history.add("machine", {"families": []})
+    for cycle in (0, 10, 20, 30, 15):
+        history.add("state", {"cycle": cycle, "states": [cycle]})
+    assert list(history.events())[1] == ("points", {"points": [(0, [0]), (10, [10]), (15, [15])]})
+
+
 def test_the_history_always_has_the_first_point_and_the_newest() -> None:
     history = History()
     history.add("machine", {"families": []})

@@ -1,0 +1,147 @@
+"""The live view of a debugging session: shows where the machine stands, and its progress while it runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from typing import Any
+
+from fiberscope.accelerators.machine import Machine
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import SIMULATING, Stage
+from fiberscope.page.live.counters import MachineCounters
+from fiberscope.page.live.view import LiveView
+from fiberscope.run.debug.host import Stop
+from fiberscope.run.debug.session import Session
+from fiberscope.run.debug.shown import stop_shown
+from fiberscope.sim import Kernel
+
+__all__ = ["live_debugger"]
+
+WAIT_SECONDS = 0.1  # between two looks whether the session has ended
+
+
+@contextmanager
+def live_debugger(port: str, title: str) -> Iterator[Callable[[Session], LiveSession]]:
+    """Yield the function that shows a session on a page while its context lasts; say the address on stderr.
+
+    The session is to be started within the context: its processes must not outlive the link to the server.
+
+    Args:
+        port: as of ``LiveView``.
+        title: of the page.
+
+    Raises:
+        InputError: as of ``LiveView``.
+    """
+    with LiveView(port, title, "debugging") as view, view.failures_shown():
+        yield partial(LiveSession, view)
+
+
+class LiveSession:
+    """Shows a session: the session tells of its stops, and a thread takes the commands of the page.
+
+    Args:
+        view: the server of the page.
+        session: the session.
+    """
+
+    def __init__(self, view: LiveView, session: Session) -> None:
+        self._view, self._session = view, session
+        self._stop, self._is_running = Stop(session.cycle, "cycle"), False
+        self._stage = Stage(SIMULATING, time.monotonic())
+        self._selected = ""
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._take_commands, daemon=True)
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return self._view.address
+
+    def __enter__(self) -> LiveSession:
+        """Show the machine where it is."""
+        self._view.send("machine", self._session.observe(_names))
+        self._artist = self._session.copy()  # draws the machine while the session goes on
+        self._publish()
+        self._session.followers.append(self._follow)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Take no more commands; show the end of a session, unless an error ends it."""
+        self._has_ended.set()
+        self._thread.join()
+        self._artist.close()
+        self._session.followers.remove(self._follow)
+        if raised[0] is None:
+            self._view.end([f"The session has ended, in cycle {self._session.cycle:,}."])
+
+    def _follow(self, stop: Stop, is_running: bool) -> None:
+        begins = is_running and not self._is_running
+        self._stop, self._is_running = stop, is_running
+        self._publish(begins)
+
+    def _publish(self, begins: bool = False) -> None:
+        """Send the counters of this cycle; the estimate of the end is from where the command begins."""
+        counts, (done, total) = self._session.observe(_counts, self._selected)
+        now = time.monotonic()
+        self._stage.reach(done, total)
+        self._stage.reach_cycle(self._stop.cycle, 0)
+        if begins:
+            self._stage.restart(now)
+        status = "running" if self._is_running else self._stop.reason if self._stop.ended else "paused"
+        text = self._stage.text(now) if self._is_running else str(stop_shown(self._stop, ()))
+        state = {"status": status, "cycle": self._stop.cycle, "share": self._stage.share, "text": text}
+        self._view.send("state", {**state, **counts, "recordings": []})
+
+    def _take_commands(self) -> None:
+        """Obey the page until the session ends; draw the machine when the first page is open."""
+        is_drawn = is_stale = False
+        while not self._has_ended.is_set():
+            for command in self._view.commands(WAIT_SECONDS):
+                if command["do"] == "pause" and self._is_running:
+                    self._session.interrupt()
+                elif command["do"] == "select":
+                    self._selected, is_stale = command["component"], True
+            # The session itself says that the simulation is gone.
+            with suppress(InputError, OSError):
+                if self._view.viewers and not is_drawn:
+                    is_drawn = True
+                    self._view.send("drawing", self._artist.ask("observe", _drawing))
+                is_stale = is_stale and not self._has_published()
+
+    def _has_published(self) -> bool:
+        """Publish unless the session uses the simulation; return whether this was done."""
+        is_free = self._session.lock.acquire(blocking=False)
+        if is_free:
+            try:
+                self._publish()
+            finally:
+                self._session.lock.release()
+        return is_free
+
+
+@cache
+def _counters(kernel: Kernel) -> MachineCounters:
+    """Return the counters of the machine of this process."""
+    return MachineCounters(kernel)
+
+
+def _names(machine: Machine, _time: int) -> dict[str, list[str]]:
+    return _counters(machine.kernel).names
+
+
+def _counts(machine: Machine, time: int, selected: str) -> tuple[dict[str, Any], tuple[int, int]]:
+    """Return the counters with those of a component, and how much of the work is done."""
+    return _counters(machine.kernel).read_with(selected, time), machine.progress()
+
+
+def _drawing(machine: Machine, _time: int) -> dict[str, Any]:
+    from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (the simulation itself does not need it)
+
+    svg, boxes = bare_drawing(machine.kernel)
+    return {"svg": svg, "boxes": boxes}
