@@ -87,4 +87,4 @@ def test_the_table_of_the_page_is_what_all_orders_give(capsys):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.main()
-    assert capsys.readouterr().out.strip() in (ROOT / "docs" / "graph.md").read_text()
+    assert capsys.readouterr().out.strip() in (ROOT / "docs" / "graph_reference.md").read_text()
