@@ -74,6 +74,7 @@ class Session:
         self._numbers = 0
         self._watches: list[str] = []
         self._kept: Any = SortedDict({0: first})  # simulators by cycle
+        self._newest: Any = first
 
     def __enter__(self) -> Session:
         """Give the session."""
@@ -197,13 +198,16 @@ class Session:
         nearest = self._kept.keys()[self._kept.bisect_right(self.cycle) - 1]
         if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self._stop.ended:
             return
-        self._kept[self.cycle] = self.copy()
+        older, self._newest = self._newest, self.copy()
+        self._kept[self.cycle] = self._newest
+        for simulator in (older, self._newest):  # the others change no more
+            simulator.measure()
         while len(self._kept) > self._most + 1 or (len(self._kept) > 1 and self._held() > self._memory):
             self._drop()
 
     def _held(self) -> int:
-        """The bytes that the copies hold."""
-        return sum(simulator.memory() for simulator in self._kept.values())
+        """The bytes that the copies held when they were measured."""
+        return sum(simulator.memory for simulator in self._kept.values())
 
     def _drop(self) -> None:
         """Drop the least useful copy: gaps grow with the distance from the present and from recent visits."""

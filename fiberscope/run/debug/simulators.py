@@ -88,7 +88,7 @@ class ForkedSimulator(Simulator):
 
     def __init__(self, connection: Connection, number: int) -> None:
         super().__init__(connection)
-        self.number = number
+        self.number, self.memory = number, 0
 
     def interrupt(self) -> None:
         """Send the process a Ctrl-C; a copy that is being made has nothing to stop."""
@@ -109,17 +109,17 @@ class ForkedSimulator(Simulator):
             simulator.number = simulator.answer()
         return simulator
 
-    def memory(self) -> int:
-        """Return the bytes of memory that the process holds, shared pages divided by their holders.
+    def measure(self) -> None:
+        """Set ``memory`` to the bytes that the process holds, shared pages divided by their holders.
 
-        Zero where the system does not say.
+        It stays zero where the system does not say. The system takes milliseconds to answer.
         """
         try:
             text = Path(f"/proc/{self.number}/smaps_rollup").read_text(encoding="ascii")
         except OSError:
-            return 0
+            return
         match = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
-        return 1024 * int(match[1]) if match else 0
+        self.memory = 1024 * int(match[1]) if match else 0
 
 
 class ReplayedSimulator(Simulator):
