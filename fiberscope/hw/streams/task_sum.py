@@ -98,7 +98,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     a group come back as soon as there is a task of it.
 
     Timing: of each of the first ``at_once`` tasks a token a cycle, an addition among it; of those that one
-    instance has one behind the other.
+    instance has one behind the other. With fewer outputs than instances, a task waits while its output is full.
 
     Counts: ``additions``; ``elements``: different points; ``again``: those read back.
 
@@ -173,10 +173,15 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         moved = False
         for instance in range(self.instances):
             waiting: Queue = self.waiting[instance]
-            if waiting.count > 0 and inline.shows(self.in_val, instance):
+            if waiting.count > 0 and inline.shows(self.in_val, instance) and self._has_space(instance):
                 self._take(instance, now)
                 moved = True
         return self.busy(now + 1) if moved else self.wait_any_input(self.in_val)
+
+    def _has_space(self, instance: int) -> bool:
+        """Return whether a point of an instance can leave: instances that share an output fill it in a cycle."""
+        element: OutputStream = self.streams[1 + instance % self.writers]
+        return element.first_full() is None
 
     def _assign(self) -> None:
         """Hear which instances have the next tasks."""

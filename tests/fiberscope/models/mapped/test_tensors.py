@@ -202,3 +202,11 @@ def test_a_declared_tensor_without_brackets_is_named(tmp_path):
     file.write_text(file.read_text().replace("a * A", "B * A"))
     with pytest.raises(ConfigurationError, match=r"B is a tensor; write B\[m, k\]$"):
         fiberscope.model(str(file), tensors={"A": np.ones(3)})
+
+
+@pytest.mark.parametrize("sums", [2, 3])
+def test_instances_that_share_an_output_of_the_task_sum_wait_for_space(sums):
+    settings = {"PES": 8, "timing.sums": sums, "timing.depth": 1}
+    operand = "uniform:rows=20,cols=20,nonzeros=60"
+    report = fiberscope.simulate(str(EXAMPLES / "outer.yaml"), operand, settings=settings)
+    assert report.verification.passed
