@@ -25,7 +25,7 @@ MATRICES = {
 
 
 def main() -> None:
-    """Print the table of docs/mapped.md, and draw it."""
+    """Print the table of docs/mapped_accuracy.md, and draw it."""
     found = {}
     print("| | multiplies |", " | ".join(f"{name}, cycles | KiB" for name in DATAFLOWS), "|")
     for name, matrix in MATRICES.items():

@@ -1,0 +1,133 @@
+"""The page of machines from specifications: its file, its tasks, its messages and its defaults are true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import fiberscope
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.base.errors import InputError
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.settings import SHIPPED
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "mapped.md").read_text(encoding="utf-8")
+MINIMAL = ROOT / "examples" / "specifications" / "minimal.yaml"
+GAMMA = (ROOT / "fiberscope/accelerators/gamma/spec.yaml").read_text(encoding="utf-8")
+MATRIX, VECTOR = "uniform:rows=8,cols=8,nonzeros=20", "tensor:shape=8,nonzeros=5"
+PRODUCT = "{A: [M, K], B: [K, N], Z: [M, N]}", "Z[m, n] = A[m, k] * B[k, n]"
+MATRICES = {"A": MATRIX, "B": MATRIX}
+LED = (
+    "{partitioning: {y: {K: [uniform_occupancy(A.2)]}}, loop-order: {y: [M, K1, K0]},"
+    " spacetime: {y: {space: [M, K1], time: [K0]}}}"
+)
+WINDOW = "{I: [W], F: [S], Z: [Q]}", "Z[q] = I[q + s] * F[s]"
+IMAGE = {"I": VECTOR, "F": "tensor:shape=3,nonzeros=2"}
+LED_SUM = "{A: [M, K], x: [K], y: [M]}", "y[m] = A[m, k] + A[m, k] * x[k]"
+
+
+def specification(declaration: str, expressions: str, mapping: str = "{}", more: str = "") -> str:
+    """The text of a specification without an architecture."""
+    return (
+        f"einsum:\n  declaration: {declaration}\n  expressions: [{expressions}]\n{more}mapping: {mapping}\n"
+    )
+
+
+def quoted(*expressions: str) -> str:
+    return ", ".join(f'"{expression}"' for expression in expressions)
+
+
+FLATTEN = '{partitioning: {Z: {"(M, K)": [flatten()]}}, loop-order: {Z: [MK, N]}}'
+FOLLOW = "{partitioning: {Z: {Q: [uniform_shape(2)], W: [follow(Q)]}}}"
+BOTH = "{partitioning: {Z: {K: [uniform_shape(4)]}}, uncompressed: {B: [K]}, loop-order: {Z: [K1, M, K0, N]}}"
+MAXIMUM = '  operators: {Z: {"+": max}}\n'
+LED_BY_T = "mapping:\n  partitioning:\n    Z: {K: [uniform_occupancy(T.2)]}\n"
+REFUSED = {  # what a row of the page is about: a specification, and its tensors
+    "ranks flattened into one": (specification(PRODUCT[0], quoted(PRODUCT[1]), FLATTEN), MATRICES),
+    "a cascade that repeats": ("spec:graphicionado", {"G": MATRIX, "A0": VECTOR, "P0": VECTOR}),
+    "computed indices": (specification(WINDOW[0], quoted(WINDOW[1])), IMAGE),
+    "a partition that follows another rank": (specification(WINDOW[0], quoted(WINDOW[1]), FOLLOW), IMAGE),
+    "symbols in an expression": (specification("{A: [I], Z: [I]}", quoted("Z[i] = a * A[i]")), {"A": VECTOR}),
+    "functions": (
+        specification("{A: [I], B: [I], Z: [I]}", quoted("Z[i] = max(A[i], B[i])")),
+        {"A": VECTOR, "B": VECTOR},
+    ),
+    "operators": (
+        specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, k]"), more=MAXIMUM),
+        {"A": MATRIX},
+    ),
+    "renaming": (
+        specification("{A: [I], Z: [I], Y: [I]}", quoted("Z[i] = 2 * A[i]", "Y = Z")),
+        {"A": VECTOR},
+    ),
+    "an index twice": (specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, m]")), {"A": MATRIX}),
+    "`uncompressed` and": (specification(PRODUCT[0], quoted(PRODUCT[1]), BOTH), MATRICES),
+    "a partition that follows another tensor": (
+        specification(LED_SUM[0], quoted(LED_SUM[1]), LED),
+        {"A": MATRIX, "x": VECTOR},
+    ),
+    "a partition that follows the output": (
+        GAMMA.replace("mapping:\n", LED_BY_T, 1).replace("Z: [M, N, K]", "Z: [M, N, K1, K0]")
+        .replace("time: [N, K]", "time: [N, K1, K0]"),
+        MATRICES,
+    ),
+    "a merger that does more": (GAMMA.replace("Z: [M, N, K]", "Z: [M, K, N]"), MATRICES),
+}  # fmt: skip
+ELSEWHERE = ("a merger with `inputs: inf`", "more than 1,024 instances")  # tests of random specifications
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table whose first heading this is."""
+    table = PAGE.partition(f"\n| {heading} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))] for line in table]
+
+
+def test_each_limit_of_the_page_has_an_example() -> None:
+    starts = (*REFUSED, *ELSEWHERE)
+    assert [row[0] for row in rows("not supported") if not row[0].startswith(starts)] == []
+    assert len(rows("not supported")) == len(starts)
+
+
+@pytest.mark.parametrize("start", REFUSED)
+def test_what_is_not_supported_is_refused_with_the_message_of_the_page(start: str, tmp_path: Path) -> None:
+    message = next(row[1] for row in rows("not supported") if row[0].startswith(start))
+    text, tensors = REFUSED[start]
+    name = text
+    if not text.startswith("spec:"):
+        name = str(tmp_path / "my.yaml")
+        Path(name).write_text(text, encoding="utf-8")
+    with pytest.raises((ConfigurationError, InputError)) as caught:
+        fiberscope.simulate(name, tensors=tensors)
+    assert message.strip("`").removesuffix("...") in str(caught.value)
+
+
+def test_the_file_of_the_page_is_the_example() -> None:
+    assert f"```yaml\n{MINIMAL.read_text(encoding='utf-8')}```" in PAGE
+
+
+def test_the_tasks_of_the_small_product_run_where_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    machines: list[MappedMachine] = []
+    result = MappedMachine.result
+    monkeypatch.setattr(MappedMachine, "result", lambda self: machines.append(self) or result(self))
+    report = fiberscope.simulate(str(MINIMAL), str(ROOT / "examples/worked_three.mtx"), PES=2)
+    (stage,) = machines[0].stages
+    assert [f"`pe{owner}`" for owner in stage.cut.owner.integers()] == [row[1] for row in rows("task")]
+    assert report.result.toarray().tolist() == [[9, 0, 2], [0, 9, 0], [4, 0, 8]]
+
+
+@pytest.mark.parametrize(("setting", "cycles"), [("PES=8", 9_314), ("timing.ahead=1", 14_992)])
+def test_a_setting_takes_the_cycles_of_the_page(setting: str, cycles: int) -> None:
+    key, _, value = setting.partition("=")
+    operand = "uniform:rows=300,cols=300,nonzeros=2000"
+    assert fiberscope.simulate(str(MINIMAL), operand, settings={key: int(value)}).cycles == cycles
+    assert re.search(rf"{re.escape(setting)}`[^|]*{cycles:,} cycles", PAGE)
+
+
+def test_the_timing_parameters_are_those_of_the_machine() -> None:
+    shipped = yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))["timing"]
+    shown = {row[0].strip("`"): row[2].strip("`") for row in rows("`timing.`")}
+    assert shown == {name: str(default) for name, default in shipped.items()}
