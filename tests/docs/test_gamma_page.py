@@ -43,13 +43,13 @@ def tokens() -> Tokens:
 
 
 def test_the_steps_up_to_the_merger_are_those_of_the_run(tokens: Tokens) -> None:
-    dispatch, pointers, fetch, read, first, second, last, merge = (
+    dispatch, pointers, fetch, passed, read, first, second, last, merge = (
         int(row[0]) for row in table("cycle | part")
     )
     fetches, reads = ([(at, word[-1] & 0xFF) for at, word in tokens[name]] for name in ("fetches", "reads"))
     assert tokens["tasks"][0] == (dispatch + 1, (0,))
     assert fetches[:4] == [(pointers + 1, 0), (fetch + 1, 0), (fetch + 2, 0), (fetch + 3, 64)]
-    assert tokens["handed_on"][0] == (read, (0,))
+    assert tokens["handed_on"][0] == (passed + 1, (0,)) == (read, (0,))
     assert reads[:3] == [(read + 1, 0), (read + 2, 0), (read + 3, 64)]
     assert [at - 1 for at, _ in tokens["way0"][:3]] == [first] * 3  # two elements and the stop
     assert [at - 1 for at, _ in tokens["way1"][:3]] == [second, second, last]
