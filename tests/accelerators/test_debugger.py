@@ -143,6 +143,18 @@ def test_snapshots_are_few_and_denser_near_the_present_cycle():
         assert gaps[-1] < gaps[0]
 
 
+def test_a_cycle_gone_to_keeps_a_snapshot_from_which_later_cycles_are_reached():
+    with gamma_session(snapshots=3) as session:
+        session.goto(330)
+        for _ in range(20):
+            session.step(40)
+        assert 330 in session._kept
+        starts = []
+        session.followers.append(lambda stop, is_running: is_running and starts.append(stop.cycle))
+        session.goto(340)
+        assert starts == [330]
+
+
 def test_snapshots_are_dense_where_the_session_went_back_to():
     with gamma_session(snapshots=6) as session:
         for _ in range(20):
