@@ -14,6 +14,7 @@ from fiberscope.explore.compare import read_published
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "gamma.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "gamma_reference.md").read_text(encoding="utf-8")
 ALONE = {"pe.count": 1, "memory.model": "simple"}
 UNIFORM = "uniform:rows=300,cols=300,nonzeros=3000"
 CYCLES = (85, 86, *range(173, 181), *range(261, 280))  # in which tokens of row 0 reach a part
@@ -114,3 +115,25 @@ def test_the_accuracy_is_that_of_the_validation() -> None:
     figures = read_published(accelerators.find("gamma"))
     settings = figures.settings | figures.models["simple"]
     assert all(f"`{name}={value}`" in PAGE for name, value in settings.items())
+
+
+def test_the_events_of_the_reference_are_those_of_the_example(tokens: Tokens) -> None:
+    dispatch, fetched = tokens["tasks"][0][0] - 1, tokens["fetches"][3][0] - 1
+    read, merge = tokens["handed_on"][0][0], tokens["merged"][0][0] - 6
+    assert f"t is {dispatch}, f is {fetched}, r is {read} and m is {merge}." in REFERENCE
+
+
+def test_the_counters_of_the_reference_are_those_of_a_report() -> None:
+    rows = REFERENCE.split("\n| component | counter |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    shown: dict[str, set[str]] = {}
+    for row in rows:
+        part, counters, _ = (cell.strip().strip("`") for cell in row.split("|")[1:-1])
+        of_part = shown.setdefault(part or list(shown)[-1], set())
+        of_part |= set(re.findall(r"\w+", counters))
+    shown["fibercache.bank"] |= {"fetch_hits", "fetch_misses", "write_hits", "write_misses"}
+    shown["fibercache.bank"] |= {"consume_hits", "consume_joins", "consume_misses"}
+    seen: dict[str, set[str]] = {}
+    for name, component in fiberscope.simulate("gamma", UNIFORM).components.items():
+        kind = re.sub(r"\d+(?=\.|$)", "", name.removeprefix("gamma."))
+        seen.setdefault("network" if kind.startswith("network") else kind, set()).update(component.counters)
+    assert shown == {kind: counters for kind, counters in seen.items() if kind != "memory.channel"}
