@@ -67,7 +67,7 @@ def test_a_dense_level_of_rows_gives_the_bare_stop_of_the_page() -> None:
 
 
 def test_the_rewritten_graph_takes_the_cycles_of_the_page() -> None:
-    located = rewritten(dense(), ["locate", "dead-droppers"])
+    located = rewritten(dense(), ["locate"])
     before, after = (run(graph, OPERANDS).cycles for graph in (dense(), located))
     assert f"takes {after:,} cycles instead of {before:,}" in PAGE
     assert f"which takes {after:,} with the defaults" in PAGE
