@@ -16,10 +16,12 @@ from zlib import crc32
 from fiberscope.accelerators import module_cache
 from fiberscope.accelerators.errors import ConfigurationError
 
-__all__ = ["MACHINE", "file_of", "is_path", "package_name", "run_file"]
+__all__ = ["MACHINE", "file_of", "is_path", "package_name", "plain_name", "run_file"]
 
 MACHINE = "machine.py"  # of a folder
+EXPECTED = f"a machine of your own is a folder with a {MACHINE}, or a Python file"
 PACKAGE = "__init__.py"
+PREFIX = "fiberscope_machine_"  # of the package of a folder
 
 
 def is_path(name: str) -> bool:
@@ -36,19 +38,27 @@ def file_of(name: str | Path) -> Path:
 def package_name(folder: Path) -> str:
     """Return the package of the modules of a folder; two folders of the same name have two packages."""
     place = folder.resolve()
-    return f"fiberscope_machine_{re.sub(r'[^a-zA-Z0-9]', '_', place.name)}_{crc32(bytes(place)):x}"
+    return f"{PREFIX}{re.sub(r'[^a-zA-Z0-9]', '_', place.name)}_{crc32(bytes(place)):x}"
 
 
-def run_file(path: Path) -> ModuleType:
+def plain_name(module: str) -> str:
+    """Return the name of a module without the package of its folder, if it is of a user's file."""
+    return module.partition(".")[2] if module.startswith(PREFIX) else module
+
+
+def run_file(path: Path, expected: str = EXPECTED) -> ModuleType:
     """A user's file as a module, read anew each time with those beside it that it imports.
 
     Its folder is a package, so that it writes ``from .parts import Queues``; ``__init__.py`` may be there.
+
+    Args:
+        path: the path of the file.
+        expected: what should be there, for a message.
 
     Raises:
         ConfigurationError: there is none, or it cannot be run.
     """
     if not path.is_file():
-        expected = f"a machine of your own is a folder with a {MACHINE}, or a Python file"
         raise ConfigurationError(f"{path}: there is no such file; {expected}")
     try:
         with module_cache.use_compiled():

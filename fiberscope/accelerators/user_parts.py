@@ -9,8 +9,11 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from fiberscope.accelerators import user_machines
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.module_cache import use_compiled
 from fiberscope.base.errors import InputError
 from fiberscope.sim import Component, SimulationError
@@ -19,35 +22,45 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = ["check_part", "origin", "parse_parts"]
+__all__ = ["check_part", "origin", "parse_parts", "split_parts"]
 
 
 def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
-    """The parts of a command line, each written ``name=module:Class``; modules of the current folder too.
+    """The parts of a command line, each written ``name=module:Class`` or ``name=file.py:Class``.
+
+    Modules may be in the current folder. A file may import the files beside it, as those of a machine.
 
     Raises:
         InputError: one that is not written so, that cannot be imported, or is given twice.
     """
-    parts: dict[str, PartFactory] = {}
-    for text in texts:
+    return {
+        name: _load(f"{name}={module}:{attribute}", module, attribute)
+        for name, (module, attribute) in split_parts(texts).items()
+    }
+
+
+def split_parts(texts: Sequence[str] | None) -> dict[str, tuple[str, str]]:
+    """Split the parts of a command line: module or file, and class, by the name of the part.
+
+    Raises:
+        InputError: one that is not written so, or is given twice.
+    """
+    parts: dict[str, tuple[str, str]] = {}
+    for text in texts or ():
         name, _, place = text.partition("=")
-        module, _, attribute = place.partition(":")
+        module, _, attribute = place.rpartition(":")
         if not (name and module and attribute):
             raise InputError(
                 f"--part {text}: write it as name=module:Class, for example merger=my_blocks:MyMerger"
             )
         if name in parts:
             raise InputError(f"--part {text}: {name} is given twice; leave one out")
-        parts[name] = _load(text, module, attribute)
+        parts[name] = (module, attribute)
     return parts
 
 
 def _load(text: str, module: str, attribute: str) -> PartFactory:
-    try:
-        with _current_folder(), use_compiled():
-            loaded = importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # whatever the user's module raises
-        raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error
+    loaded = _load_file(text, module) if module.endswith(".py") else _load_module(text, module)
     attribute_value = getattr(loaded, attribute, None)
     if not callable(attribute_value):
         classes = [name for name, value in vars(loaded).items() if inspect.isclass(value)]
@@ -55,6 +68,21 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
         raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
     factory: PartFactory = attribute_value
     return factory
+
+
+def _load_file(text: str, file: str) -> ModuleType:
+    try:
+        return user_machines.run_file(Path(file), "a part of your own is in a Python file")
+    except ConfigurationError as error:
+        raise InputError(f"--part {text}: {error}") from error
+
+
+def _load_module(text: str, module: str) -> ModuleType:
+    try:
+        with _current_folder(), use_compiled():
+            return importlib.import_module(module)
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
+        raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error
 
 
 def _fault(error: BaseException) -> str:
@@ -114,6 +142,6 @@ def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str,
 
 
 def origin(make: PartFactory) -> str:
-    """Return the origin of a part: its module and name."""
+    """Return the origin of a part: its module and name, without the package that stands for its folder."""
     name = getattr(make, "__qualname__", type(make).__qualname__)
-    return f"{make.__module__}.{name}"
+    return f"{user_machines.plain_name(make.__module__)}.{name}"

@@ -71,7 +71,9 @@ Config = Annotated[
 Parts = Annotated[
     list[str] | None,
     typer.Option(
-        "--part", metavar="NAME=MODULE:CLASS", help="Replace a part by a component of your own; repeatable."
+        "--part",
+        metavar="NAME=MODULE:CLASS",
+        help="Replace a part by a component of your own (or NAME=FILE.py:CLASS); repeatable.",
     ),
 ]
 Exact = Annotated[

@@ -133,7 +133,7 @@ def _tell_estimates(store: Store, all_sources: bool) -> None:
 def _tell_sources(store: Store) -> None:
     """Say that rows are of several sources, where they are."""
     rows_by_command = store.table(
-        "SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator"
+        "SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator, parts"
     )
     most = max((row["count"] for row in rows_by_command.to_pylist()), default=0)
     if most > 1:
@@ -146,7 +146,7 @@ def _telling(store: Store, all_sources: bool) -> str:
     interval = [*INTERVAL, SAMPLING] if _estimates(store, all_sources) else []
     return ", ".join(
         [
-            "accelerator",
+            "machine",
             WORKLOAD,
             *parameters,
             "status",

@@ -125,11 +125,21 @@ def search(
 
 def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sample | None) -> Point:
     """The design that a search begins with, without a workload."""
+    from fiberscope.explore.sweeps.machines import parse_machine
     from fiberscope.explore.sweeps.point import Point
 
-    config = str(placed.config) if placed.config else None
-    sample = None if request is None else asdict(request)
-    return Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact, sample)
+    machine = parse_machine(accelerator)
+    return Point(
+        command,
+        machine.accelerator,
+        "",
+        {**placed.settings_by_key(), **machine.set},
+        str(placed.config) if placed.config else None,
+        placed.exact,
+        None if request is None else asdict(request),
+        name=machine.own_name,
+        parts={**placed.parts_by_name(), **machine.parts},
+    )
 
 
 def _bytes(text: str | None) -> int | None:

@@ -21,7 +21,12 @@ STORE = "suite"
 
 _Machines = Annotated[
     list[str],
-    typer.Argument(metavar="MACHINE...", help="Machines to compare.", autocompletion=complete_accelerator),
+    typer.Argument(
+        metavar="MACHINE...",
+        help="Machines to compare; NAME=MACHINE:KEY=VALUE,... gives a machine a name, parameters and, with "
+        "part.NAME as key, parts of its own.",
+        autocompletion=complete_accelerator,
+    ),
 ]
 _Workloads = Annotated[
     Path,
@@ -69,6 +74,7 @@ def suite(
     \b
     Examples:
       fiberscope suite gamma extensor outerspace --workloads list.txt
+      fiberscope suite gamma-32=gamma gamma-8=gamma:pe.count=8,memory.channels=4 --workloads list.txt
       fiberscope suite gamma spec:gamma --workloads matrices/ --against spec:gamma --plot speedups.svg
     """
     check_outputs({"--plot": plot, "--csv": csv}, {"the list": workloads})
@@ -100,6 +106,7 @@ def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
     """Return the options of ``fiberscope.sweep`` that are those of the command."""
     executors = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
     study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
-    study |= {"settings": placed.settings_by_key(), "config": placed.config and str(placed.config)}
+    study |= {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
+    study |= {"config": placed.config and str(placed.config)}
     study |= {"sampling": sampled.seeded_request()}
     return executors | {key: value for key, value in study.items() if value}

@@ -11,14 +11,13 @@ import typer
 from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.option_groups import Options, expand_groups
-from fiberscope.commands.options import Config, Exact, Live, Quiet, Settings
+from fiberscope.commands.options import Config, Exact, Live, Parts, Quiet, Settings
 from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fiberscope.accelerators.sampling import Sample
     from fiberscope.explore.sweeps.api import SweepResult
     from fiberscope.explore.sweeps.executors import ExecutorChoice
     from fiberscope.explore.sweeps.progress import Follow
@@ -33,7 +32,8 @@ _Swept = Annotated[
     str,
     typer.Argument(
         metavar="ACCELERATOR|STUDY.yaml",
-        help="Accelerator to run, or a study file with machines, workloads and grid.",
+        help="Accelerator to run, or NAME=MACHINE:KEY=VALUE,...; or a study file with machines, workloads "
+        "and grid.",
         autocompletion=complete_accelerator,
     ),
 ]
@@ -70,6 +70,7 @@ class ExecutorOptions(Options):
     """Options of a command that runs many points, here or elsewhere."""
 
     settings: Settings = None
+    part: Parts = None
     config: Config = None
     scheduler: Annotated[
         str | None, typer.Option(metavar="tcp://...", help="Run on the workers of this Dask scheduler.")
@@ -111,6 +112,12 @@ class ExecutorOptions(Options):
 
         return ExecutorChoice(self.scheduler, self.slurm, self.pbs, self.workers)
 
+    def parts_by_name(self) -> dict[str, str]:
+        """The components of the user, as text, by the name of the part."""
+        from fiberscope.accelerators.user_parts import split_parts
+
+        return {name: f"{module}:{attribute}" for name, (module, attribute) in split_parts(self.part).items()}
+
     def settings_by_key(self) -> dict[str, object]:
         """The settings by dotted key."""
         from fiberscope.accelerators.configuration import parse_settings
@@ -146,7 +153,8 @@ def sweep(
     """
     from fiberscope.explore.sweeps.api import run_study
 
-    study = _study(context.params, placed.settings_by_key(), sampled.seeded_request())
+    parsed = {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
+    study = _study(context.params, {**parsed, "sampling": sampled.seeded_request()})
     address = study.store or STORE
     with placed.live_page(f"sweep: {address}") as follow:
         executors = placed.executors()
@@ -156,14 +164,14 @@ def sweep(
     return POINTS_FAILED if done.failed else 0
 
 
-def _study(options: Mapping[str, Any], settings: Mapping[str, object], sample: Sample | None) -> Study:
+def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
     from fiberscope.explore.sweeps.api import merge_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = options["exact"] or None
     keys |= {"config": options["config"] and str(options["config"]), "store": options["store"]}
-    keys |= {"grid": _grid(options["grid"] or []), "settings": settings, "sampling": sample}
+    keys |= {"grid": _grid(options["grid"] or []), **parsed}
     return merge_study(
         options["swept"],
         options["workloads"] or [],
@@ -194,7 +202,7 @@ def _tell(done: SweepResult, address: str) -> None:
     """Print the number of points by outcome, the first failed points, and where the rows are."""
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
     had = [f"{done.had:,} in the store before"] if done.had else []
-    print(f"{len(done.digests):,} points: {', '.join([*counts, *had])}")
+    print(f"{done.had + sum(done.statuses.values()):,} points: {', '.join([*counts, *had])}")
     if done.others:
         apart = f"fiberscope results {address} --sources"
         print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {apart})")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST_RUNS", "study_data"]
 
 MOST_RUNS: Final = 2000  # which make a file of some 3 MB
-IDENTITIES: Final = ("status", "accelerator", "workload", "command", "fidelity", "workload_source", "version")
-TELLING: Final = ("accelerator", "workload", "command", "fidelity")
+TELLING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
+IDENTITIES: Final = ("status", *TELLING, "workload_source", "version")
 SENTENCES: Final = ("bottleneck", "reason", "workers")
 LARGE: Final = ("report", "config", "families", "settings")  # read of those runs alone that are carried
 SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")
@@ -82,7 +82,9 @@ def study_data(
 
 
 def _marked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs with a dagger behind the workloads that are surrogates."""
+    """Mark surrogates with a dagger, and leave out the names of machines if none has its own."""
+    if frame["machine"].equals(frame["accelerator"]):
+        frame = frame.drop(columns="machine")
     surrogate = frame["workload_source"] == SURROGATE
     return frame.assign(workload=frame["workload"].mask(surrogate, frame["workload"] + DAGGER))
 
@@ -162,7 +164,7 @@ def _unit(value: object) -> str:
 def _columns(
     runs: pd.DataFrame, parameters: Sequence[str], keys: Mapping[str, str], units: Mapping[str, str]
 ) -> Iterable[Column | None]:
-    for name in IDENTITIES:
+    for name in (name for name in IDENTITIES if name in runs):
         yield _column(runs, name, "identity", name.replace("_", " "), telling=name in TELLING)
     if runs["sampling"].notna().any():
         sampled = runs.assign(sampling=_requests(runs["sampling"]))

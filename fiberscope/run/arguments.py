@@ -15,7 +15,7 @@ from fiberscope.results.recording.waveform import Waveform
 from fiberscope.run.execute import RunOptions
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["check_options", "check_types", "merge_settings"]
+__all__ = ["check_options", "check_part_names", "check_types", "merge_settings"]
 
 
 def check_types(arguments: Mapping[str, object], of: str = "") -> None:
@@ -134,6 +134,18 @@ def merge_settings(
     return merged
 
 
+def check_part_names(accelerator: Accelerator[Any], parts: Iterable[str]) -> None:
+    """Refuse to replace a part that a machine does not have.
+
+    Raises:
+        InputError: naming the part.
+    """
+    for name in parts:
+        if name not in accelerator.parts:
+            advice = nearest(name, accelerator.parts) if accelerator.parts else "it has none"
+            raise InputError(f"{accelerator.name} has no part {name} to replace; {advice}")
+
+
 def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
     """Refuse what the accelerator has not, or a model of its fidelity.
 
@@ -141,10 +153,7 @@ def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
         InputError: naming it.
     """
     fidelity = options.fidelity
-    for name in options.parts:
-        if name not in accelerator.parts:
-            advice = nearest(name, accelerator.parts) if accelerator.parts else "it has none"
-            raise InputError(f"{accelerator.name} has no part {name} to replace; {advice}")
+    check_part_names(accelerator, options.parts)
     if fidelity not in accelerator.models:
         raise InputError(
             f"{accelerator.name} has no {fidelity} model; {nearest(fidelity, accelerator.models)}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import ExecutorChoice
-from fiberscope.explore.sweeps.plan import Task, plan_tasks
+from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
+from fiberscope.explore.sweeps.plan import Task, plan_points, unique_tasks
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Follow, Progress, group_tasks, show_progress
 from fiberscope.explore.sweeps.stale_sources import note_stale
@@ -30,7 +31,7 @@ __all__ = ["SweepResult", "is_study", "limits_of", "merge_study", "run_study", "
 
 
 def sweep(
-    accelerator: str | Path | list[str],
+    accelerator: str | Path | list[AnyMachine],
     workloads: str | Sequence[str] = (),
     *,
     store: str | Path | None = None,
@@ -46,7 +47,9 @@ def sweep(
     """Run all points of a study that its store does not have, on all cores or on a cluster.
 
     Args:
-        accelerator: its name, or several; or the path of a study (``study.yaml``).
+        accelerator: its name, or several; or the path of a study (``study.yaml``). ``NAME=MACHINE:KEY=VALUE``
+            is a machine with a name and settings of its own, as is a mapping with ``name``, ``accelerator``,
+            ``set`` and ``parts``.
         workloads: of each run one, as ``simulate`` takes names: A, or ``"A B"``, or ``"NAME=TENSOR ..."``.
         store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
             what is returned alone.
@@ -77,7 +80,9 @@ def _path(path: str | Path | None) -> Path | None:
 
 
 def merge_study(
-    accelerator: str | Path | list[str], workloads: str | Sequence[str], keys: Mapping[str, Any]
+    accelerator: str | Path | list[AnyMachine],
+    workloads: str | Sequence[str],
+    keys: Mapping[str, Any],
 ) -> Study:
     """The study of a file with keys in the place of its own, or of keys alone.
 
@@ -95,7 +100,10 @@ def merge_study(
         entries["workloads"] = several
     if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
         return read_study(Path(accelerator), entries)
-    entries["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
+    if isinstance(accelerator, list):
+        entries["machines"] = [parse_machine(machine) for machine in accelerator]
+    else:
+        entries["accelerator"] = str(accelerator)
     return make_study(entries)
 
 
@@ -120,8 +128,8 @@ class SweepResult:
 
     Args:
         store: that has the rows.
-        digests: the digests of its points.
-        had: how many of them the store had before.
+        digests: the digest of each point; points that are alike have the same.
+        had: how many runs the store had before.
         statuses: the statuses of the others, how often each.
         others: rows of the same machines that the store has of other sources.
     """
@@ -139,7 +147,7 @@ class SweepResult:
 
     def failures(self, most: int) -> list[str]:
         """A line for each of the first of its points that failed, now or before."""
-        columns = "accelerator, workload, settings, status, reason"
+        columns = "machine, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
         ours = [row for row in rows if row["digest"] in set(self.digests)]
         lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
@@ -159,7 +167,7 @@ class SweepResult:
 
 def _row_text(row: Mapping[str, str]) -> str:
     settings = " ".join(f"{key}={value}" for key, value in json.loads(row["settings"]).items())
-    return " ".join(filter(None, (row["accelerator"], row["workload"], settings)))
+    return " ".join(filter(None, (row["machine"], row["workload"], settings)))
 
 
 def run_study(
@@ -184,7 +192,8 @@ def run_study(
     Raises:
         ConfigurationError, InputError, WorkloadError: as of ``sweep``.
     """
-    tasks = plan_tasks(study.sweep())
+    planned = plan_points(study.sweep())
+    tasks = unique_tasks(planned)
     store = Store(address, make=True)
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
@@ -201,7 +210,7 @@ def run_study(
         raise KeyboardInterrupt(_interruption(had, len(tasks), address)) from None
     return SweepResult(
         store,
-        [task.digest for task in tasks],
+        [task.digest for task in planned],
         len(tasks) - len(new),
         progress.statuses,
         _of_others(store, tasks),
@@ -241,15 +250,15 @@ def _keep_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> No
 
 def _of_others(store: Store, tasks: Iterable[Task]) -> int:
     """Rows of what tasks run, by other sources than theirs."""
-    ran = {(task.point.command, task.point.accelerator) for task in tasks}
+    ran = {(task.point.command, task.point.accelerator, task.row["parts"]) for task in tasks}
     ours = {task.row["source"] for task in tasks} | {""}  # nothing ran
     rows = store.table(
-        "SELECT command, accelerator, source, count(*) AS rows FROM runs GROUP BY ALL"
+        "SELECT command, accelerator, parts, source, count(*) AS rows FROM runs GROUP BY ALL"
     ).to_pylist()
     return sum(
         row["rows"]
         for row in rows
-        if (row["command"], row["accelerator"]) in ran and row["source"] not in ours
+        if (row["command"], row["accelerator"], row["parts"]) in ran and row["source"] not in ours
     )
 
 

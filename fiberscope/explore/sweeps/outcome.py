@@ -66,10 +66,11 @@ def _run(point: Point, source: str) -> Report:
         _StaleError: the process has others.
     """
     run, others = build_request(point), _StaleError("its sources are others than when the sweep began")
-    if source not in _known and run.roots().loaded().digest != source:
+    options = options_of(point)
+    if source not in _known and run.roots(options.get("parts", {}).values()).loaded().digest != source:
         raise others
     _known.add(source)
-    report = run.run(**options_of(point))
+    report = run.run(**options)
     if report.source is None or report.source.digest != source:  # a machine's file is read again each time
         raise others
     return report

@@ -15,13 +15,20 @@ from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
 from fiberscope.explore.sweeps.content import estimate_nonzeros, operand_digest
-from fiberscope.explore.sweeps.point import Point, build_request, check_sample, parse_operands, request_type
+from fiberscope.explore.sweeps.point import (
+    Point,
+    build_request,
+    check_sample,
+    load_parts,
+    parse_operands,
+    request_type,
+)
 from fiberscope.explore.sweeps.unrun_status import REFUSED
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.report.parts import SCHEMA
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["ParameterResolver", "Task", "plan_tasks"]
+__all__ = ["ParameterResolver", "Task", "plan_points", "plan_tasks", "unique_tasks"]
 
 
 @dataclass(frozen=True)
@@ -62,12 +69,25 @@ def plan_tasks(points: Iterable[Point], settle: ParameterResolver | None = None)
         ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be. One
             whose values are at odds with one another is a task that is refused.
     """
-    tasks: dict[str, Task] = {}
+    return unique_tasks(plan_points(points, settle))
+
+
+def plan_points(points: Iterable[Point], settle: ParameterResolver | None = None) -> list[Task]:
+    """Return the task of each point; points that are alike have tasks with the same digest.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: as of ``plan_tasks``.
+    """
     settle = settle or ParameterResolver()
-    for point in points:
-        task = _task(point, settle)
-        tasks.setdefault(task.digest, task)
-    return list(tasks.values())
+    return [_task(point, settle) for point in points]
+
+
+def unique_tasks(tasks: Iterable[Task]) -> list[Task]:
+    """Return the first task of each digest."""
+    unique: dict[str, Task] = {}
+    for task in tasks:
+        unique.setdefault(task.digest, task)
+    return list(unique.values())
 
 
 class ResolvedPoint(NamedTuple):
@@ -94,7 +114,7 @@ class ParameterResolver:
     def __call__(self, point: Point, settings: str) -> ResolvedPoint:
         """The parameters of a point, by which sources it runs, and why it cannot be."""
         own = point.workload if point.command == "analyze" else bool(point.workload)
-        key = json.dumps([point.command, point.accelerator, own, settings, point.config])
+        key = json.dumps([point.command, point.accelerator, own, settings, point.config, dict(point.parts)])
         if key not in self._cache:
             self._cache[key] = self._resolve(point)
         return self._cache[key]
@@ -102,7 +122,8 @@ class ParameterResolver:
     def _resolve(self, point: Point) -> ResolvedPoint:
         try:
             run = build_request(point)
-            return ResolvedPoint(run.resolved_parameters(), self._digest_of(run.roots()), "")
+            parameters, parts = run.resolved_parameters(), load_parts(point).values()
+            return ResolvedPoint(parameters, self._digest_of(run.roots(parts)), "")
         except ConflictError as error:
             return ResolvedPoint(dict(point.settings), "", " ".join(str(error).split()))
 
@@ -122,15 +143,19 @@ def _task(point: Point, settle: ParameterResolver) -> Task:
         settled.parameters
     )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
     sample = [] if point.sample is None else [dict(point.sample)]
+    own = {"name": point.name, "parts": dict(point.parts)}
     identity = (
         *(point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA),
         *sample,
+        *([own] if any(own.values()) else []),
     )
     read = {key: in_base_units(value) for key, value in settled.parameters.items()}
     row = {
         "digest": _digest(json.dumps(identity)),
         "command": point.command,
+        "machine": point.machine,
         "accelerator": point.accelerator,
+        "parts": _written(point.parts) if point.parts else None,
         "workload": point.workload,
         "version": __version__,
         "source": settled.source,

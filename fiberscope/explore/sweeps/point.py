@@ -5,16 +5,27 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.base.operand_arguments import operands_of
-from fiberscope.run.request import RUNS, RunRequest
+from fiberscope.run.request import RUNS, RunRequest, SimulationRequest
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Point", "build_request", "check_sample", "options_of", "parse_operands", "request_type"]
+if TYPE_CHECKING:
+    from fiberscope.accelerators.composition import PartFactory
+
+__all__ = [
+    "Point",
+    "build_request",
+    "check_sample",
+    "load_parts",
+    "options_of",
+    "parse_operands",
+    "request_type",
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,8 @@ class Point:
         exact: refuse surrogates.
         sample: fields of the ``Sample`` of a run whose cycles are estimated; None for a whole run.
         places: where a file says what, as ``study.yaml:3:9``: by key of a study, and by dotted key.
+        name: the machine's own name; empty if it only has that of its accelerator.
+        parts: components of the user, ``module:Class`` or ``file.py:Class``, by the name of the part.
     """
 
     command: str
@@ -41,6 +54,13 @@ class Point:
     exact: bool = False
     sample: Mapping[str, Any] | None = None
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    name: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def machine(self) -> str:
+        """The name of the machine in tables: its own, or that of its accelerator."""
+        return self.name or self.accelerator
 
     def document(self) -> dict[str, Any]:
         """The point as JSON has it."""
@@ -49,7 +69,7 @@ class Point:
     def __str__(self) -> str:
         """Return the text that identifies the point."""
         text = ", ".join(f"{key}={value}" for key, value in self.settings.items())
-        return " ".join(filter(None, (self.accelerator, self.workload, text)))
+        return " ".join(filter(None, (self.machine, self.workload, text)))
 
 
 def parse_operands(workload: str) -> tuple[list[str], dict[str, str]]:
@@ -80,21 +100,43 @@ def check_sample(point: Point) -> None:
     """Refuse to sample what cannot be sampled.
 
     Raises:
-        InputError: another command than ``sim``, or a machine without a sampler.
+        InputError: another command than ``sim``, parts of the user, or a machine without a sampler.
     """
     if point.sample is None:
         return
     if point.command != "sim":
         raise InputError(f"sampled runs are of sim; {point.command} counts all of a run as it is")
+    if point.parts:
+        raise InputError(f"a sampled run takes no parts, and {point.machine} has some; leave one out")
     from fiberscope.run.find_machine import find  # noqa: PLC0415  (few runs are sampled)
     from fiberscope.run.sampled import check_machine  # noqa: PLC0415
 
     check_machine(find(point.accelerator))
 
 
+def load_parts(point: Point) -> dict[str, PartFactory]:
+    """Return the components of the user that replace parts of the machine.
+
+    Raises:
+        InputError: the command takes no parts, the machine has no such part, or a part cannot be imported.
+    """
+    if not point.parts:
+        return {}
+    request = build_request(point)
+    if not isinstance(request, SimulationRequest):
+        raise InputError(f"{point.command} takes no parts; sim and convert do")
+    from fiberscope.accelerators.user_parts import parse_parts  # noqa: PLC0415  (few runs have parts)
+    from fiberscope.run.arguments import check_part_names  # noqa: PLC0415
+
+    check_part_names(request.accelerator, point.parts)
+    return parse_parts([f"{name}={place}" for name, place in point.parts.items()])
+
+
 def options_of(point: Point) -> dict[str, Any]:
     """Return the options with which the run of a point is run."""
-    return {} if point.sample is None else {"sample": Sample(**point.sample)}
+    parts = load_parts(point)
+    sample = {} if point.sample is None else {"sample": Sample(**point.sample)}
+    return sample | ({"parts": parts} if parts else {})
 
 
 def build_request(point: Point) -> RunRequest:

@@ -243,6 +243,9 @@ class Search:
         note_stale(self.store, samples)
         sources = {str(task.row["source"]) for task in samples}
         ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
+        ran = f"{ran} AND machine = {_literals([first.machine])}"
+        parts = samples[0].row["parts"]
+        ran = f"{ran} AND parts {'IS NULL' if parts is None else f'= {_literals([str(parts)])}'}"
         workloads = _literals(point.workload for point in self.points)
         request = "IS NULL" if first.sample is None else f"= {_literals([str(samples[0].row['sampling'])])}"
         ran = f"{ran} AND sampling {request}"
@@ -311,7 +314,7 @@ class Search:
         measures = [goal.measure for goal in goals] + [limit.text for limit in limits]
         for measure, numbers in zip(measures, measured, strict=True):
             if any(number is None or isnan(number) for number in numbers):
-                name = self.points[0].accelerator
+                name = self.points[0].machine
                 raise InputError(
                     f"{measure}: is null for {name}, which has no such number; give another measure"
                 )

@@ -31,7 +31,7 @@ def draw_designs(search: Search) -> Figure:
     designs = search.designs(*measures)
     kept = [values for values, keeps in designs if keeps]
     spreads = search.spreads()
-    figure = blank(f"{search.points[0].accelerator}: {len(designs):,} designs", 5.0)
+    figure = blank(f"{search.points[0].machine}: {len(designs):,} designs", 5.0)
     axes = figure.subplots()
     others = [values for values, keeps in designs if not keeps]
     for label, values, face in (("over a limit", others, "none"), ("designs", kept, "#4477aa")):

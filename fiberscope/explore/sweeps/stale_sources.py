@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
@@ -22,12 +23,14 @@ def note_stale(store: Store, tasks: Sequence[Task]) -> None:
     A row of each of the sources is planned again; its sources are then those of now.
     """
     ran, settle = {(task.point.command, task.point.accelerator) for task in tasks}, ParameterResolver()
-    columns = "command, accelerator, source, any_value(workload) AS workload, any_value(settings) AS settings"
+    ran_with = "any_value(workload) AS workload, any_value(settings) AS settings"
+    columns = f"command, accelerator, parts, source, {ran_with}"
     stale = set(store.stale_sources())
     for row in store.table(f"SELECT {columns} FROM runs WHERE source <> '' GROUP BY ALL").to_pylist():
         if (row["command"], row["accelerator"]) not in ran:
             continue
         point = Point(row["command"], row["accelerator"], row["workload"], json.loads(row["settings"]))
+        point = replace(point, parts=json.loads(row["parts"] or "{}"))
         with suppress(ConfigurationError, InputError, WorkloadError):
             now = settle(point, row["settings"]).source
             if now:

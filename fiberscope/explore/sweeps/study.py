@@ -6,20 +6,30 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypedDict
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.quantities import Bytes
 from fiberscope.accelerators.sampling import Sample as Windows
 from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.machines import (
+    MachineText,
+    NamedMachine,
+    PartNames,
+    check_names,
+    parse_machine,
+)
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.space import Sample, combine_points
 
 __all__ = ["Study", "StudyKeys", "make_study", "read_study"]
+
+_Path: TypeAlias = tuple[str | int, ...]  # of a value in a file
 
 
 class KeyPositions(NamedTuple):
@@ -54,6 +64,7 @@ class StudyKeys(TypedDict, total=False):
 
     command: str
     settings: Mapping[str, object]
+    parts: Mapping[str, object]
     config: str
     exact: bool
     grid: Mapping[str, Sequence[object]]
@@ -69,9 +80,11 @@ class Study(BaseModel):
 
     Args:
         command: whose runs they are.
-        accelerator: one, or several.
+        accelerator: one, or several, each as ``parse_machine`` takes its text.
+        machines: machines with names, settings and parts of their own.
         workloads: of each run one, A or ``A B`` or ``NAME=TENSOR ...``; none for what has its own.
         settings: the settings of all runs.
+        parts: components of the user in all runs, ``module:Class`` or ``file.py:Class`` by the part's name.
         config: a YAML file of parameters below them.
         exact: refuse surrogates.
         grid: values by parameter.
@@ -87,9 +100,11 @@ class Study(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     command: str = "sim"
-    accelerator: str | list[str]
+    accelerator: str | list[str] = Field(default_factory=list)
+    machines: list[MachineText] = []
     workloads: str | list[str] = Field(default_factory=list)
     settings: dict[str, Any] = {}
+    parts: PartNames = {}
     config: str | None = None
     exact: bool = False
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
@@ -103,30 +118,82 @@ class Study(BaseModel):
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
-        whole = {key: self._places.place(key) for key in ("command", "config", "sampling")}
         sample = None if self.sampling is None else asdict(self.sampling)
-        machines = self._several("accelerator")
-        if not machines:
-            at = self._places.place("accelerator") or "settings"
-            raise InputError(f"{at}: accelerator is an empty list; name one or more")
+        machines = self.named_machines()
+        whole = {key: self._places.place(key) for key in ("command", "config", "sampling")}
         crossed = list(combine_points(self._grid(), self._lists()))
-        for (machine, at), (workload, where) in itertools.product(machines, self._several("workloads")):
+        for (machine, at), (workload, where) in itertools.product(machines, self._workloads()):
+            settings = {**self._entries(self.settings, "settings"), **self._own_settings(machine, at)}
             for entries in crossed:
-                entries_by_key = {**self._entries(self.settings, "settings"), **entries}
-                origins = {key: entry.origin for key, entry in entries_by_key.items()}
-                places = {**whole, "accelerator": at, "workload": where, **origins}
-                settings = {key: entry.value for key, entry in entries_by_key.items()}
+                self._check_own(machine, entries)
+                entries_by_key = {**settings, **entries}
+                places = {**whole, "accelerator": self._places.place(*at), "workload": where}
+                places |= {key: entry.origin for key, entry in entries_by_key.items()}
                 yield Point(
-                    self.command, machine, workload, settings, self.config, self.exact, sample, places
+                    self.command,
+                    machine.accelerator,
+                    workload,
+                    {key: entry.value for key, entry in entries_by_key.items()},
+                    self.config,
+                    self.exact,
+                    sample,
+                    places,
+                    machine.own_name,
+                    {**self.parts, **machine.parts},
                 )
 
-    def _several(self, key: str) -> list[tuple[str, str]]:
-        """Machines or workloads, each with its place."""
-        value = getattr(self, key)
-        if isinstance(value, str):
-            return [(value, self._places.place(key))]
-        named = [(name, self._places.place(key, position)) for position, name in enumerate(value)]
-        return named or ([("", "")] if key == "workloads" else [])
+    def named_machines(self) -> list[tuple[NamedMachine, _Path]]:
+        """The machines, each with its path in the file.
+
+        Raises:
+            ConfigurationError, InputError: there is none, two have one name, or there are two lists of them.
+        """
+        texts = [self.accelerator] if isinstance(self.accelerator, str) else self.accelerator
+        if texts and self.machines:
+            at = self._places.place("machines") or "settings"
+            raise InputError(f"{at}: machines and accelerator are both there; leave one out")
+        paths: list[_Path] = [("accelerator", at) for at in range(len(texts))]
+        if isinstance(self.accelerator, str):
+            paths = [("accelerator",)]
+        paths += [("machines", at) for at in range(len(self.machines))]
+        machines = [*map(self._parsed, texts, paths), *self.machines]
+        if not machines:
+            what = "an empty list; name one or more" if "accelerator" in self.model_fields_set else "missing"
+            place = [self._places.place("accelerator")]
+            raise ConfigurationError(": ".join([*filter(None, place), f"accelerator is {what}"]))
+        check_names(machines, lambda at: self._places.place(*paths[at]))
+        return list(zip(machines, paths, strict=True))
+
+    def _parsed(self, text: str, path: _Path) -> NamedMachine:
+        try:
+            return parse_machine(text)
+        except InputError as error:
+            raise InputError(": ".join(filter(None, (self._places.place(*path), str(error))))) from error
+
+    def _own_settings(self, machine: NamedMachine, path: _Path) -> dict[str, Entry]:
+        """The settings of a machine, with their places in the file or the name of the machine."""
+        return {
+            key: Entry(value, self._places.place(*path, "set", key) or machine.name)
+            for key, value in machine.set.items()
+        }
+
+    def _check_own(self, machine: NamedMachine, entries: Mapping[str, Entry]) -> None:
+        """Refuse a parameter that is swept over, and that a machine has its own value of.
+
+        Raises:
+            InputError: naming it.
+        """
+        for key in machine.set.keys() & entries.keys():
+            where = [entries[key].origin] if entries[key].origin else []
+            message = f"{key} is swept over, and {machine.name} sets it; leave one out"
+            raise InputError(": ".join([*where, message]))
+
+    def _workloads(self) -> list[tuple[str, str]]:
+        """The workloads, each with its place."""
+        if isinstance(self.workloads, str):
+            return [(self.workloads, self._places.place("workloads"))]
+        named = [(name, self._places.place("workloads", at)) for at, name in enumerate(self.workloads)]
+        return named or [("", "")]
 
     def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
         return {key: Entry(value, self._places.place(*path, key)) for key, value in settings.items()}
@@ -160,6 +227,7 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     own = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
     study = make_study({**own, **(instead or {})})
     study._places = KeyPositions(document, frozenset(instead or ()))
+    study.named_machines()  # report their errors now
     return study
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
+from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
 from fiberscope.explore.sweeps.task_status import DONE
 from fiberscope.results.report.estimates import relative_half_width
 from fiberscope.results.report.files import read_text
@@ -174,7 +175,7 @@ def _some(path: Path, workloads: dict[str, str]) -> dict[str, str]:
 
 
 def suite(
-    machines: Sequence[str],
+    machines: Sequence[AnyMachine],
     workloads: Sequence[str] | Mapping[str, str] | Path | str,
     *,
     against: str | None = None,
@@ -183,7 +184,8 @@ def suite(
     """Run machines on workloads, what a store does not have, and lay their times side by side.
 
     Args:
-        machines: names, ``spec:NAME``, or paths of one's own.
+        machines: names, ``spec:NAME``, or paths of one's own; ``NAME=MACHINE:KEY=VALUE``, or a mapping with
+            ``name``, ``accelerator``, ``set`` and ``parts``, for a machine with a name of its own.
         workloads: of each run one, as ``fiberscope.sweep`` takes them, or a mapping of them to names;
             or the path of a list or of a folder.
         against: the machine that speed-ups are over; the first by default.
@@ -192,14 +194,15 @@ def suite(
     Raises:
         ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
     """
-    several = list(dict.fromkeys(machines))
+    parsed = [parse_machine(machine) for machine in machines]
+    several = [machine.name for machine in parsed]
     listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
     names = (
         {workload: name for workload, name in listed.items() if name} if isinstance(listed, Mapping) else {}
     )
     named = list(listed)
     _check_against(several, against)
-    frame = sweep(several, named, **options)
+    frame = sweep([*parsed], named, **options)
     pairs = [(workload, machine) for machine in several for workload in named]
     runs = {pair: _ran(row) for pair, row in zip(pairs, frame.to_dict("records"), strict=True)}
     ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}

@@ -62,7 +62,7 @@ class _LiveSweep:
         values = decode_row(outcome.content).values
         self._rows.append(
             {
-                "machine": task.point.accelerator,
+                "machine": task.point.machine,
                 "workload": task.point.workload,
                 "settings": {key: str(value) for key, value in task.point.settings.items()},
                 "status": outcome.status,

@@ -15,7 +15,8 @@ const Study = (() => {
   };
   const groupable = () =>
     [
-      ...["accelerator", "workload"].map(Data.column),
+      Data.column("machine") ?? Data.column("accelerator"),
+      Data.column("workload"),
       ...Data.parameters,
       ...["fidelity", "command", "version"].map(Data.column),
     ].filter((column) => column && few(column));

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.user_machines import plain_name
 from fiberscope.accelerators.yaml_layer import Entry, read_yaml
 from fiberscope.base.version import commit_of
 from fiberscope.results.provenance.sources import Sources, modification_time, sources
@@ -148,6 +149,13 @@ def operand_name(operand: object) -> str | None:
 def named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     """Blocks in the place of a machine's own, as ``--part`` names them."""
     return {
-        name: f"{make.__module__}:{getattr(make, '__qualname__', type(make).__qualname__)}"
+        name: f"{_module_or_file(make)}:{getattr(make, '__qualname__', type(make).__qualname__)}"
         for name, make in parts.items()
     }
+
+
+def _module_or_file(make: Callable[..., Any]) -> str:
+    """The module of a component of the user, or the path of its file if it was loaded from one."""
+    module = str(make.__module__)
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return os.path.relpath(file) if plain_name(module) != module and file else module

@@ -35,7 +35,9 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "status": TEXT,
     "reason": TEXT,  # one line; empty where the run was done
     "command": TEXT,
+    "machine": TEXT,  # its name: its own in the study, or that of its accelerator
     "accelerator": TEXT,
+    "parts": TEXT,  # JSON: components of the user by the part that they replace; null without any
     "workload": TEXT,
     "fidelity": TEXT,
     "complete": TRUTH,
@@ -185,7 +187,8 @@ def _common(first: pa.DataType, other: pa.DataType) -> pa.DataType:
 def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with all columns of a schema, in its order and of its types.
 
-    A parameter that was not given is what it was by default: a run has it in its configuration.
+    A parameter that was not given is what it was by default: a run has it in its configuration. A machine
+    without a name of its own, as in rows of older releases, has that of its accelerator.
     """
     have = set(table.column_names)
     columns = [
@@ -196,6 +199,8 @@ def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _filled(table: pa.Table, field: pa.Field) -> pa.Array:
+    if field.name == "machine" and "accelerator" in table.column_names:
+        return table.column("accelerator")
     key = (field.metadata or {}).get(KEY)
     if key is None:
         return pa.nulls(len(table), field.type)
