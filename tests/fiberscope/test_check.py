@@ -6,7 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from fiberscope import cli
@@ -15,6 +17,7 @@ from fiberscope.explore.check import check
 from fiberscope.explore.stall_attribution import Group
 from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.report.document import Report
 from fiberscope.run.find_machine import find
 
 OPERAND = "uniform:rows=60,cols=60,nonzeros=300"
@@ -43,6 +46,34 @@ def test_a_difference_without_a_reason_is_wrong() -> None:
     assert not wrong.right
     excused = replace(first, trace=first.trace + 1, unless="a reason")
     assert replace(done, counts=(excused, *others)).right
+
+
+@pytest.mark.parametrize("accelerator", ["gamma", "spec:gamma"])
+def test_additions_to_sums_that_cancel_are_told_apart(accelerator: str) -> None:
+    """Products of 1 and -1 in equal numbers: the trace counts no addition to a sum that is 0."""
+    signs = np.tile([[1.0, -1.0], [-1.0, 1.0]], (5, 5))
+    done = check(accelerator, signs, np.abs(signs))
+    (row,) = [row for row in done.counts if row.name == "add"]
+    assert row.event == 10 * 10 * 9
+    assert row.trace < row.event
+    assert row.unless == study.ZERO_SUMS
+    assert done.right
+
+
+def test_additions_that_differ_by_more_than_the_sums_of_0_are_wrong() -> None:
+    rule = study._Rule(name="add", event=("add",), trace=("add",))
+
+    def compared(event: int, zero_sums: int, rule: study._Rule = rule) -> study.Comparison:
+        counts = SimpleNamespace(bodies={}, elements={}, rounds=1, zero_sums=zero_sums)
+        trace = SimpleNamespace(operations={"add": 5, "multiply": 5}, teaal=counts)
+        return study._count_row(
+            rule, cast(Report, SimpleNamespace(operations={"add": event})), cast(Report, trace)
+        )
+
+    assert compared(8, 3).unless == study.ZERO_SUMS
+    for event, zero_sums in ((8, 2), (4, 3), (6, 0)):
+        assert not compared(event, zero_sums).right
+    assert not compared(8, 3, rule.model_copy(update={"trace": ("multiply",)})).right
 
 
 def test_a_run_below_the_bound_is_wrong() -> None:

@@ -83,7 +83,8 @@ class Body:  # C: final
     Registers hold the operands first: the inputs' values, then constants; each operation adds one. An
     operation that is not computed has the value that is not stored, and is absent.
 
-    Attributes: ``counts`` of operations by counter; ``adds`` of those that accumulated.
+    Attributes: ``counts`` of operations by counter; ``adds`` of those that accumulated; ``zero_sums`` of
+    updates that left an element empty, which the next update of the element then does not add to.
 
     Args:
         inputs: the last ranks of the tensors.
@@ -119,7 +120,7 @@ class Body:  # C: final
         self.counts = np.zeros(names, np.int64)
         self.target = target
         self.reduction = reduction
-        self.adds = 0
+        self.adds = self.zero_sums = 0
 
     def run(self) -> int:
         """Compute the expression where the nest is, and update the output."""
@@ -157,3 +158,4 @@ class Body:  # C: final
         else:
             target.value = apply(self.reduction, target.value, value)
             self.adds += 1
+        self.zero_sums += self.reduction >= 0 and target.value == target.empty

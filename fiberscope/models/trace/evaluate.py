@@ -132,6 +132,7 @@ class EinsumRun:
         bodies: the bodies of each loop.
         operations: computed, by name: ``mul``, ``add``, ``sub``, functions by their own. Accumulating the
             output is of ``add``.
+        zero_sums: updates after which an element of the output was empty.
         intersections: by loop, where two tensors or more are intersected.
         result: the output as it was built, and ``store_output`` as it is kept.
         verification: the verification of the output.
@@ -140,6 +141,7 @@ class EinsumRun:
     prepared: Prepared
     bodies: Mapping[str, int]
     operations: Mapping[str, int]
+    zero_sums: int
     intersections: Mapping[str, IntersectionCounts]
     result: FiberTree
     stored: FiberTree
@@ -266,6 +268,7 @@ class _Cascade:
             prepared,
             {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(plan.loops)},
             _operations(nest),
+            nest.body.zero_sums,
             _intersections(nest),
             result,
             kept,

@@ -262,6 +262,7 @@ def _teaal(modelled: ModelledRun) -> parts.Teaal:
         rounds=modelled.outcome.rounds,
         bodies=_bodies(modelled.outcome),
         elements=_elements(modelled.outcome),
+        zero_sums=sum(run.zero_sums for run in modelled.outcome.runs),
         metrics=dict(modelled.metrics),
         energy=modelled.energy.report_fields,
     )

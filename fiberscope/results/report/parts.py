@@ -266,7 +266,8 @@ class Teaal(ReportPart):
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
     Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body of each loop ran,
     ``elements`` how many elements each Einsum's output has, both over all rounds, ``rounds`` how often the
-    cascade did. ``energy`` is in pJ by tensor moved and by Einsum, with whose table it was counted.
+    cascade did. ``zero_sums`` is how often a partial sum was 0; an addition to such a sum is not counted.
+    ``energy`` is in pJ by tensor moved and by Einsum, with whose table it was counted.
     """
 
     semantics: str
@@ -274,6 +275,7 @@ class Teaal(ReportPart):
     rounds: int = 1
     bodies: dict[str, dict[str, int]] = {}
     elements: dict[str, int] = {}
+    zero_sums: int = Field(default=0, exclude_if=is_empty)
     metrics: dict[str, Any]
     energy: dict[str, Any] = {}
 
