@@ -98,7 +98,8 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     a group come back as soon as there is a task of it.
 
     Timing: of each of the first ``at_once`` tasks a token a cycle, an addition among it; of those that one
-    instance has one behind the other. With fewer outputs than instances, a task waits while its output is full.
+    instance has one behind the other. With fewer outputs than instances, a task waits while its output is
+    full.
 
     Counts: ``additions``; ``elements``: different points; ``again``: those read back.
 
