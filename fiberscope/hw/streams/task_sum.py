@@ -180,7 +180,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         return self.busy(now + 1) if moved else self.wait_any_input(self.in_val)
 
     def _has_space(self, instance: int) -> bool:
-        """Return whether a point of an instance can leave: instances that share an output fill it in a cycle."""
+        """Return whether a point of an instance can leave: instances may share an output in a cycle."""
         element: OutputStream = self.streams[1 + instance % self.writers]
         return element.first_full() is None
 
