@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from fiberscope.base.errors import InputError
     from fiberscope.base.version import __version__
     from fiberscope.explore.ablate import ablate
+    from fiberscope.explore.check import check
     from fiberscope.explore.compare import compare
     from fiberscope.explore.sweeps.api import sweep
     from fiberscope.explore.sweeps.suite import suite
     from fiberscope.models.analytic.api import analyze
     from fiberscope.models.analytic.sweep import density_sweep
     from fiberscope.models.trace.api import model
+    from fiberscope.page.written import write_page
     from fiberscope.results.errors import (
         DeadlockedRunError,
         FailedRunError,
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     )
     from fiberscope.results.report.document import Report
     from fiberscope.run.api import StateFiles, Waveform, simulate
+    from fiberscope.run.catalogue import machines, matrices, parameters
     from fiberscope.run.debug.api import debug
-    from fiberscope.run.shortcuts import convert, diff, graph, map, plot, tile
+    from fiberscope.run.format_ranking import sage
+    from fiberscope.run.shortcuts import convert, diff, graph, map, plot, profile, tile
     from fiberscope.workloads import WorkloadError
 
 __all__ = [
@@ -51,19 +55,26 @@ __all__ = [
     "__version__",
     "ablate",
     "analyze",
+    "check",
     "compare",
     "convert",
     "debug",
     "density_sweep",
     "diff",
     "graph",
+    "machines",
     "map",
+    "matrices",
     "model",
+    "parameters",
     "plot",
+    "profile",
+    "sage",
     "simulate",
     "suite",
     "sweep",
     "tile",
+    "write_page",
 ]
 
 _HOMES = {
@@ -84,12 +95,18 @@ _HOMES = {
     "analyze": "fiberscope.models.analytic.api",
     "density_sweep": "fiberscope.models.analytic.sweep",
     "compare": "fiberscope.explore.compare",
+    "check": "fiberscope.explore.check",
     "debug": "fiberscope.run.debug.api",
     "model": "fiberscope.models.trace.api",
+    "sage": "fiberscope.run.format_ranking",
     "simulate": "fiberscope.run.api",
     "suite": "fiberscope.explore.sweeps.suite",
     "sweep": "fiberscope.explore.sweeps.api",
-    **dict.fromkeys(("convert", "diff", "graph", "map", "plot", "tile"), "fiberscope.run.shortcuts"),
+    "write_page": "fiberscope.page.written",
+    **dict.fromkeys(("machines", "matrices", "parameters"), "fiberscope.run.catalogue"),
+    **dict.fromkeys(
+        ("convert", "diff", "graph", "map", "plot", "profile", "tile"), "fiberscope.run.shortcuts"
+    ),
 }
 
 

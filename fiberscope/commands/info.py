@@ -133,13 +133,14 @@ class _Machine:
     """An accelerator as its file of parameters describes it; of one parameter or section if that is given."""
 
     def __init__(self, machine: Accelerator[Any], key: str | None) -> None:
-        from fiberscope.accelerators.configuration import header, parameters
+        from fiberscope.accelerators.configuration import header
         from fiberscope.accelerators.ranges import ranges
+        from fiberscope.run.catalogue import machine_parameters
         from fiberscope.workloads.errors import nearest
 
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
-        every = [parameter for file in (machine.shipped, *machine.defaults) for parameter in parameters(file)]
+        every = machine_parameters(machine)
         self._shown = [
             parameter for parameter in every if key is None or f"{parameter.key}.".startswith(f"{key}.")
         ]

@@ -32,27 +32,14 @@ def list_(json: _Json = None) -> None:
       fiberscope list
       fiberscope list --json -
     """
-    from fiberscope import accelerators, workloads
+    from fiberscope.run.catalogue import matrix_entries, summaries
 
-    names = [*accelerators.names(), *accelerators.installed()]
-    machines = {name: _summary(name) for name in names}
-    entries = (entry for entry in workloads.entries() if entry.is_matrix)
-    matrices = sorted(entries, key=lambda entry: entry.name.lower())
+    machines, matrices = summaries(), matrix_entries()
     if json is not None:
         check_writable(json)
         write_json(json, _document(machines, matrices))
     if json != STANDARD_OUTPUT:
         _show(machines, matrices)
-
-
-def _summary(name: str) -> str:
-    """Return the summary of a machine; for a machine that cannot be loaded, return the reason."""
-    from fiberscope import accelerators
-
-    try:
-        return accelerators.summary(name)
-    except accelerators.ConfigurationError as error:
-        return str(error)
 
 
 def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:

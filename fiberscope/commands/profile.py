@@ -32,12 +32,10 @@ def profile(matrix: Matrix, json: _Json = None) -> None:
       fiberscope profile mine.mtx --json mine.json
       fiberscope sim gamma surrogate:profile=mine.json,seed=1
     """
-    from fiberscope.workloads import load
-    from fiberscope.workloads.locality import profile_of
+    from fiberscope.run.shortcuts import profile as profile_matrix
 
     check_outputs({"--json": json}, matrices(matrix, None))
-    workload = load(matrix)
-    matrix_profile = profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
+    matrix_profile = profile_matrix(matrix)
     if json is not None:
         write_text(json, matrix_profile.model_dump_json() + "\n")
     if json != STANDARD_OUTPUT:

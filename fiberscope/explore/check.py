@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,6 +27,9 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import members
 from fiberscope.run.find_machine import find, specification_of
 from fiberscope.sim.names import family_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Check", "Comparison", "check"]
 
@@ -125,6 +128,19 @@ class Check:
     def right(self) -> bool:
         """Return whether all that must be so is."""
         return self.bound_holds and all(row.right for row in self.counts)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each comparison: ``kind``, ``name``, ``event``, ``trace``, ``unless``.
+
+        The kind is ``count`` or ``bytes``.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        import pandas as pd  # noqa: PLC0415  (an extra)
+
+        rows = [("count", row) for row in self.counts] + [("bytes", row) for row in self.traffic]
+        return pd.DataFrame([{"kind": kind, **asdict(row)} for kind, row in rows])
 
     def document(self) -> dict[str, object]:
         """Return the comparison and the attribution of cycles as plain data; times are in seconds."""

@@ -22,21 +22,16 @@ from fiberscope.run.find_machine import find, is_shipped
 __all__ = ["side_by_side"]
 
 
-def side_by_side(files: Sequence[Path], title: str = "") -> dict[str, Any]:
+def side_by_side(runs: Sequence[Report], title: str) -> dict[str, Any]:
     """The data of a page of these reports, which begins with the first two of them and has what each cost.
 
     Args:
-        files: written with ``--json``; what is in two of them alike is one run.
-        title: the title of the page; the files' names by default.
-
-    Raises:
-        InputError: a file that holds no report.
+        runs: the reports; equal ones are one run.
+        title: the title of the page.
     """
-    reports = {_digest(report): report for report in map(Report.read, files)}
+    reports = {_digest(report): report for report in runs}
     with TemporaryDirectory() as folder:
-        data = study_data(
-            _store_of(reports, Path(folder)), title or " and ".join(file.name for file in files)
-        )
+        data = study_data(_store_of(reports, Path(folder)), title)
     ids = [digest[:DIGEST_LETTERS] for digest in reports]
     return {
         **data,

@@ -46,7 +46,8 @@ def run_data(
     Raises:
         InputError: the states are another run's.
     """
-    components, counting = report.components, UNTOLD
+    components: dict[str, Component] = report.components
+    counting = UNTOLD
     if states is not None:
         _check_same(report, states)
         states = with_starved(states)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
-from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
+from fiberscope.base.version import __version__
 from fiberscope.page.measures import measures, select_rows, with_rates
 from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote

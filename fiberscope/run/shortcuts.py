@@ -10,12 +10,15 @@ from fiberscope.base.operand_arguments import file_of_graph, in_order
 from fiberscope.results.report.document import Report
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from fiberscope.models.analytic.mapper.api import Best
     from fiberscope.models.graphs.netlist import Graph
     from fiberscope.models.tiles.plan import Plan
     from fiberscope.results.report.difference import Difference
+    from fiberscope.workloads.profile import Profile
 
-__all__ = ["convert", "diff", "graph", "map", "plot", "tile"]
+__all__ = ["convert", "diff", "graph", "map", "plot", "profile", "tile"]
 
 
 def convert(
@@ -115,6 +118,28 @@ def tile(
     return plan(asked, tensors, capacity_of(asked, buffer))
 
 
+def profile(matrix: object, name: str = "memory") -> Profile:
+    """Return the statistics of a matrix from which similar matrices are generated.
+
+    ``profile(...).model_dump_json()`` is the file that ``surrogate:profile=FILE`` takes.
+
+    Args:
+        matrix: a file, a name, a generator, a workload, or a matrix of numpy or scipy.
+        name: the name of a matrix in memory.
+
+    Raises:
+        WorkloadError: the matrix is unknown or cannot be read.
+    """
+    from fiberscope.workloads import Workload, from_scipy, load  # noqa: PLC0415
+    from fiberscope.workloads.locality import profile_of  # noqa: PLC0415
+
+    if isinstance(matrix, str | Path):
+        workload = load(str(matrix))
+    else:
+        workload = matrix if isinstance(matrix, Workload) else from_scipy(matrix, name)
+    return profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
+
+
 def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:
     """Say what differs between two runs: what they were made of, settings, then what changed, by effect.
 
@@ -126,15 +151,17 @@ def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:
     return compare(_report(before), _report(after))
 
 
-def plot(report: Report | str | Path, path: str | Path) -> None:
-    """Draw a report into a PNG or SVG file: where cycles went, traffic, both over time.
+def plot(report: Report | str | Path, path: str | Path | None = None) -> Figure:
+    """Draw where the cycles of a run went, its traffic, and both over time, as ``Report.plot`` does.
+
+    Args:
+        report: a report, or the path of its file.
+        path: also write the figure into this PNG, SVG or PDF file.
 
     Raises:
         InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
     """
-    from fiberscope.results.report.pictures import save  # noqa: PLC0415
-
-    save(_report(report), Path(path))
+    return _report(report).plot(path)
 
 
 def _report(report: Report | str | Path) -> Report:

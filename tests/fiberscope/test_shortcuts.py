@@ -62,6 +62,53 @@ def test_diff_and_plot_take_reports_and_their_files(reports, tmp_path):
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
+def test_profile(tmp_path):
+    path = tmp_path / "it.json"
+    assert cli.run(["profile", SMALL, "--json", str(path)]) == 0
+    assert fiberscope.profile(SMALL).model_dump_json() + "\n" == path.read_text()
+    assert fiberscope.profile(A, "mine").name == "mine"
+
+
+def test_sage(tmp_path):
+    path = tmp_path / "it.json"
+    assert cli.run(["sage", SMALL, "--mcf-a", "csr", "--json", str(path)]) == 0
+    ranking = fiberscope.sage(SMALL, mcf_a="csr")
+    assert json.loads(json.dumps(ranking.document())) == json.loads(path.read_text())
+    frame = ranking.frame()
+    assert frame["product"].is_monotonic_increasing
+    assert frame["cycles"][0] == ranking.best.cycles
+    assert "Why: the best pair" in ranking._repr_html_()
+    assert fiberscope.sage(A.toarray()).problem.streamed.nonzeros == A.nnz
+
+
+def test_check(tmp_path):
+    seen = of_command(tmp_path / "it.json", "check", "gamma", SMALL, "--no-explain")
+    checked = fiberscope.check("gamma", SMALL, explain=False)
+    assert json.loads(json.dumps(checked.document())) == seen
+    assert checked.right
+    frame = checked.frame().set_index("name")
+    assert frame.loc["multiply", ["kind", "event", "trace"]].tolist() == [
+        "count",
+        *[checked.counts[0].event] * 2,
+    ]
+    assert frame["kind"].tolist() == ["count"] * len(checked.counts) + ["bytes"] * len(checked.traffic)
+
+
+def test_pages_take_reports_and_their_files(reports, tmp_path):
+    before, after = reports
+    before.write(tmp_path / "before.json")
+    assert cli.run(["page", str(tmp_path / "before.json"), "-o", str(tmp_path / "one.html")]) == 0
+    page = before.page(tmp_path / "two.html")
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "two.html").read_text() == page.html
+    assert fiberscope.write_page(tmp_path / "before.json") == page
+    assert page._repr_html_().startswith("<iframe")
+    both = fiberscope.write_page([tmp_path / "before.json", after], title="both")
+    assert both.title == "both"
+    for options in ({"timeline": "t.json"}, {"run_sources": True}, {"all_sources": True}):
+        with pytest.raises(fiberscope.InputError):
+            fiberscope.write_page(reports, **options)
+
+
 def test_a_run_is_a_row(reports):
     rows = [report.row() for report in reports]
     assert [row["pe.count"] for row in rows] == [2, 4]
@@ -72,5 +119,16 @@ def test_a_run_is_a_row(reports):
 
 def test_a_report_offers_what_is_of_a_report(reports):
     offered = set(dir(reports[0]))
-    assert {"cycles", "row", "summary", "write", "result", "to_json"} <= offered
+    assert {
+        "cycles",
+        "row",
+        "summary",
+        "write",
+        "result",
+        "to_json",
+        "frame",
+        "plot",
+        "page",
+        "diff",
+    } <= offered
     assert not {name for name in offered & set(dir(BaseModel)) if not name.startswith("_")}

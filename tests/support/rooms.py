@@ -22,8 +22,9 @@ FLOORS = (  # from the ground up; a room imports rooms of lower floors alone
     ("models",),
     ("run",),
     ("explore", "rtl"),
+    ("page",),
     ("face", "published"),
-    ("benchmarks", "page"),
+    ("benchmarks",),
     ("commands",),
     ("entry",),
 )

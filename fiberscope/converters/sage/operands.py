@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fiberscope.converters.sage.statistics import Statistics
-from fiberscope.workloads import cache, file_of, load_tensor, registry
+from fiberscope.workloads import cache, file_of, load_tensor, open_tensor, registry
 from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["operand"]
@@ -15,15 +15,23 @@ _KEYS = ("shape", "density", "nonzeros")
 _FORM = f"write {EXPECTED}shape=9000x9000,density=0.04, or nonzeros=3279690 for the density"
 
 
-def operand(text: str) -> Statistics:
-    """The operand that a text names.
+def operand(source: object, name: str) -> Statistics:
+    """Return the statistics of an operand: a text that names it, or an array in memory.
 
     ``expected:shape=9000x9000,density=0.04`` (or ``nonzeros=...``) has nonzeros anywhere; a name of the
     registry whose file is not there the shape and nonzeros of its row; all else is read and counted.
 
+    Args:
+        source: the text, or an array of numpy, scipy or the library sparse.
+        name: what messages call an array in memory.
+
     Raises:
         WorkloadError: unknown, unreadable, or statistics that cannot be.
     """
+    if not isinstance(source, str):
+        opened = open_tensor(source, name)
+        return Statistics.from_tensor(opened.name, opened.tensor)
+    text = source
     if text.lower().startswith(EXPECTED):
         return _expected(text)
     if registry.is_registered(text) and not _is_there(registry.lookup(text)):

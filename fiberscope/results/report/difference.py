@@ -11,17 +11,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fiberscope.results.report.document import Report
 from fiberscope.results.report.estimates import Significance, significance
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.numbers import flatten_parameters
-from fiberscope.results.report.parts import Conversion, Source, TensorTraffic
+from fiberscope.results.report.parts import Conversion, Record, Source, TensorTraffic
+from fiberscope.results.report.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Change", "Difference", "Setting", "compare"]
 
 SCHEMA = "fiberscope-diff-1"
+SHOWN = 20  # changes in a notebook
 STATES = ("busy", "input_stall", "output_stall", "idle")
 
 Unit = Literal["count", "bytes", "share"]
@@ -60,13 +64,40 @@ class Difference:
     changes: tuple[Change, ...]
     cycles: Significance | None = None
 
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each change: ``name``, ``unit``, ``before``, ``after``, ``effect``.
+
+        Settings that differ come first, with the unit ``setting`` and no effect.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        import pandas as pd  # noqa: PLC0415  (an extra)
+
+        settings = [{**asdict(setting), "unit": "setting", "effect": None} for setting in self.settings]
+        rows = [*settings, *map(asdict, self.changes)]
+        frame = pd.DataFrame(rows, columns=["name", "unit", "before", "after", "effect"], dtype=object)
+        return frame.astype({"effect": float})
+
+    def _repr_html_(self) -> str:
+        """Return the settings and the largest changes as tables, for a notebook."""
+        settings = Table("Settings", ("", "before", "after"))
+        for setting in self.settings:
+            settings.add(setting.name, str(setting.before), str(setting.after))
+        changes = Table("What changed, by effect", ("", "before", "after"))
+        for change in self.changes[:SHOWN]:
+            digits = ".1%" if change.unit == "share" else ",.0f"
+            changes.add(change.name, f"{change.before:{digits}}", f"{change.after:{digits}}")
+        tables = [table.html() for table in (settings, changes) if table.rows]
+        return "".join(tables) or "<p>Nothing changed.</p>"
+
     def to_json(self) -> str:
         """Return indented JSON with a final newline."""
         document = {name: value for name, value in asdict(self).items() if value is not None}
         return json.dumps({"schema": SCHEMA, **document}, indent=2) + "\n"
 
 
-def compare(before: Report, after: Report) -> Difference:
+def compare(before: Record, after: Record) -> Difference:
     """Compare two reports; the host that ran them is left out."""
     changes = [change for change in _changes(before, after) if change.before != change.after]
     changes.sort(key=lambda change: -change.effect)
@@ -82,7 +113,7 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[
             yield Setting(name, first, second)
 
 
-def _provenance(report: Report) -> dict[str, Any]:
+def _provenance(report: Record) -> dict[str, Any]:
     b = report.workload.b
     return {
         "version": report.version,
@@ -101,7 +132,7 @@ def _source(source: Source | None) -> dict[str, Any]:
     return {"source": source.digest[:12], "path": source.path, "commit": source.commit, **modules}
 
 
-def _settings_of(report: Report) -> dict[str, Any]:
+def _settings_of(report: Record) -> dict[str, Any]:
     return {
         "accelerator": report.accelerator,
         "ending": report.ending,
@@ -113,7 +144,7 @@ def _settings_of(report: Report) -> dict[str, Any]:
     }
 
 
-def _sampling(report: Report) -> dict[str, Any]:
+def _sampling(report: Record) -> dict[str, Any]:
     """Return the sampling of a run; empty for a whole run."""
     sampling = report.sampling
     if sampling is None or report.cycles_interval is None:
@@ -122,18 +153,18 @@ def _sampling(report: Report) -> dict[str, Any]:
     return {"complete": report.complete, **{f"sampling.{name}": getattr(sampling, name) for name in names}}
 
 
-def _problem(report: Report) -> dict[str, Any]:
+def _problem(report: Record) -> dict[str, Any]:
     if report.problem is None:
         return {}
     return {"problem.kind": report.problem.kind, **flatten_parameters(report.problem.parameters, "problem.")}
 
 
-def _converted(report: Report) -> dict[str, Conversion]:
+def _converted(report: Record) -> dict[str, Conversion]:
     """The operands that were converted before the run, by name."""
     return report.conversions.operands if report.conversions else {}
 
 
-def _changes(before: Report, after: Report) -> Iterator[Change]:
+def _changes(before: Record, after: Record) -> Iterator[Change]:
     yield _count("cycles", before.cycles, after.cycles)
     for name in dict.fromkeys([*before.operations, *after.operations]):
         yield _count(f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0))
@@ -156,7 +187,7 @@ def _count(name: str, before: int, after: int) -> Change:
     return Change(name, "count", before, after, abs(after - before) / (max(before, after) or 1))
 
 
-def _traffic(before: Report, after: Report) -> Iterator[Change]:
+def _traffic(before: Record, after: Record) -> Iterator[Change]:
     parts = [
         {
             f"traffic {tensor} {verb}": count
@@ -171,7 +202,7 @@ def _traffic(before: Report, after: Report) -> Iterator[Change]:
         yield Change(name, "bytes", first, second, abs(second - first) / moved)
 
 
-def _moved(report: Report) -> dict[str, TensorTraffic | Conversion]:
+def _moved(report: Record) -> dict[str, TensorTraffic | Conversion]:
     """Return the traffic of the run's tensors and of the conversions before it."""
     return {
         **report.traffic,

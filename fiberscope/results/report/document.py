@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, PrivateAttr
@@ -13,9 +15,16 @@ from fiberscope.results.report.parts import Record
 from fiberscope.workloads.tensor import SparseTensor
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions, RenderableType
 
+    from fiberscope.results.report.difference import Difference
+    from fiberscope.results.report.html_page import HtmlPage
+
 __all__ = ["Report"]
+
+WRITE_PAGE = "fiberscope.page.written:write_page"  # of a room above, which nothing here imports
 
 
 @dataclass
@@ -54,6 +63,54 @@ class Report(Record):
 
         columns = {"accelerator": self.accelerator, "workload": self.workload.name}
         return {**columns, **numbers(self), **flatten_parameters(self.config)}
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each component: its family, its cycles by state, its counters.
+
+        The index is the instance name. ``components["pe.merger"].frame()`` has the rows of a family.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        return self.components.frame()
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw where the cycles went, the traffic, and both over time.
+
+        Args:
+            path: also write the figure into this PNG, SVG or PDF file.
+
+        Returns:
+            A matplotlib figure, which a notebook shows.
+
+        Raises:
+            InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+        """
+        from fiberscope.results.report.pictures import figure, save_figure  # noqa: PLC0415  (heavy, and an extra)
+
+        drawn = figure(self)
+        if path is not None:
+            save_figure(lambda: drawn, Path(path))
+        return drawn
+
+    def page(self, path: str | Path | None = None, **options: Any) -> HtmlPage:  # noqa: ANN401
+        """Make the HTML page of the run; a notebook shows it in a frame.
+
+        Args:
+            path: also write the page into this file.
+            options: others of ``fiberscope.write_page``: ``timeline``, ``title``, ``run_sources``.
+
+        Raises:
+            InputError: the file cannot be written, or the timeline is another run's.
+        """
+        html_page: HtmlPage = resolve_name(WRITE_PAGE)(self, path, **options)
+        return html_page
+
+    def diff(self, other: Report) -> Difference:
+        """Say what differs in a later run: its sources, settings, and results by effect."""
+        from fiberscope.results.report.difference import compare  # noqa: PLC0415  (few runs are compared)
+
+        return compare(self, other)
 
     def __dir__(self) -> list[str]:
         """Return the names of a report, without those that every model of Pydantic has."""

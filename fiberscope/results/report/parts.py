@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from fiberscope.results.report.components import Component, Components
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.origin import (
     Environment,
@@ -153,19 +154,6 @@ class Cached(ReportPart):
 
     traffic: dict[str, TensorTraffic]
     in_flight: float
-
-
-class Component(ReportPart):
-    """The cycles of one component, each counted once, in its own clock; and its event counters."""
-
-    cycles: int
-    busy: int
-    input_stall: int
-    output_stall: int
-    idle: int
-    input_stall_by_port: dict[str, int] = {}
-    output_stall_by_port: dict[str, int] = {}
-    counters: dict[str, int] = {}
 
 
 class Timeline(ReportPart):
@@ -365,7 +353,7 @@ class Record(ReportPart, Document):
     product: Product | None
     verification: Verification
     bottleneck: str
-    components: dict[str, Component] = {}
+    components: Components = Components()
     timeline: Timeline | None = None
     iterations: tuple[Iteration, ...] = ()
     occupancies: dict[str, Occupancy] = {}

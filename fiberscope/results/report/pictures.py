@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
-from fiberscope.results.report.document import Report
 from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
-from fiberscope.results.report.parts import Iteration, Occupancy, Teaal, Timeline
+from fiberscope.results.report.parts import Iteration, Occupancy, Record, Teaal, Timeline
 from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ LEGEND: Any = {
 READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
-def save(report: Report, path: Path) -> None:
+def save(report: Record, path: Path) -> None:
     """Draw a report into a PNG, SVG or PDF file, the same bytes for the same report.
 
     Raises:
@@ -104,10 +103,10 @@ def new_figure(width: float, height: float, dots: float) -> Figure:
         InputError: matplotlib is missing.
     """
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
+        from fiberscope.results.report.inline_figure import InlineFigure  # noqa: PLC0415  (heavy, and an extra)
     except ImportError as error:
         raise InputError(f"pictures need matplotlib: {install_commands('plots')}") from error
-    return Figure(figsize=(width, height), dpi=dots, layout="constrained")
+    return InlineFigure(figsize=(width, height), dpi=dots, layout="constrained")
 
 
 def _renumbered(svg: bytes) -> bytes:
@@ -117,7 +116,7 @@ def _renumbered(svg: bytes) -> bytes:
     return svg
 
 
-def figure(report: Report) -> Figure:
+def figure(report: Record) -> Figure:
     """The pictures of a report as one matplotlib figure; those that it has no data for are left out.
 
     Raises:
@@ -155,7 +154,7 @@ def figure(report: Report) -> Figure:
     return drawn
 
 
-def _cycles(axes: Axes, report: Report) -> None:
+def _cycles(axes: Axes, report: Record) -> None:
     """A bar a family, its states stacked."""
     kinds = list(families(report.components).values())
     left = [0.0] * len(kinds)
@@ -168,7 +167,7 @@ def _cycles(axes: Axes, report: Report) -> None:
     axes.legend(**LEGEND)
 
 
-def _estimate(axes: Axes, report: Report) -> None:
+def _estimate(axes: Axes, report: Record) -> None:
     """The cycles of a sampled run and those that were simulated, with the interval as an error bar."""
     assert report.cycles_interval is not None
     simulated = report.sampling.cycles_simulated if report.sampling else 0
@@ -202,7 +201,7 @@ def _times(axes: Axes, counted: Teaal) -> None:
     _bars(axes, "What each component takes", "ns")
 
 
-def _level_cycles(axes: Axes, report: Report) -> None:
+def _level_cycles(axes: Axes, report: Record) -> None:
     """A bar a level and one for compute: what each would take if nothing else limited it."""
     cycles = {name: level.cycles for name, level in report.levels.items()}
     if report.analytical:
@@ -211,7 +210,7 @@ def _level_cycles(axes: Axes, report: Report) -> None:
     _bars(axes, "Cycles that each level needs", "cycles")
 
 
-def _level_energies(axes: Axes, report: Report) -> None:
+def _level_energies(axes: Axes, report: Record) -> None:
     """A bar a level, its tensors and what it leaks stacked, and compute."""
     names = [*report.levels, "compute"]
     tensors = dict.fromkeys(name for level in report.levels.values() for name in level.tensors)
@@ -232,7 +231,7 @@ def _level_energies(axes: Axes, report: Report) -> None:
     axes.legend(**LEGEND)
 
 
-def _traffic(axes: Axes, report: Report) -> None:
+def _traffic(axes: Axes, report: Record) -> None:
     """A bar a tensor, and all of them against the least that any machine moves."""
     names = [*report.traffic, "in all"]
     read = [part.read_bytes / MIB for part in report.traffic.values()]
@@ -255,7 +254,7 @@ def _bars(axes: Axes, title: str, unit: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa: ANN401
+def _over_time(place: Any, report: Record, timeline: Timeline) -> None:  # noqa: ANN401
     """Bandwidth above, the machine's work below, over the cycles of the first clock."""
     upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
     operation, counts = timeline.work

@@ -19,6 +19,8 @@ from fiberscope.base.errors import InputError
 from fiberscope.page import page, study_data
 from fiberscope.page.measures import select_rows
 from fiberscope.page.reports import side_by_side
+from fiberscope.page.written import write_page
+from fiberscope.results.report.document import Report
 from fiberscope.results.store import Store
 
 MOST_BYTES = 3_000_000  # of a page with 1,000 runs
@@ -172,12 +174,12 @@ def test_reports_lie_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[
         fiberscope.simulate(
             "gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=count, pe__radix=4
         ).write(Path(file))
-    made = side_by_side([Path(file) for file in files])
+    made = side_by_side([Report.read(Path(file)) for file in files], "both")
     columns = {column["name"]: column for column in made["columns"]}
     assert made["total"] == 2
     assert {"pe_count", "cycles", "energy_pj"} <= columns.keys()
     assert "pe_radix" not in columns  # which both share
-    assert made["title"] == "2.json and 4.json"
+    assert write_page(files).title == "2.json and 4.json"
     first, second = made["view"]["run"], made["view"]["other"]
     assert values(made, "pe_count")[made["ids"].index(first)] == 2
     both = [dict(made["costs"][which]["area"])["pe.merger"] for which in (first, second)]

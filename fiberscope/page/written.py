@@ -1,0 +1,113 @@
+"""Pages of results from Python: of a report, of several side by side, of the store of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fiberscope.base.errors import InputError
+from fiberscope.page.document import page
+from fiberscope.page.run import run_data
+from fiberscope.results.recording.document import StateTimeline
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.html_page import HtmlPage
+from fiberscope.results.report.remote_files import address_of
+
+__all__ = ["is_store", "make_page", "report_page", "write_page"]
+
+
+def write_page(
+    results: Report | str | Path | Sequence[Report | str | Path],
+    path: str | Path | None = None,
+    *,
+    timeline: str | Path | None = None,
+    title: str = "",
+    run_sources: bool = False,
+    all_sources: bool = False,
+) -> HtmlPage:
+    """Make the HTML page of a report, of several reports side by side, or of the store of a sweep.
+
+    Args:
+        results: a report or its file; several of them; or the folder or address of a store.
+        path: also write the page into this file.
+        timeline: the file of states over time of the run.
+        title: the title of the page; what ran on what by default.
+        run_sources: run the Python file of the machine that the report names, to draw the machine.
+        all_sources: of a store, also show runs of sources that have changed since.
+
+    Raises:
+        InputError: a file that holds no report or cannot be written, or options that do not fit the results.
+    """
+    several = [results] if isinstance(results, Report | str | Path) else list(results)
+    html_page = make_page(several, timeline, title, run_sources=run_sources, all_sources=all_sources)
+    if path is not None:
+        html_page.write(path)
+    return html_page
+
+
+def make_page(
+    results: Sequence[Report | str | Path],
+    timeline: str | Path | None,
+    title: str,
+    *,
+    run_sources: bool,
+    all_sources: bool,
+) -> HtmlPage:
+    """Return the page of results, as ``write_page`` takes them.
+
+    Raises:
+        InputError: as of ``write_page``.
+    """
+    store = next((str(each) for each in results if is_store(each)), None)
+    if store is not None and len(results) > 1:
+        raise InputError(f"{store} has the results of many runs; a page is of one study, or of reports")
+    single = store is None and len(results) == 1
+    if timeline is not None and not single:
+        names = " ".join(str(each) for each in results if not isinstance(each, Report)) or "what is shown"
+        raise InputError(f"--timeline {timeline}: is of one run, and {names} has several")
+    if run_sources and not single:
+        raise InputError("--run-sources draws the machine of one run; give one report")
+    if all_sources and store is None:
+        raise InputError("--all-sources is for the page of a sweep; give its store")
+    if store is not None:
+        return _page(_study(store, title, all_sources))
+    reports = [each if isinstance(each, Report) else Report.read(Path(each)) for each in results]
+    if single:
+        return report_page(reports[0], timeline, title, run_sources)
+    from fiberscope.page.reports import side_by_side  # noqa: PLC0415  (needs the extra sweep)
+
+    named = [each.accelerator if isinstance(each, Report) else Path(each).name for each in results]
+    return _page(side_by_side(reports, title or " and ".join(named)))
+
+
+def report_page(
+    report: Report, timeline: str | Path | None = None, title: str = "", run_sources: bool = False
+) -> HtmlPage:
+    """Return the page of a report.
+
+    Raises:
+        InputError: the timeline cannot be read, or is another run's.
+    """
+    states = None if timeline is None else StateTimeline.read(Path(timeline))
+    return _page(run_data(report, states, title, run_sources))
+
+
+def is_store(results: object) -> bool:
+    """Return whether results are those of a store, by its folder or address."""
+    if not isinstance(results, str | Path):
+        return False
+    text = str(results)
+    return not text.endswith(".json") if address_of(text) else Path(text).is_dir()
+
+
+def _page(data: dict[str, Any]) -> HtmlPage:
+    return HtmlPage(data["title"], page(data, data["title"]))
+
+
+def _study(address: str, title: str, all_sources: bool) -> dict[str, Any]:
+    """Return the data of the page of a store."""
+    from fiberscope.page.study import study_data  # noqa: PLC0415  (needs the extra sweep)
+    from fiberscope.results.store import Store  # noqa: PLC0415
+
+    return study_data(Store(address), title, all_sources=all_sources)

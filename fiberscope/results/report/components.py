@@ -1,0 +1,105 @@
+"""Components of a run by instance name, and the families that like components form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from fiberscope.results.report.origin import ReportPart
+from fiberscope.sim.names import family_name, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Component", "Components"]
+
+STATES = ("busy", "input_stall", "output_stall", "idle")
+COUNTS = ("cycles", *STATES)
+
+
+class Component(ReportPart):
+    """The cycles of one component, each counted once, in its own clock; and its event counters."""
+
+    cycles: int
+    busy: int
+    input_stall: int
+    output_stall: int
+    idle: int
+    input_stall_by_port: dict[str, int] = Field(default={})
+    output_stall_by_port: dict[str, int] = Field(default={})
+    counters: dict[str, int] = Field(default={})
+
+
+class Components(dict[str, Component]):
+    """Components by instance name.
+
+    In ``components["gamma.pe00.merger"]``, the name of the machine and zeros in front of a number may be left
+    out. The name of a family has its members: ``components["pe.merger"]`` is the same as
+    ``components.family("pe.merger")``.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Validate as a dictionary, and keep it as components."""
+        return core_schema.no_info_after_validator_function(
+            cls, handler.generate_schema(dict[str, Component])
+        )
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401  (a component, or the members of a family)
+        """Return what a short name or the name of a family stands for.
+
+        Raises:
+            KeyError: neither; has the nearest names.
+        """
+        from fiberscope.sim.scopes import full_name  # noqa: PLC0415  (loads the engine)
+
+        whole = full_name(name, self)
+        return self.family(name) if whole is None else self[whole]
+
+    def family(self, name: str) -> Components:
+        """Return the components of a family, as in ``family("pe.merger")``.
+
+        Raises:
+            KeyError: there is none of this name; has the nearest names.
+        """
+        members = {each: self[each] for each in self if family_name(each) == name}
+        if not members:
+            hint = nearest(name, [*dict.fromkeys(map(family_name, self)), *self])
+            raise KeyError(f"no component or family is called {name}; {hint}")
+        return Components(members)
+
+    @property
+    def total(self) -> Component:
+        """The sums of the cycles, states and counters of all components."""
+        names = dict.fromkeys(name for each in self.values() for name in each.counters)
+        sums = {state: sum(getattr(each, state) for each in self.values()) for state in COUNTS}
+        counters = {name: sum(each.counters.get(name, 0) for each in self.values()) for name in names}
+        return Component(**sums, counters=counters)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each component: its family, its cycles by state, its counters.
+
+        The index is the instance name. Counters that a component does not have are null.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        import pandas as pd  # noqa: PLC0415  (an extra)
+
+        rows = [
+            {
+                "family": family_name(name),
+                **{count: getattr(each, count) for count in COUNTS},
+                **each.counters,
+            }
+            for name, each in self.items()
+        ]
+        columns = dict.fromkeys(["family", *COUNTS, *(column for row in rows for column in row)])
+        frame = pd.DataFrame(rows, index=pd.Index(list(self), name="component"), columns=list(columns))
+        return frame.astype({column: "Int64" for column in columns if column != "family"})
+
+    def _repr_html_(self) -> str:
+        """Return the frame as a table, for a notebook; long tables are cut."""
+        return str(self.frame().to_html(max_rows=20, na_rep=""))

@@ -1,0 +1,19 @@
+"""A matplotlib figure that a notebook shows without a backend."""
+
+from __future__ import annotations
+
+import io
+
+from matplotlib.figure import Figure
+
+__all__ = ["InlineFigure"]
+
+
+class InlineFigure(Figure):
+    """A figure that a notebook shows as the last value of a cell, whether pyplot was imported or not."""
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture as PNG."""
+        picture = io.BytesIO()
+        self.savefig(picture, format="png")
+        return picture.getvalue()

@@ -1,0 +1,129 @@
+"""Machines, matrices and parameters that can be run, as DataFrames."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fiberscope import accelerators, workloads
+from fiberscope.accelerators import configuration
+from fiberscope.accelerators.ranges import Range, ranges
+from fiberscope.run.find_machine import find
+from fiberscope.workloads.cache import whereabouts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fiberscope.accelerators.machine import Accelerator
+
+__all__ = ["machine_parameters", "machines", "matrices", "matrix_entries", "parameters", "summaries"]
+
+_SOURCE = re.compile(r"^\[([^\[\]]*)\];? *| *\[([^\[\]]*)\]$")  # of a comment: "processing elements [T4]"
+_QUANTITY = re.compile(r"[\d.]+ +([A-Za-z/]+)")  # a default with a unit: "3 MiB"
+_COUNTED = re.compile(r"(cycles|bytes|bits|tokens|lines)\b")  # a comment that begins with what is counted
+
+
+def machines() -> pd.DataFrame:
+    """List the accelerators, those that other packages bring too.
+
+    Returns:
+        A row a machine, with ``name`` and ``summary``.
+    """
+    return _frame([{"name": name, "summary": summary} for name, summary in summaries().items()])
+
+
+def summaries() -> dict[str, str]:
+    """Return the summary of each machine by name; of a machine that cannot be loaded, the reason."""
+    return {name: _summarize(name) for name in (*accelerators.names(), *accelerators.installed())}
+
+
+def _summarize(name: str) -> str:
+    try:
+        return accelerators.summary(name)
+    except accelerators.ConfigurationError as error:
+        return str(error)
+
+
+def matrices() -> pd.DataFrame:
+    """List the matrices that are known by name.
+
+    Returns:
+        A row a matrix, with ``name``, ``rows``, ``columns``, ``nonzeros``, ``kind``, ``collection`` and
+        ``here``: where the matrix is on this computer, empty if a run would have to download it.
+    """
+    return _frame(
+        [
+            {
+                "name": entry.name,
+                "rows": entry.shape[0],
+                "columns": entry.shape[1],
+                "nonzeros": entry.nonzeros,
+                "kind": entry.kind,
+                "collection": entry.collection,
+                "here": whereabouts(entry),
+            }
+            for entry in matrix_entries()
+        ]
+    )
+
+
+def matrix_entries() -> list[workloads.Entry]:
+    """Return the entries of the registry that are matrices, by name."""
+    entries = (entry for entry in workloads.entries() if entry.is_matrix)
+    return sorted(entries, key=lambda entry: entry.name.lower())
+
+
+def parameters(machine: str) -> pd.DataFrame:
+    """List the parameters of a machine, in the order of its ``config.yaml``.
+
+    Args:
+        machine: its name, ``spec:NAME``, or the path of one's own.
+
+    Returns:
+        A row a parameter, with ``parameter`` (the dotted key that ``settings`` takes), ``default`` as it is
+        written in the file, ``unit``, ``range``, ``description`` and ``source``. ``attrs["sources"]`` has the
+        lines that say what the abbreviations of sources stand for.
+
+    Raises:
+        ConfigurationError: there is no such machine.
+    """
+    accelerator = find(machine)
+    allowed = ranges(accelerator.configuration)
+    frame = _frame([_row(parameter, allowed[parameter.key]) for parameter in machine_parameters(accelerator)])
+    frame.attrs["sources"] = configuration.header(accelerator.shipped)
+    return frame
+
+
+def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Parameter]:
+    """Return the parameters of a machine as shipped, those of its shared parts behind its own."""
+    files = (accelerator.shipped, *accelerator.defaults)
+    return [parameter for file in files for parameter in configuration.parameters(file)]
+
+
+def _row(parameter: configuration.Parameter, allowed: Range) -> dict[str, object]:
+    source = _SOURCE.search(parameter.comment)
+    return {
+        "parameter": parameter.key,
+        "default": parameter.value,
+        "unit": _unit(parameter),
+        "range": str(allowed),
+        "description": _SOURCE.sub("", parameter.comment),
+        "source": (source[1] or source[2]) if source else "",
+    }
+
+
+def _unit(parameter: configuration.Parameter) -> str:
+    """Return the unit of the default, or what the description counts; empty if it says neither."""
+    quantity = _QUANTITY.fullmatch(str(parameter.value))
+    counted = _COUNTED.match(parameter.comment)
+    return quantity[1] if quantity else counted[1] if counted and _is_number(parameter.value) else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _frame(rows: list[dict[str, object]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415  (it takes time to load)
+
+    return pd.DataFrame(rows)

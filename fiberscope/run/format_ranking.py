@@ -1,0 +1,163 @@
+"""SAGE's ranking of formats: every pair that a class of accelerators allows, and why the best is best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fiberscope.converters.sage.configuration import SageParameters, sage_parameters
+from fiberscope.converters.sage.kernels import Problem, problem
+from fiberscope.converters.sage.operands import operand
+from fiberscope.converters.sage.reasons import Reason, reasons
+from fiberscope.converters.sage.search import Choice, Prediction, all_choices, rank
+from fiberscope.converters.sage.statistics import Statistics
+from fiberscope.converters.sage.systems import OURS, system_called
+from fiberscope.results.report.table import Table, percent
+from fiberscope.workloads.errors import WorkloadError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FormatRanking", "sage"]
+
+SHOWN = 10  # rows of the table in a notebook
+
+
+@dataclass(frozen=True)
+class FormatRanking:
+    """Predicted costs of pairs of formats, the lowest energy-delay product first.
+
+    Args:
+        problem: the kernel and its operands.
+        parameters: of the predictor.
+        system: the class of accelerators that limits the choice.
+        predictions: one for each pair, ranked.
+    """
+
+    problem: Problem
+    parameters: SageParameters
+    system: str
+    predictions: Sequence[Prediction]
+
+    @property
+    def best(self) -> Prediction:
+        """The prediction with the lowest energy-delay product."""
+        return self.predictions[0]
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """The worth of each format of the best pair."""
+        return list(reasons(self.predictions))
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each pair of formats: the formats, cycles, energy in pJ and their product.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        import pandas as pd  # noqa: PLC0415  (an extra)
+
+        return pd.DataFrame([prediction.document() for prediction in self.predictions])
+
+    def document(self) -> dict[str, object]:
+        """Return plain data, as ``fiberscope sage --json`` writes it."""
+        return {
+            "schema": "fiberscope-sage-1",
+            "kernel": self.problem.kernel,
+            "system": self.system,
+            "operands": {"a": _operand(self.problem.streamed), "b": _operand(self.problem.held)},
+            "parameters": self.parameters.model_dump(mode="json"),
+            "best": self.best.document(),
+            "why": [asdict(reason) for reason in self.reasons],
+            "pairs": [prediction.document() for prediction in self.predictions],
+        }
+
+    def tables(self, top: int = SHOWN) -> list[Table]:
+        """Return a table of the first ``top`` pairs, and one of the reasons if there are any."""
+        return [table for table in (self._pairs(top), self._why()) if table.rows]
+
+    def _repr_html_(self) -> str:
+        """Return the tables, for a notebook."""
+        return "".join(table.html() for table in self.tables())
+
+    def _pairs(self, top: int) -> Table:
+        operands = (self.problem.streamed, self.problem.held)
+        shapes = [" x ".join(f"{size:,}" for size in each.shape) for each in operands]
+        density = [f"{each.density:.3g}" for each in operands]
+        heads = (f"{name} {shapes[i]}, density {density[i]}" for i, name in enumerate("AB"))
+        columns = ("MCF A-B", "ACF A-B", "Cycles", "DRAM", "Conversion", "Computing", "uJ", "EDP")
+        table = Table(f"{self.problem.kernel}: {'; '.join(heads)}", columns, labels=2)
+        least = self.best.product
+        for prediction in self.predictions[:top]:
+            table.add(
+                f"{prediction.choice.mcf_a}-{prediction.choice.mcf_b}",
+                f"{prediction.choice.acf_a}-{prediction.choice.acf_b}",
+                f"{prediction.cycles:,.0f}",
+                f"{prediction.dram_cycles + prediction.output_cycles:,.0f}",
+                f"{prediction.streaming_cycles + prediction.two_pass_cycles:,.0f}",
+                f"{prediction.compute_cycles:,.0f}",
+                f"{prediction.picojoules / 1e6:,.2f}",
+                percent(prediction.product / least - 1) if least else "",
+            )
+        return table
+
+    def _why(self) -> Table:
+        title = "Why: the best pair without each of its formats"
+        table = Table(title, ("Instead of", "The best", "EDP", "As"), 2)
+        for reason in self.reasons:
+            cells = (str(reason.instead), percent(reason.product - 1), reason.because)
+            table.add(f"{reason.what}: {reason.chosen}", *cells)
+        return table
+
+
+def sage(
+    a: object,
+    b: object = None,
+    *,
+    kernel: str | None = None,
+    system: str = OURS,
+    mcf_a: str | None = None,
+    mcf_b: str | None = None,
+    settings: Mapping[str, object] | None = None,
+    config: str | Path | None = None,
+) -> FormatRanking:
+    """Predict the formats of two operands that have the lowest energy-delay product (SAGE).
+
+    Args:
+        a, b: files, names, ``expected:shape=...,density=...``, or arrays of numpy and scipy. By default B has
+            the last rank of A and half of its first.
+        kernel: ``spgemm``, ``spmm``, ``spttm`` or ``mttkrp``; by default the number of A's ranks decides.
+        system: the class of accelerators that limits the choice.
+        mcf_a, mcf_b: fix the format in memory.
+        settings, config: parameters of the predictor by dotted key, and a YAML file below them.
+
+    Raises:
+        ConfigurationError, WorkloadError: a parameter, an operand, a kernel or a format that cannot be.
+    """
+    parameters = sage_parameters(settings or {}, None if config is None else Path(config))
+    first = operand(a, "A")
+    chosen = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
+    asked = problem(chosen, first, None if b is None else operand(b, "B"))
+    allowing = system_called(system)
+    allowed = allowing.choices() or all_choices(asked)
+    kept = [choice for choice in allowed if _is_asked(choice, asked, mcf_a, mcf_b)]
+    return FormatRanking(asked, parameters, system, rank(asked, parameters, kept, allowing.converter))
+
+
+def _is_asked(choice: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
+    for wanted, formats in zip((mcf_a, mcf_b), asked.mcfs, strict=True):
+        if wanted is not None and wanted not in formats:
+            raise WorkloadError(f"SAGE has no format {wanted!r} in memory here", fix=nearest(wanted, formats))
+    return mcf_a in (None, choice.mcf_a) and mcf_b in (None, choice.mcf_b)
+
+
+def _operand(statistics: Statistics) -> dict[str, object]:
+    return {
+        "name": statistics.name,
+        "shape": statistics.shape,
+        "nonzeros": statistics.nonzeros,
+        "density": statistics.density,
+        "counted": statistics.tensor is not None,
+    }

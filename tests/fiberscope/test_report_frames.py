@@ -1,0 +1,80 @@
+"""Components of a report by name and by family, as frames; pictures and differences of reports."""
+
+import pickle
+
+import pytest
+
+import fiberscope
+from fiberscope.results.report.components import STATES, Components
+from fiberscope.results.report.document import Report
+
+SMALL = "uniform:rows=40,cols=40,nonzeros=200"
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[Report]:
+    return [
+        fiberscope.simulate("gamma", SMALL, settings={"pe.count": count, "pe.radix": 4}) for count in (2, 4)
+    ]
+
+
+def test_a_name_is_a_component_and_zeros_and_the_machine_may_be_left_out(reports: list[Report]) -> None:
+    components = reports[0].components
+    whole = components["gamma.pe01.merger"]
+    assert components["gamma.pe1.merger"] == components["pe01.merger"] == components["pe1.merger"] == whole
+    assert "pe.merger" not in components  # a family is looked up, and is no entry
+
+
+def test_a_family_has_its_members_and_their_total(reports: list[Report]) -> None:
+    components = reports[1].components
+    family = components["pe.merger"]
+    assert list(family) == [f"gamma.pe0{i}.merger" for i in range(4)]
+    assert family == components.family("pe.merger")
+    for state in ("cycles", *STATES):
+        assert getattr(family.total, state) == sum(getattr(each, state) for each in family.values())
+    merged = sum(each.counters["merged_elements"] for each in family.values())
+    assert family.total.counters["merged_elements"] == merged > 0
+
+
+@pytest.mark.parametrize("name", ["pe.mergre", "pe9.merger", ""])
+def test_a_name_of_neither_has_the_nearest(reports: list[Report], name: str) -> None:
+    with pytest.raises(KeyError, match=r"no component or family is called.*(did you mean|it has)"):
+        reports[0].components[name]
+
+
+def test_a_frame_has_a_row_a_component_with_all_its_cycles(reports: list[Report]) -> None:
+    report = reports[0]
+    frame = report.frame()
+    assert list(frame.index) == list(report.components)
+    assert frame.columns[:6].tolist() == ["family", "cycles", *STATES]
+    assert (frame[list(STATES)].sum(axis=1) == frame["cycles"]).all()
+    mergers = frame[frame["family"] == "pe.merger"]["merged_elements"]
+    assert mergers.tolist() == report.components["pe.merger"].frame()["merged_elements"].tolist()
+    assert frame.loc["gamma.scheduler"].isna()["merged_elements"]  # another family's counter
+    assert report.components["pe.merger"]._repr_html_().startswith("<table")
+
+
+def test_components_survive_files_and_copies(reports: list[Report]) -> None:
+    report = reports[0]
+    for copy in (Report.parse(report.to_json(), "copy"), pickle.loads(pickle.dumps(report))):
+        assert copy == report
+        assert isinstance(copy.components, Components)
+    assert Components().frame().empty
+
+
+def test_a_plot_is_a_figure_that_a_notebook_shows(reports: list[Report], tmp_path) -> None:
+    figure = reports[0].plot(tmp_path / "run.svg")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    fiberscope.plot(reports[0], tmp_path / "again.svg")
+    assert (tmp_path / "run.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+
+
+def test_a_difference_is_a_frame_and_a_table(reports: list[Report]) -> None:
+    difference = reports[0].diff(reports[1])
+    assert difference == fiberscope.diff(*reports)
+    frame = difference.frame()
+    assert frame.iloc[0][["name", "unit", "before", "after"]].tolist() == ["pe.count", "setting", 2, 4]
+    cycles = frame[frame["name"] == "cycles"].iloc[0]
+    assert (cycles["before"], cycles["after"]) == tuple(report.cycles for report in reports)
+    assert "pe.count" in difference._repr_html_()
+    assert "Nothing changed" in reports[0].diff(reports[0])._repr_html_()
