@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 import fiberscope
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.models.graphs import Graph, compile_expression, run
 from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.results.errors import DeadlockedRunError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "graph.md").read_text(encoding="utf-8")
@@ -74,6 +77,13 @@ def test_the_rewritten_graph_takes_the_cycles_of_the_page() -> None:
     for setting, *_, cycles in table("setting | default"):
         name, value = setting.strip("`").split("=")
         assert f"{run(located, OPERANDS, {name: int(value)}).cycles:,}" == cycles
+
+
+def test_the_deadlock_gives_the_message_of_the_page() -> None:
+    with pytest.raises(DeadlockedRunError) as stuck:
+        run(ROOT / "examples" / "deadlock.gv", {"B": "uniform:rows=9,cols=9,nonzeros=30"})
+    (shown,) = re.findall(r"^```text\n(The stream .*?)\.\.\.\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
+    assert all(" ".join(part.split()) in " ".join(str(stuck.value).split()) for part in shown)
 
 
 def test_the_comparison_with_sam_is_that_of_the_other_pages() -> None:

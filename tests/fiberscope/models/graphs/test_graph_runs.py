@@ -17,7 +17,6 @@ from fiberscope.models.graphs.deadlock import least_depth
 from fiberscope.models.graphs.experiment_tensors import draw
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
-from fiberscope.models.graphs.gv_reader import graph_from_text
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands
 from fiberscope.models.graphs.result import WriterContents, compare
@@ -153,21 +152,11 @@ def test_a_graph_that_writes_the_wrong_coordinates_is_a_wrong_machine() -> None:
 
 
 # What an accumulator of a whole matrix sends, when all is in it, meets the stream that it was made of.
-STUCK = """digraph SAM { comment="X=ss01,B=ss01"
-  1 [type=fiberlookup index=i tensor=B mode=0 root=true] 2 [type=fiberlookup index=j tensor=B mode=1]
-  3 [type=crdhold outer=i inner=j] 4 [type=arrayvals tensor=B] 5 [type=spaccumulator order=2 in0=j in1=i]
-  6 [type=intersect index=j] 7 [type=arrayvals tensor=B] 8 [type=fiberwrite tensor=X mode=vals]
-  9 [type=fiberwrite index=i tensor=X mode=0] 10 [type=fiberwrite index=j tensor=X mode=1]
-  1 -> 2 [type=ref] 1 -> 3 [type=crd comment="i"] 2 -> 3 [type=crd comment="j"] 2 -> 4 [type=ref]
-  3 -> 5 [type=crd comment="outer-i"] 3 -> 5 [type=crd comment="inner-j"] 4 -> 5 [type=val]
-  2 -> 6 [type=crd comment="in-B"] 2 -> 6 [type=ref comment="in-B"]
-  5 -> 6 [type=crd from=crd_inner to="crd[1]"] 2 -> 6 [type=ref to="ref[1]"]
-  6 -> 7 [type=ref comment="out-B"] 7 -> 8 [type=val] 5 -> 9 [type=crd comment="out-i"] 6 -> 10 [type=crd]
-}"""
+STUCK = EXAMPLES.parent / "deadlock.gv"
 
 
 def test_a_standstill_says_which_paths_and_what_depth_would_do() -> None:
-    graph, operands = graph_from_text(STUCK), {"B": np.ones((9, 9))}
+    graph, operands = read_gv(STUCK), {"B": np.ones((9, 9))}
     assert run(graph, operands, {"timing": "sam"}).verification.passed
     with pytest.raises(DeadlockedRunError) as stuck:
         run(graph, operands)
