@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from fiberscope.accelerators.configuration import load
+from fiberscope.base.errors import InputError
 from fiberscope.converters.configuration import MintParameters
+from fiberscope.converters.mint import MINT
 from fiberscope.converters.variants import VARIANTS, instances
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.tools.area import Area, measure
+from fiberscope.hw.rtl.tools.area import Area, measure, require, version
+from fiberscope.hw.rtl.tools.simulator import HdlError
+from fiberscope.results.report.table import Table
+from fiberscope.rtl.select_block import input_errors
 
-__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "gates", "summed", "twins"]
+__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "mint_tables", "study", "summed", "twins"]
 
 # MINT, Section VII-B: 28 nm, placed and routed, the conversions of Figure 8.
 PUBLISHED_MM2 = {"mint_b": 0.95, "mint_m": 0.41, "mint_mr": 0.23}
@@ -101,18 +108,26 @@ def twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
     return {kind: (block, BLOCKS[block].parameters(**numbers)) for kind, (block, numbers) in settings.items()}
 
 
-def gates(given: MintParameters, tell: Callable[[str], None]) -> Gates:
-    """Measure the twins by Yosys, and sum them for each variant.
+def study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Measure the twins by Yosys, and return their sums for each variant as data and as tables.
 
     Raises:
-        HdlError: Yosys is missing.
-        ValueError: a block cannot be built so.
+        InputError: Yosys is missing, a block cannot be built so, or there are cases or parts.
     """
+    if cases or options["parts"]:
+        raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
+    given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
     measured = {}
-    for kind, (block, parameters) in twins(given).items():
-        tell(f"{block}: synthesizing")
-        measured[kind] = block, measure(BLOCKS[block], parameters)
-    return summed(measured)
+    try:
+        require()
+        with input_errors():
+            for kind, (block, parameters) in twins(given).items():
+                options["tell"](f"{block}: synthesizing")
+                measured[kind] = block, measure(BLOCKS[block], parameters)
+    except HdlError as error:
+        raise InputError(str(error)) from error
+    gates = summed(measured)
+    return asdict(gates), mint_tables(gates, version())
 
 
 def summed(measured: Mapping[str, tuple[str, Area]]) -> Gates:
@@ -143,3 +158,21 @@ def _variants(parts: list[Part]) -> list[Variant]:
         )
         for name in VARIANTS
     ]
+
+
+def mint_tables(gates: Gates, yosys: str) -> list[Table]:
+    """Return the gates of each part, and of each variant beside the published areas."""
+    title = f"Instances, and what one becomes: generic gates and flip-flops, by Yosys {yosys}"
+    parts = Table(title, ("Kind", "Twin", "Gates", "Flip-flops", *VARIANTS), labels=2)
+    for part in gates.parts:
+        counts = [str(part.instances[name]) for name in VARIANTS]
+        parts.add(part.kind, part.block, f"{part.gates:,}", f"{part.flip_flops:,}", *counts)
+    for kind, instances_of in gates.left_out.items():
+        parts.add(kind, "none", "left out", "left out", *(str(instances_of[name]) for name in VARIANTS))
+    published = "Published mm2, 28 nm", "Published over mint_b"
+    columns = ("Variant", "Gates", "Flip-flops", "Over mint_b", *published)
+    variants = Table("Sums of what has a twin, beside the published areas", columns)
+    for variant in gates.variants:
+        sums = f"{variant.gates:,}", f"{variant.flip_flops:,}", f"{variant.ratio:.3f}"
+        variants.add(variant.name, *sums, f"{variant.published_mm2:.2f}", f"{variant.published_ratio:.3f}")
+    return [parts, variants]

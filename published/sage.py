@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
 from math import exp, log
+from typing import Any
 
+from fiberscope.base.errors import InputError
 from fiberscope.converters.sage.compute import compute
-from fiberscope.converters.sage.configuration import SageParameters
+from fiberscope.converters.sage.configuration import SageParameters, sage_parameters
 from fiberscope.converters.sage.kernels import problem
 from fiberscope.converters.sage.published import Row, rows
 from fiberscope.converters.sage.search import Choice, Prediction, rank
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, best_of, systems
 from fiberscope.explore.tables import simulate_to_end
+from fiberscope.results.report.table import Table, percent
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.generators import uniform
 
-__all__ = ["Comparison", "Ratio", "Simulated", "Size", "Workload", "compare", "simulated"]
+__all__ = ["Comparison", "Ratio", "Simulated", "Size", "Workload", "compare", "simulated", "study"]
 
 ROWS, DEPTH, COLUMNS = 64, 96, 32  # of the operands that are simulated
 DENSITIES = (0.5, 0.1, 0.02)
@@ -221,3 +224,80 @@ def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters)
     }
     report = simulate_to_end("weight_stationary", a, b, settings=settings)
     return Simulated(density, acf, compute(asked, *acf, parameters).cycles, report.cycles)
+
+
+def study(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Return SAGE beside the paper's picks and gains, as data and as tables."""
+    if options["parts"]:
+        raise InputError("--part: sage has no parts")
+    found = compare(workloads, sage_parameters(options["settings"]))
+    tables = [
+        _picks_table(found.workloads),
+        _sizes_table(found.sizes),
+        _ratios_table(found.ratios),
+        _simulated_table(found.simulated),
+    ]
+    return asdict(found), [table for table in tables if table.rows]
+
+
+def _picks_table(workloads: Sequence[Workload]) -> Table:
+    same = [
+        sum(getattr(one.ours, name) == getattr(one.published, name) for one in workloads)
+        for name in ("mcf_a", "mcf_b", "acf_a", "acf_b")
+    ]
+    counts = ", ".join(f"{what} {n}" for what, n in zip(("MCFt", "MCFf", "ACFt", "ACFf"), same, strict=True))
+    title = f"Table III: formats MCFt-MCFf / ACFt-ACFf; of {len(workloads)} the same: {counts}"
+    columns = ("Workload", "Kernel", "Published", "Here", "EDP of the published", "mJ", "Conversion")
+    table = Table(title, columns, labels=4)
+    for one in workloads:
+        table.add(
+            one.name,
+            one.kernel,
+            str(one.published),
+            "the same" if one.ours == one.published else str(one.ours),
+            "" if one.excess is None else percent(one.excess),
+            f"{one.picojoules / 1e9:,.3g}",
+            f"{one.conversion:.3%}",
+        )
+    mean = sum(one.conversion for one in workloads) / max(1, len(workloads))
+    table.add("mean", "", "0.023% (published)", "", "", "", f"{mean:.3%}")
+    return table
+
+
+def _sizes_table(sizes: Sequence[Size]) -> Table:
+    same = sum(one.smallest == one.published for one in sizes)
+    title = f"Sizes alone: {same} of {len(sizes)} as published"
+    table = Table(title, ("Workload", "Published", "Smallest", "Bits of the published"), labels=3)
+    for one in sizes:
+        table.add(one.name, one.published, one.smallest, f"{one.excess:+.2%}")
+    return table
+
+
+def _ratios_table(ratios: Sequence[Ratio]) -> Table:
+    title = "Fig. 13: energy-delay product over this work's, SpGEMM and SpMM of the matrices above"
+    columns = ("Class", "Geometric mean", "Published", "Error", "Least", "Greatest", "Greatest published")
+    table = Table(title, columns)
+    for one in ratios:
+        table.add(
+            one.system,
+            f"{one.mean:.2f}",
+            _number(one.published_mean),
+            "" if one.published_mean is None else percent(one.mean / one.published_mean - 1),
+            f"{one.least:.3f}",
+            f"{one.greatest:.2f}",
+            _number(one.published_greatest),
+        )
+    return table
+
+
+def _simulated_table(cases: Sequence[Simulated]) -> Table:
+    title = "Cycles of a small weight-stationary array (csc_match=beat, row_match=0)"
+    table = Table(title, ("Density", "ACF A-B", "Predicted", "Simulated", "Error"), labels=2)
+    for one in cases:
+        predicted, measured = f"{one.predicted:,.0f}", f"{one.simulated:,}"
+        table.add(f"{one.density:g}", "-".join(one.acf), predicted, measured, percent(one.error))
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

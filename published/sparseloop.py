@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.lanes import share_of_steps
 from fiberscope.models.analytic.uniform import Uniform
+from fiberscope.results.report.table import Table
+from published.figures import Figure, as_data, figure_table
 
-__all__ = ["Row", "sparseloop"]
+__all__ = ["sparseloop", "study"]
 
 # Figure 1, by density of both operands: microjoules with bitmasks, which take as long at each; cycles and
 # microjoules of coordinate lists. From the artifact's fig1_format_comparison_setup/ref_outputs, 7e5cfbac.
@@ -67,43 +70,30 @@ COMPRESSION = {
     4: (1.8, 1.9, 957_084, 1_437_697),
     5: (1.9, 1.9, 618_650, 958_464),
 }
+FIRST_FILL = "the option first_fill=charge: the first fill of an output at an inner level is counted"
+LANES = "the formula for the mean use of the multiplier lanes, taken from the artifact"
 OVERLAPPING = "how often the metadata of overlapping tiles is read, chosen after a run gave 1.337"
 WINDOWS = "only the new words of a sliding window are loaded, chosen after a run gave 4,315,136"
 DESIGNS = Path(__file__).parent / "designs"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A published number beside ours.
-
-    Args:
-        figure: of the paper.
-        case: of the figure.
-        what: the number is.
-        published: as it stands there, or in the artifact.
-        ours: computed now.
-        settled: what of ours was taken from what it is held to; empty if nothing was.
-    """
-
-    figure: str
-    case: str
-    what: str
-    published: float
-    ours: float
-    settled: str = ""
-
-    @property
-    def error(self) -> float:
-        """Ours over the published, less 1."""
-        return self.ours / self.published - 1.0
+def study(_cases: Sequence[str], _options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Return the analytical model beside what Sparseloop published, as data and as tables."""
+    figures = sparseloop()
+    unused = ("Of", "Settings", "TeAAL's error", "Source")
+    return as_data(figures), [figure_table("Sparseloop", figures, *unused)]
 
 
-def sparseloop() -> list[Row]:
-    """All rows."""
+def sparseloop() -> list[Figure]:
+    """Return all figures."""
     return [*_formats(), *_pointwise(), *_compression(), *_tensor_core(), *_structured()]
 
 
-def _formats() -> Iterator[Row]:
+def _figure(where: str, case: str, what: str, theirs: float, ours: float, settled: str = "") -> Figure:
+    return Figure("sparseloop", what, f"{where}, {case}", theirs, ours, settled=settled)
+
+
+def _formats() -> Iterator[Figure]:
     designs = [read_case([name], {"first_fill": "charge"}) for name in ("bitmask", "coordinate_list")]
     for share, (bitmask_energy, cycles, energy) in FORMATS.items():
         published = (BITMASK_CYCLES, bitmask_energy), (cycles, energy)
@@ -111,15 +101,8 @@ def _formats() -> Iterator[Row]:
             found = evaluated(_with_densities(design, [share, share]))
             case = f"{name}, density {share:.2g}"
             ours = float(found.cycles[0]), float(found.energy_pj[0]) * 1e-6
-            for what, one, other in zip(("cycles by format", "energy, uJ"), numbers, ours, strict=True):
-                yield Row(
-                    "Fig. 1",
-                    case,
-                    what,
-                    one,
-                    other,
-                    "the option first_fill=charge: the first fill of an output at an inner level is counted",
-                )
+            for what, theirs, value in zip(("cycles by format", "energy, uJ"), numbers, ours, strict=True):
+                yield _figure("Fig. 1", case, what, theirs, value, FIRST_FILL)
 
 
 def _with_densities(case: Case, shares: Sequence[float]) -> Case:
@@ -130,13 +113,13 @@ def _with_densities(case: Case, shares: Sequence[float]) -> Case:
     return replace(case, design=replace(case.design, problem=replace(problem, densities=models)))
 
 
-def _pointwise() -> Iterator[Row]:
+def _pointwise() -> Iterator[Figure]:
     design = read_case(["eyeriss_v2_pe"])
     for layer, (outputs, inputs, side, *shares, published, baseline) in POINTWISE.items():
         run = _layer(design, (outputs, inputs, side, side), shares)
         ours, case = _cycles(run), f"layer {layer} of MobileNet 0.5, uniform"
-        yield Row("Fig. 12", case, "cycles", published, ours)
-        yield Row("Fig. 12", case, "cycles, baseline on the data", baseline, ours)
+        yield _figure("Fig. 12", case, "cycles", published, ours)
+        yield _figure("Fig. 12", case, "cycles, baseline on the data", baseline, ours)
 
 
 def _layer(case: Case, bounds: Sequence[int], shares: Sequence[float]) -> Case:
@@ -148,17 +131,17 @@ def _layer(case: Case, bounds: Sequence[int], shares: Sequence[float]) -> Case:
     return replace(case, design=replace(case.design, problem=whole), mapping=mapping)
 
 
-def _compression() -> Iterator[Row]:
+def _compression() -> Iterator[Figure]:
     for layer, (chip, published, data, cycles) in COMPRESSION.items():
         files = DESIGNS / "eyeriss.yaml", DESIGNS / f"alexnet_conv{layer}.yaml"
         dense, words, ours = _memory_words(read_case(files))
         as_the_tool = _cycles(read_case(files, {"mode": "timeloop"}))
         case = f"AlexNet, convolution {layer}"
         settled, again = (OVERLAPPING, WINDOWS) if layer == 2 else ("", "")
-        yield Row("Table VII", case, "compression of DRAM's traffic", published, dense / words, settled)
-        yield Row("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words, settled)
-        yield Row("Table VII", case, "data words of DRAM", data, ours)
-        yield Row("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool, again)
+        yield _figure("Table VII", case, "compression of DRAM's traffic", published, dense / words, settled)
+        yield _figure("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words, settled)
+        yield _figure("Table VII", case, "data words of DRAM", data, ours)
+        yield _figure("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool, again)
 
 
 def _memory_words(case: Case) -> tuple[float, float, float]:
@@ -177,24 +160,17 @@ def _memory_words(case: Case) -> tuple[float, float, float]:
     return dense, words, words - metadata
 
 
-def _tensor_core() -> Iterator[Row]:
+def _tensor_core() -> Iterator[Figure]:
     for (a, b), published in TENSOR_CORE.items():
         steps = share_of_steps(TILE, a, LANES_A, "artifact") * share_of_steps(TILE, b, LANES_B, "artifact")
         ours, case = steps / DENSE_BOUND, f"densities {a} and {b}"
-        yield Row(
-            "Fig. 13",
-            case,
-            "time over dense",
-            published,
-            ours,
-            "the formula for the mean use of the multiplier lanes, taken from the artifact",
-        )
+        yield _figure("Fig. 13", case, "time over dense", published, ours, LANES)
 
 
-def _structured() -> Iterator[Row]:
+def _structured() -> Iterator[Figure]:
     sparse = read_case(["stc"])
     speedup = _cycles(_with_densities(sparse, [])) / _cycles(sparse)
-    yield Row("Sec. VI", "STC, two of four", "speedup over dense", 2.0, speedup)
+    yield _figure("Sec. VI", "STC, two of four", "speedup over dense", 2.0, speedup)
 
 
 def _cycles(case: Case) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
+from dataclasses import asdict, dataclass
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.models.trace.api import model
 from fiberscope.results.errors import refuse_interrupted
+from fiberscope.results.report.table import Table
 from fiberscope.workloads import Workload, WorkloadError, from_scipy, load
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "words"]
+__all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "study", "words"]
 
 CAPACITY = 33_027  # words: of a dense tile of 128 x 128 (D2T2, Section 6.1)
 KERNEL = ("C[i,j] = A[i,k] * B[k,j]", "ikj")
@@ -183,3 +184,76 @@ def _loaded(name: str) -> Workload:
     if name in _DRAWN:
         return from_scipy(_DRAWN[name](), name)
     return load(_SPECIFIED.get(name, name))
+
+
+def study(matrices: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Return words by the meter, and ExTensor's cycles and traffic, as data and as tables."""
+    tell = options["tell"]
+    moved = list(words(matrices or MATRICES, tell))
+    runs = list(ran(matrices, tell) if matrices else ran(MATRICES, tell, LARGEST))
+    data = {"words": [asdict(row) for row in moved], "runs": [asdict(row) for row in runs]}
+    return data, [_words_table(moved), _runs_table(runs)]
+
+
+def _words_table(moved: Sequence[Words]) -> Table:
+    methods = list(moved[0].totals)
+    title = (
+        "A times its transpose, words by the meter; buffers of 33,027 words; below, gains over Conservative"
+    )
+    table = Table(title, ("Matrix", *methods))
+    for one in moved:
+        table.add(_name(one), *(f"{total:,}" for total in one.totals.values()))
+    for label, mean in (("geometric mean", _geometric), ("arithmetic mean", _arithmetic)):
+        gains = {each: [one.totals["conservative"] / one.totals[each] for one in moved] for each in methods}
+        table.add(label, *(f"{mean(gains[each]):.2f} x" for each in methods))
+    return table
+
+
+def _runs_table(runs: Sequence[Ran | NotRun]) -> Table:
+    columns = (
+        "Matrix, buffer",
+        "Tiling",
+        "Tile",
+        "Cycles",
+        "Against published",
+        "Trace",
+        "A",
+        "B",
+        "PO",
+        "Z",
+    )
+    table = Table("ExTensor on A times A, memory at its peak; traffic in bytes", columns, labels=2)
+    published = {one.matrix: one.cycles for one in runs if isinstance(one, Ran) and one.tiling == PUBLISHED}
+    for one in runs:
+        table.add(*(_row(one, published.get(one.matrix)) if isinstance(one, Ran) else _reason(one)))
+    return table
+
+
+def _row(one: Ran, published: int | None) -> list[str]:
+    gain = "" if published is None else f"{published / one.cycles:.2f} x"
+    return [
+        f"{_name(one)}, {one.buffer}",
+        one.tiling,
+        " x ".join(map(str, one.tile)),
+        f"{'' if one.complete else 'not finished in '}{one.cycles:,}",
+        gain if one.complete else f"below {gain}",
+        f"{one.trace_cycles:,}",
+        *(f"{one.traffic[tensor]:,}" if one.complete else "" for tensor in ("A", "B", "PO", "Z")),
+    ]
+
+
+def _reason(one: NotRun) -> list[str]:
+    """A row that has the reason instead of numbers."""
+    return [_name(one), one.tiling, "", one.reason, *[""] * 6]
+
+
+def _name(one: Words | Ran | NotRun) -> str:
+    return f"{one.matrix} (SURROGATE)" if one.source == "surrogate" else one.matrix
+
+
+def _geometric(gains: Sequence[float]) -> float:
+    return exp(_arithmetic([log(gain) for gain in gains]))
+
+
+def _arithmetic(gains: Sequence[float]) -> float:
+    return sum(gains) / len(gains)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -200,7 +201,8 @@ def test_an_installed_package_says_that_a_study_needs_the_sources(
     )
 
 
-def test_the_studies_of_the_command_are_those_of_the_sources() -> None:
-    from published import studies
-
-    assert tuple(studies.STUDIES) == STUDIES
+@pytest.mark.parametrize("study", STUDIES)
+def test_each_study_of_the_command_is_a_module_of_the_sources(study: str) -> None:
+    if study in ("costs", "mint", "validation"):
+        pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
+    assert callable(import_module(f"published.{study}").study)

@@ -25,7 +25,7 @@ from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from published.sam_experiments import SIDES, TILED, experiments, tiled_product
+from published.sam import SIDES, TILED, experiments, tiled_product
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 B = np.array([[1.0, 0, 2], [0, 0, 0], [0, 3, 4]])

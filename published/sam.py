@@ -10,19 +10,34 @@ Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Section 6 and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import run
 from fiberscope.models.graphs.netlist import Graph
+from fiberscope.results.report.table import Table
 from fiberscope.workloads import load
 from fiberscope.workloads.errors import nearest
+from published.figures import Figure
 
-__all__ = ["FIGURES", "GRAPHS", "SIDES", "TILED", "Claim", "Measured", "experiments", "tiled_product"]
+__all__ = [
+    "FIGURES",
+    "GRAPHS",
+    "SIDES",
+    "TILED",
+    "Claim",
+    "Measured",
+    "as_figures",
+    "claim_table",
+    "experiments",
+    "study",
+    "tiled_product",
+]
 
 GRAPHS = Path(__file__).parents[1] / "examples" / "graphs"
 ORDERS = ("ijk", "jik", "ikj", "jki", "kij", "kji")
@@ -32,6 +47,7 @@ LENGTHS = (1, 2, 5, 10, 20, 30, 40, 50, 75, 100, 200, 300, 400)
 B = "sam-random:shape=250x100,sparsity=0.95,seed=0"
 C = "sam-random:shape=100x250,sparsity=0.95,seed=1"
 IDENTITIES = ("wiki-Vote",)
+TILE_MEMORY = "ideal tile memory"
 SIDES = (1024, 2360, 3696, 6368, 9040, 11712, 13048, 15720)
 # Figure 15: cycles by nonzeros, for each side. From github.com/weiya711/sam: nnz_5_10_25.csv (b27c9d9d) and
 # nnz_25k_50k.csv (a2ca5b73).
@@ -253,3 +269,42 @@ FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[Measured], li
     "14": _figure_14,
     "15": _figure_15,
 }
+
+
+def as_figures(runs: Iterable[Measured]) -> list[Figure]:
+    """Return those runs that have published cycles."""
+    return [
+        Figure("sam", "cycles", f"Fig. {row.figure}, {row.input}", row.published, row.cycles, TILE_MEMORY)
+        for row in runs
+        if row.published is not None
+    ]
+
+
+def study(figures: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Return the cycles of each figure, a row an input and a column a graph, and the claims."""
+    runs, claims = experiments(figures, options["tell"])
+    tables = [
+        _cycle_table(figure, [row for row in runs if row.figure == figure])
+        for figure in dict.fromkeys(row.figure for row in runs)
+    ]
+    data = [asdict(row) for row in runs] + [asdict(claim) for claim in claims]
+    return data, [*tables, claim_table("Claims of the text", claims)]
+
+
+def _cycle_table(figure: str, runs: Sequence[Measured]) -> Table:
+    graphs = list(dict.fromkeys(row.graph for row in runs))
+    published = {row.input: row.published for row in runs if row.published is not None}
+    table = Table(f"Figure {figure}: cycles", ("input", *graphs, *(("published",) if published else ())))
+    for name in dict.fromkeys(row.input for row in runs):
+        cycles = {row.graph: row.cycles for row in runs if row.input == name}
+        theirs = [f"{published[name]:,}"] if published else []
+        table.add(name, *(f"{cycles[graph]:,}" for graph in graphs), *theirs)
+    return table
+
+
+def claim_table(title: str, claims: Iterable[Claim]) -> Table:
+    """Return a row for each claim."""
+    table = Table(title, ("Figure", "Claim", "Measured", "Criterion", "Holds"), labels=5)
+    for claim in claims:
+        table.add(claim.figure, claim.text, claim.measured, claim.criterion, "yes" if claim.holds else "no")
+    return table

@@ -1,0 +1,175 @@
+"""Published values beside ours: one kind of row, the means of their errors, and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fiberscope.results.report.table import Table, percent
+
+__all__ = ["HERE", "Figure", "MeanError", "as_data", "figure_table", "mean_table", "tuned_table"]
+
+HERE = "here"
+ALL = "all"
+KNOWN = ("tuned on it", "not tuned on it", "held out")
+NAMED = 4  # runs that are named, in one cell
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published value beside ours.
+
+    Args:
+        machine: or the tool, or the publication.
+        figure: what is measured, with its unit.
+        run: the operands, or the place in the publication.
+        published, ours: the values.
+        settings: the memory model, or what else is not as it ships.
+        public: the error of a public tool, TeAAL's model, on the same figure; None if there is none.
+        held: nobody looked at the published value before the machine was finished.
+        settled: what was tuned, chosen after a comparison with this figure; empty if nothing was.
+        ran: ``HERE``, or the commit that ran where the matrix could be fetched.
+        rounded: ours follows from an error that was recorded to three digits.
+        source: the publication.
+    """
+
+    machine: str
+    figure: str
+    run: str
+    published: float
+    ours: float
+    settings: str = ""
+    public: float | None = None
+    held: bool = False
+    settled: str = ""
+    ran: str = HERE
+    rounded: bool = False
+    source: str = ""
+
+    @property
+    def error(self) -> float:
+        """Ours over the published, less 1."""
+        return self.ours / self.published - 1.0
+
+    @property
+    def known(self) -> str:
+        """One of ``KNOWN``."""
+        return KNOWN[0] if self.settled else KNOWN[2] if self.held else KNOWN[1]
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """The mean error of figures with the same machine, figure, settings and knowledge of the value.
+
+    Args:
+        machine, figure, settings: those of all these figures.
+        known: one of ``KNOWN``, or ``ALL`` for the figures of every kind together.
+        count: number of figures.
+        error: mean of the absolute errors.
+        largest: largest absolute error.
+        public: mean absolute error of the public tool; None unless the tool has an error for every figure.
+    """
+
+    machine: str
+    figure: str
+    settings: str
+    known: str
+    count: int
+    error: float
+    largest: float
+    public: float | None
+
+    @classmethod
+    def of(cls, figures: Iterable[Figure]) -> list[MeanError]:
+        """Return the means by machine, figure and settings: of all, then by what was known."""
+        groups: dict[tuple[str, str, str], list[Figure]] = {}
+        for figure in figures:
+            groups.setdefault((figure.machine, figure.figure, figure.settings), []).append(figure)
+        return [mean for common, group in groups.items() for mean in cls._each(common, group)]
+
+    @classmethod
+    def _each(cls, common: tuple[str, str, str], figures: Sequence[Figure]) -> Iterator[MeanError]:
+        yield cls._of((*common, ALL), figures)
+        for known in KNOWN:
+            if group := [figure for figure in figures if figure.known == known]:
+                yield cls._of((*common, known), group)
+
+    @classmethod
+    def _of(cls, common: tuple[str, str, str, str], figures: Sequence[Figure]) -> MeanError:
+        errors = [abs(figure.error) for figure in figures]
+        public = [abs(figure.public) for figure in figures if figure.public is not None]
+        theirs = sum(public) / len(public) if len(public) == len(figures) else None
+        return cls(*common, len(figures), sum(errors) / len(errors), max(errors), theirs)
+
+
+def as_data(figures: Iterable[Figure]) -> list[dict[str, Any]]:
+    """Return the figures for JSON, with the properties."""
+    return [{**asdict(figure), "error": figure.error, "known": figure.known} for figure in figures]
+
+
+_CELLS: Mapping[str, Callable[[Figure], str]] = {
+    "Of": lambda figure: figure.machine,
+    "Figure": lambda figure: figure.figure,
+    "Run": lambda figure: (
+        figure.run if figure.ran == HERE else f"{figure.run}, run elsewhere by {figure.ran}"
+    ),
+    "Settings": lambda figure: figure.settings,
+    "Known": lambda figure: figure.known,
+    "Published": lambda figure: _number(figure.published),
+    "Ours": lambda figure: _about(figure.ours) if figure.rounded else _number(figure.ours),
+    "Error": lambda figure: percent(figure.error),
+    "TeAAL's error": lambda figure: "" if figure.public is None else percent(figure.public),
+    "Source": lambda figure: figure.source,
+}
+_NUMBERS = ("Published", "Ours", "Error", "TeAAL's error")
+
+
+def figure_table(title: str, figures: Sequence[Figure], *without: str) -> Table:
+    """Return a row for each figure, without some of the columns."""
+    columns = [column for column in _CELLS if column not in without]
+    labels = sum(column not in _NUMBERS for column in columns)
+    rows: list[Sequence[str]] = [[_CELLS[column](figure) for column in columns] for figure in figures]
+    notes = columns[-1] == "Source"
+    return Table(title, columns, labels - notes, rows, notes=notes)
+
+
+def mean_table(means: Sequence[MeanError]) -> Table:
+    """Return a row for each machine, figure and settings; cells have mean error and count."""
+    knowledge = [known.capitalize() for known in (*KNOWN, ALL)]
+    columns = ("Of", "Figure", "Settings", *knowledge, "Largest", "TeAAL's mean")
+    table = Table("Mean absolute errors", columns, labels=3)
+    groups: dict[tuple[str, str, str], dict[str, MeanError]] = {}
+    for mean in means:
+        groups.setdefault((mean.machine, mean.figure, mean.settings), {})[mean.known] = mean
+    for common, group in groups.items():
+        cells = [_mean(group.get(known)) for known in (*KNOWN, ALL)]
+        public = group[ALL].public
+        theirs = "" if public is None else percent(public, signed=False)
+        table.add(*common, *cells, percent(group[ALL].largest, signed=False), theirs)
+    return table
+
+
+def tuned_table(figures: Sequence[Figure]) -> Table:
+    """Return what was tuned on which runs, a row for each choice."""
+    runs: dict[tuple[str, str], dict[str, None]] = {}
+    for figure in figures:
+        if figure.settled:
+            runs.setdefault((figure.machine, figure.settled), {})[figure.run] = None
+    table = Table("Tuned on", ("Of", "What was tuned", "On"), labels=3)
+    for choice, named in runs.items():
+        table.add(*choice, "; ".join(named) if len(named) <= NAMED else f"{len(named)} runs")
+    return table
+
+
+def _mean(mean: MeanError | None) -> str:
+    return "" if mean is None else f"{percent(mean.error, signed=False)} of {mean.count}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _about(value: float) -> str:
+    """Format a number that is known to three digits, as it follows from a rounded error."""
+    return f"about {float(f'{value:.3g}'):,.0f}"
