@@ -13,6 +13,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import SHIPPED
+from fiberscope.results.errors import VerificationError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mapped.md").read_text(encoding="utf-8")
@@ -64,6 +65,12 @@ REFUSED = {  # what a row of the page is about: a specification, and its tensors
         specification("{A: [I], Z: [I], Y: [I]}", quoted("Z[i] = 2 * A[i]", "Y = Z")),
         {"A": VECTOR},
     ),
+    "two Einsums with the same output": (
+        specification(
+            "{A: [I], B: [I], Z: [I]}", quoted("Z[i] = A[i] + B[i]", "Z[i] = A[i] * B[i]")
+        ),
+        {"A": VECTOR, "B": f"{VECTOR},seed=1"},
+    ),
     "an index twice": (specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, m]")), {"A": MATRIX}),
     "`uncompressed` and": (specification(PRODUCT[0], quoted(PRODUCT[1]), BOTH), MATRICES),
     "a partition that follows another tensor": (
@@ -100,7 +107,7 @@ def test_what_is_not_supported_is_refused_with_the_message_of_the_page(start: st
     if not text.startswith("spec:"):
         name = str(tmp_path / "my.yaml")
         Path(name).write_text(text, encoding="utf-8")
-    with pytest.raises((ConfigurationError, InputError)) as caught:
+    with pytest.raises((ConfigurationError, InputError, VerificationError)) as caught:
         fiberscope.simulate(name, tensors=tensors)
     assert message.strip("`").removesuffix("...") in str(caught.value)
 

@@ -173,7 +173,7 @@ def _workers_of(stage: Stage, graph: StageGraph, prefix: str) -> str:
     kinds = {node.type: node for node in nodes}
     main = next((kinds[kind] for kind in WORK if kind in kinds), None)
     if main is None:
-        main = next(node for node in nodes if node.writes_values)
+        main = next((node for node in nodes if node.writes_values), None) or kinds["arrayvals"]
     merges = ".merger" if main.type == "swap" else ""
     return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.{graph.names[main.name]}{merges}")
 

@@ -211,3 +211,21 @@ def test_instances_that_share_an_output_of_the_task_sum_wait_for_space(sums):
     operand = "uniform:rows=20,cols=20,nonzeros=60"
     report = fiberscope.simulate(str(EXAMPLES / "outer.yaml"), operand, settings=settings)
     assert report.verification.passed
+
+
+SUMMED_BEFORE_THE_CUT = """\
+einsum:
+  declaration: {T: [M, N, K], Z: [M, N]}
+  expressions: ["Z[m, n] = T[m, n, k]"]
+mapping:
+  loop-order: {Z: [M, K, N]}
+  spacetime: {Z: {space: [M, K], time: [N]}}
+"""
+
+
+def test_instances_that_only_load_values_for_the_task_sum_run(tmp_path):
+    path = tmp_path / "summed.yaml"
+    path.write_text(SUMMED_BEFORE_THE_CUT)
+    cube = holed(np.random.default_rng(1), 4, 5, 6)
+    run = both(str(path), cube.sum(axis=2), T=cube)
+    assert run.bottleneck
