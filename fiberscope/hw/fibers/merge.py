@@ -387,10 +387,19 @@ class HighRadixMerger(Component):
         """
         if self.merging == 0:
             return (IDLE_PHASE, -1, 0, 0, -1, -1, -1, -1)
-        heads = [(self.heads[way], way) for way in range(self.fan_in)]
-        alive = sorted(head for head in heads if NEW < head[0] < ENDED)
-        (coordinate, way), (rival, rival_way) = [*alive, (-1, -1), (-1, -1)][:2]
-        ended = sum(head == ENDED for head, _ in heads)
-        loads = len(alive) + ended < self.fan_in
-        phase = LOADING if loads else EMITTING if alive else ENDING
-        return (phase, self.task, self.fan_in, len(alive), way, coordinate, rival_way, rival)
+        alive = ended = 0
+        first = second = -1
+        for way in range(self.fan_in):
+            head = self.heads[way]
+            if head == ENDED:
+                ended += 1
+            elif head > NEW:
+                alive += 1
+                if first < 0 or head < self.heads[first]:
+                    first, second = way, first
+                elif second < 0 or head < self.heads[second]:
+                    second = way
+        phase = LOADING if alive + ended < self.fan_in else EMITTING if alive else ENDING
+        coordinate = self.heads[first] if first >= 0 else -1
+        rival = self.heads[second] if second >= 0 else -1
+        return (phase, self.task, self.fan_in, alive, first, coordinate, second, rival)

@@ -1,16 +1,19 @@
 """The high-radix merger: short merges cycle by cycle, any others against sorting."""
 
 import random
+from itertools import count
 
 import pytest
 from fibers import STOP_TOKEN, check_accounting_of, fiber_tokens, values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.hw.fibers.merge import RADIX, HighRadixMerger, fan_ins, nodes_of
+from fiberscope.hw.fibers.merge import PHASES, RADIX, HighRadixMerger, fan_ins, nodes_of
 from fiberscope.hw.stream import DATA
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, StreamSource, check_laws, run_block
+
+NEW, ENDED = -1, 1 << 62  # heads that are not seen yet, and stops
 
 stall_seeds = st.none() | st.integers(0, 1000)
 
@@ -233,3 +236,29 @@ class BreaksTiesBackwards(HighRadixMerger):
 def test_planted_a_merger_that_breaks_ties_wrongly():
     with pytest.raises(AssertionError):
         check_merger(lambda: BreaksTiesBackwards("merger", 3), 3, TIES)
+
+
+@given(st.randoms(use_true_random=False))
+def test_signals_have_the_two_smallest_heads_of_the_ways(generator):
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    block = kernel.add(HighRadixMerger("merger", 4, generator.choice([1, 2])))
+    merges = [random_fibers(generator, generator.randint(0, 4), generator.randint(0, 4), 6) for _ in range(3)]
+    for number, (port, stream) in enumerate(inputs_of(4, merges).items()):
+        source = kernel.add(StreamSource(f"source{number}", stream, [generator.randrange(3)]))
+        kernel.connect(source, "out", block, port, capacity=4, latency=generator.randint(1, 4))
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(block, "merged", sink, "in", capacity=4)
+    for cycle in count(1):
+        if kernel.run(cycle_limit=cycle).complete:
+            break
+        phase, _task, fan_in, alive, *smallest = block.sample()
+        if block.merging == 0:
+            assert (PHASES[phase], fan_in, alive, smallest) == ("idle", 0, 0, [-1] * 4)
+            continue
+        heads = sorted((head, way) for way, head in enumerate(block.heads[:fan_in]) if NEW < head < ENDED)
+        is_loading = NEW in block.heads[:fan_in]
+        assert PHASES[phase] == ("loading" if is_loading else "merging" if heads else "ending")
+        assert alive == len(heads)
+        (first, way), (second, rival) = [*heads, (-1, -1), (-1, -1)][:2]
+        assert smallest == [way, first, rival, second]
