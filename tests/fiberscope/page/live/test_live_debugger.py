@@ -120,7 +120,7 @@ def test_a_component_is_chosen_while_the_machine_stands_and_keeps_being_shown() 
     page = PageStub()
     with debugged(page) as session:
         session.goto(200)
-        page.orders.append({"do": "select", "component": "gamma.pe0.reader"})
+        page.orders.append({"do": "select", "component": "gamma.pe00.reader"})
         wait(lambda: page.states()[-1]["selected"])
         assert page.states()[-1]["cycle"] == 200
         chain = session.why("pe0.reader").data
