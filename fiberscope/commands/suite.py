@@ -10,10 +10,11 @@ import typer
 from fiberscope.base.errors import POINTS_FAILED
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.option_groups import expand_groups
-from fiberscope.commands.options import FigureWidth, Markdown
+from fiberscope.commands.options import FigureWidth
 from fiberscope.commands.sample_options import Sampled
+from fiberscope.commands.suite_tables import SuiteTables
 from fiberscope.commands.sweep import ExecutorOptions
-from fiberscope.results.report.files import check_outputs, write_text
+from fiberscope.results.report.files import check_outputs
 
 __all__ = ["suite"]
 
@@ -47,7 +48,6 @@ _Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]
 _Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw the speedups to this .svg, .png or .pdf file.")
 ]
-_Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV row for each run to this file.")]
 
 
 @expand_groups()
@@ -56,49 +56,43 @@ def suite(
     workloads: _Workloads,
     placed: ExecutorOptions,
     sampled: Sampled,
+    tables: SuiteTables,
     against: _Against = None,
     store: _Store = STORE,
     retry: _Retry = False,
     plot: _Plot = None,
     figure_width: FigureWidth = "page",
-    csv: _Csv = None,
-    markdown: Markdown = False,
 ) -> int:
     """Compare machines on a list or a folder of matrices.
 
-    Shows the speedup of each machine over the first. Speedups are ratios of simulated time; the geometric
-    means include only workloads that every machine has finished. Runs in parallel, like 'fiberscope sweep',
-    and keeps the results in a store for 'fiberscope results' and 'fiberscope page'. The exit code is 4 if a
-    run failed.
+    Shows the speedup of each machine over the first, and the resources of each machine. Speedups are ratios
+    of simulated time; means include only workloads that every machine has finished. Runs in parallel, like
+    'fiberscope sweep', and keeps the results in a store for 'fiberscope results' and 'fiberscope page'. The
+    exit code is 4 if a run failed.
 
     \b
     Examples:
       fiberscope suite gamma extensor outerspace --workloads list.txt
       fiberscope suite gamma-32=gamma gamma-8=gamma:pe.count=8,memory.channels=4 --workloads list.txt
       fiberscope suite gamma spec:gamma --workloads matrices/ --against spec:gamma --plot speedups.svg
+      fiberscope suite gamma outerspace --workloads list.txt --columns speedup,edp --latex table.tex
     """
-    check_outputs({"--plot": plot, "--csv": csv}, {"the list": workloads})
-    from fiberscope.commands.output import show
+    files = {"--plot": plot, "--csv": tables.csv, "--latex": tables.latex}
+    check_outputs(files, {"the list": workloads})
     from fiberscope.explore.sweeps.suite import suite as run_suite
     from fiberscope.explore.sweeps.suite_figure import draw_suite
-    from fiberscope.explore.sweeps.suite_views import failure_lines, suite_table
     from fiberscope.results.figures.style import parse_width
     from fiberscope.results.report.pictures import check_picture, save_figure
-    from fiberscope.results.report.surrogates import footnote
 
-    width = parse_width(figure_width)
+    width, choice = parse_width(figure_width), tables.choice()
     if plot is not None:
         check_picture(plot)
     options = _sweep_options(placed, sampled) | {"store": store, "retry": retry}
     with placed.live_page(f"suite: {', '.join(machines)}") as follow:
         outcome = run_suite(machines, workloads, against=against, follow=follow, **options)
-    if csv is not None:
-        write_text(csv, outcome.frame().to_csv(index=False))
     if plot is not None:
         save_figure(lambda: draw_suite(outcome, width), plot)
-    show([suite_table(outcome)], markdown=markdown)
-    for line in filter(None, [footnote(outcome.surrogates), *failure_lines(outcome)]):
-        print(line)
+    tables.write(outcome, *choice)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
 
 

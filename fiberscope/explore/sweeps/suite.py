@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot, isnan
+from math import hypot, isnan, nan
 from pathlib import Path
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
 from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
+from fiberscope.explore.sweeps.resources import Resources, read_resources
 from fiberscope.explore.sweeps.task_status import DONE
 from fiberscope.results.report.estimates import relative_half_width
 from fiberscope.results.report.files import read_text
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Suite", "SuiteResult", "read_workloads", "suite"]
 
 COMMENT = "#"
+UTILIZATION = "utilization"
+NUMBERS = ("traffic_bytes", "energy_pj", "edp", "area_um2", UTILIZATION, "memory_utilization")  # of a run
 NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, unlike in rows=20
+
+OF_MACHINES = ("multipliers", "peak_bytes_per_second", "sram_bytes", "hertz")  # fields of ``Resources``
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class SuiteResult:
     """Result of a machine on a workload; cycles and simulated seconds are 0 if it was not done.
 
     ``interval`` is that of cycles that are an estimate; ``spread`` is half of it as a fraction of them.
+    ``numbers`` are further columns of its row in the store, and ``utilization``, the share of cycles in which
+    the workers were busy.
     """
 
     status: str
@@ -44,6 +51,12 @@ class SuiteResult:
     seconds: float = 0.0
     source: str = ""  # of the workload: real, generated or surrogate
     interval: tuple[int, int] | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def measures(self) -> Mapping[str, float]:
+        """The numbers of a run that was done, by column of the store."""
+        return {**self.numbers, "cycles": self.cycles, "seconds": self.seconds} if self.done else {}
 
     @property
     def spread(self) -> float:
@@ -65,6 +78,7 @@ class Suite:
         against: the machine that speed-ups are over.
         runs: the runs by workload and machine.
         names: the names of workloads that have one of their own.
+        resources: what each machine has, of those that finished a run.
     """
 
     machines: Sequence[str]
@@ -72,6 +86,7 @@ class Suite:
     against: str
     runs: Mapping[tuple[str, str], SuiteResult]
     names: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, Resources] = field(default_factory=dict)
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -138,6 +153,8 @@ class Suite:
                 "cycles_high": ran.interval and ran.interval[1],
                 "seconds": ran.seconds if ran.done else None,
                 "speedup": self.speedup(workload, machine),
+                **{name: ran.measures.get(name) for name in NUMBERS},
+                **{name: getattr(self.resources.get(machine), name, None) for name in OF_MACHINES},
             }
             for (workload, machine), ran in self.runs.items()
         ]
@@ -204,9 +221,13 @@ def suite(
     _check_against(several, against)
     frame = sweep([*parsed], named, **options)
     pairs = [(workload, machine) for machine in several for workload in named]
-    runs = {pair: _ran(row) for pair, row in zip(pairs, frame.to_dict("records"), strict=True)}
+    rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
+    runs = {pair: _ran(row) for pair, row in rows.items()}
+    resources = {
+        machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
+    }
     ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
-    return Suite(several, named, against or several[0], ordered, names)
+    return Suite(several, named, against or several[0], ordered, names, resources)
 
 
 def _check_against(machines: Sequence[str], against: str | None) -> None:
@@ -224,4 +245,21 @@ def _ran(row: Mapping[Any, Any]) -> SuiteResult:
         return SuiteResult(row["status"], row["reason"])
     low, high = row["cycles_low"], row["cycles_high"]
     interval = None if isnan(low) else (int(low), int(high))
-    return SuiteResult(DONE, "", int(row["cycles"]), float(row["seconds"]), row["workload_source"], interval)
+    return SuiteResult(
+        DONE,
+        "",
+        int(row["cycles"]),
+        float(row["seconds"]),
+        row["workload_source"],
+        interval,
+        {name: number for name in NUMBERS if not isnan(number := _number(row, name))},
+    )
+
+
+def _number(row: Mapping[Any, Any], name: str) -> float:
+    """A number of a row; not a number if the row has none."""
+    if name == UTILIZATION:
+        cycles = [_number(row, state) for state in ("busy", "input_stall", "output_stall", "idle")]
+        return cycles[0] / sum(cycles) if sum(cycles) else nan
+    number = row.get(name)
+    return nan if number is None else float(number)

@@ -12,7 +12,7 @@ from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
 from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
 from fiberscope.results.costs.scaling import area_factor, energy_factor
 
-__all__ = ["Part", "Prices", "netlist_calls", "price_machine", "price_part"]
+__all__ = ["Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
 
 TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # of energies.yaml, areas.yaml and the table of SRAMs
 
@@ -91,6 +91,19 @@ def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> P
     return _Pricing(book, attributes).part(said)
 
 
+def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, float]:
+    """Return the bytes of the SRAMs of a component, by family or pattern.
+
+    Raises:
+        ConfigurationError: an expression names what is not known; with its place.
+    """
+    pricing = _Pricing(book, parameters)
+    return {
+        name: sum(size * count for size, _word, count in pricing.srams(said).values())
+        for name, said in book.document["parts"].items()
+    }
+
+
 def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]:
     """The netlists that the areas of such a machine need."""
     pricing = _Pricing(book, parameters)
@@ -128,10 +141,7 @@ class _Pricing:
         return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
 
     def part(self, said: Mapping[str, Any]) -> Part:
-        srams = {
-            name: tuple(self._positive(sram[key]) for key in ("size", "word", "count"))
-            for name, sram in said["srams"].items()
-        }
+        srams = self.srams(said)
         accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
         netlists = {call: netlist_area(call) for call in map(self.call, said["rtl"])}
         areas = [*self._from_tables(said, srams), *self._of_netlists(netlists)]
@@ -141,6 +151,13 @@ class _Pricing:
             um2=_number(said["count"], self.parameters) * sum(areas) if areas else None,
             without=tuple(call for call, um2 in netlists.items() if um2 is None),
         )
+
+    def srams(self, said: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+        """The bytes, the bits of a word and the number of each SRAM."""
+        return {
+            name: tuple(self._positive(sram[key]) for key in ("size", "word", "count"))
+            for name, sram in said["srams"].items()
+        }
 
     def _positive(self, said: list[str]) -> float:
         number = _number(said, self.parameters)

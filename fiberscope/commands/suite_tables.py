@@ -1,0 +1,76 @@
+"""Options of ``fiberscope suite`` for its tables: their columns and means, and the files that they go to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.commands.option_groups import Options
+from fiberscope.commands.options import Markdown
+from fiberscope.results.report.files import STANDARD_OUTPUT, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fiberscope.explore.sweeps.suite import Suite
+
+__all__ = ["SuiteTables"]
+
+
+class SuiteTables(Options):
+    """Options of the tables."""
+
+    columns: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...",
+            help="Columns of each machine: cycles, time, speedup, traffic, energy, edp, area, utilization, "
+            "bandwidth.",
+        ),
+    ] = "cycles,speedup"
+    mean: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Means over workloads: geometric, arithmetic, harmonic.")
+    ] = "geometric"
+    latex: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the tables as LaTeX to this file; - prints them."),
+    ] = None
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a CSV row for each run to this file.")
+    ] = None
+    markdown: Markdown = False
+
+    def choice(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The columns and the means.
+
+        Raises:
+            InputError: an unknown name.
+        """
+        from fiberscope.explore.sweeps.suite_columns import COLUMNS, MEANS, check_choices
+
+        return check_choices("--columns", self.columns, COLUMNS), check_choices("--mean", self.mean, MEANS)
+
+    def write(self, suite: Suite, columns: Sequence[str], means: Sequence[str]) -> None:
+        """Write the files that were asked for, and print the tables with their notes and failures."""
+        from fiberscope.commands.output import show
+        from fiberscope.explore.sweeps.suite_views import (
+            failure_lines,
+            note_lines,
+            resource_table,
+            suite_latex,
+            suite_table,
+        )
+
+        if self.csv is not None:
+            write_text(self.csv, suite.frame().to_csv(index=False))
+        if self.latex is not None:
+            write_text(self.latex, suite_latex(suite, columns, means))
+        if STANDARD_OUTPUT in (self.csv, self.latex):
+            return
+        resources = resource_table(suite)
+        tables = [suite_table(suite, columns, means), *([resources] if resources.rows else [])]
+        show(tables, markdown=self.markdown)
+        for line in [*note_lines(suite), *failure_lines(suite)]:
+            print(line)

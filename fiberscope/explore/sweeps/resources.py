@@ -1,0 +1,100 @@
+"""Resources of the machines of a suite: multipliers, bandwidth, SRAM, area and clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from math import isnan
+from typing import Any
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.explore.sweeps.scaling import read_scaling
+from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.prices import sram_bytes
+
+__all__ = ["Resources", "read_resources", "resource_warnings"]
+
+FAIR = 2.0  # largest ratio between machines without a warning
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Resources of a machine; None for what is not known of it.
+
+    Args:
+        multipliers: values that are multiplied in a cycle, by the machine's ``scaling.yaml``.
+        peak_bytes_per_second: peak bandwidth of the memory.
+        sram_bytes: on-chip SRAM that the machine's ``costs.yaml`` lists.
+        area_um2: area of the chip, as far as ``costs.yaml`` knows.
+        hertz: the clock.
+    """
+
+    multipliers: float | None
+    peak_bytes_per_second: float | None
+    sram_bytes: float | None
+    area_um2: float | None
+    hertz: float | None
+
+
+def read_resources(row: Mapping[Any, Any]) -> Resources:
+    """Return the resources of a machine from the row of one of its runs in a store."""
+    seconds, cycles = _number(row, "seconds"), _number(row, "cycles")
+    accelerator = _find(row)
+    config = json.loads(row["config"])
+    return Resources(
+        None if accelerator is None else read_scaling(accelerator.folder).multipliers_of(config),
+        _number(row, "memory_peak_bytes_per_second"),
+        None if accelerator is None else _sram(accelerator.costs_file, config, row),
+        _number(row, "area_um2"),
+        cycles / seconds if seconds and cycles else None,
+    )
+
+
+def _number(row: Mapping[Any, Any], column: str) -> float | None:
+    number = row.get(column)
+    return None if number is None or isnan(number) else float(number)
+
+
+def _find(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+    """The descriptor of the machine of a row; None if another command than ``sim`` ran it."""
+    if row["command"] != "sim":
+        return None
+    from fiberscope.run.find_machine import find  # noqa: PLC0415  (it loads the machine)
+
+    return find(row["accelerator"])
+
+
+def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
+    """Bytes of SRAM of all components of a run; None without costs or without components."""
+    families = row.get("families")
+    if not (costs.is_file() and isinstance(families, str)):
+        return None
+    with suppress(ConfigurationError):
+        sizes = sram_bytes(read_cost_file(costs), config)
+        counts: dict[str, int] = {name: each["count"] for name, each in json.loads(families).items()}
+        return sum(count * _size_of(name, sizes) for name, count in counts.items())
+    return None
+
+
+def _size_of(family: str, sizes: Mapping[str, float]) -> float:
+    matches = (size for pattern, size in sizes.items() if fnmatchcase(family, pattern))
+    return sizes.get(family, next(matches, 0.0))
+
+
+def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
+    """Return a line for multipliers and for bandwidth if two machines differ by more than ``FAIR`` times."""
+    kinds = {"multipliers": "multipliers", "bandwidth": "peak_bytes_per_second"}
+    lines = []
+    for kind, field in kinds.items():
+        amounts = {name: amount for name, each in resources.items() if (amount := getattr(each, field))}
+        if not amounts:
+            continue
+        least, most = min(amounts, key=amounts.__getitem__), max(amounts, key=amounts.__getitem__)
+        ratio = amounts[most] / amounts[least]
+        if ratio > FAIR:
+            times = f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+            lines.append(f"Unequal machines: {most} has {times} times the {kind} of {least}")
+    return lines

@@ -1,0 +1,152 @@
+"""Columns and means of the table of a suite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, geometric_mean, harmonic_mean, median
+
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.suite import Suite
+from fiberscope.results.report.estimates import format_half_width
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["COLUMNS", "MEANS", "Column", "Scale", "check_choices", "mean_cell", "number_cell", "scale_of"]
+
+MEANS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "arithmetic": fmean,
+    "geometric": geometric_mean,
+    "harmonic": harmonic_mean,
+}
+_PREFIXES = {-12: "p", -9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}  # SI
+_SPREADS = ("cycles", "time", "speedup")  # which have the interval of sampled cycles
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table.
+
+    Args:
+        head: its head.
+        measure: column of the store; the speed-up has none.
+        factor: from the unit of the store to ``unit``.
+        unit: with an SI prefix if ``prefixed``.
+        prefixed: whether the table chooses a prefix that suits the values.
+        powers: whether a value is written as a power of ten.
+    """
+
+    head: str
+    measure: str
+    factor: float = 1.0
+    unit: str = ""
+    prefixed: bool = False
+    powers: bool = False
+
+
+COLUMNS: Mapping[str, Column] = {
+    "cycles": Column("cycles", "cycles"),
+    "time": Column("time", "seconds", unit="s", prefixed=True),
+    "speedup": Column("speedup", ""),
+    "traffic": Column("traffic", "traffic_bytes", unit="B", prefixed=True),
+    "energy": Column("energy", "energy_pj", 1e-12, "J", prefixed=True),
+    "edp": Column("EDP", "edp", unit="J s", powers=True),
+    "area": Column("area", "area_um2", 1e-6, "mm2"),
+    "utilization": Column("utilization", "utilization", 100.0, "%"),
+    "bandwidth": Column("bandwidth", "memory_utilization", 100.0, "% of peak"),
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Format of the values of a column: the head with the unit, and a factor."""
+
+    head: str
+    factor: float
+    powers: bool = False
+    whole: bool = False
+
+    def text(self, value: float) -> str:
+        """Write a value: three significant digits, whole numbers and thousands in full."""
+        scaled = value * self.factor
+        if self.powers:
+            return f"{scaled:.2e}"
+        decimals = 0 if scaled == 0 or self.whole else max(0, 2 - math.floor(math.log10(abs(scaled))))
+        return f"{scaled:,.{decimals}f}"
+
+
+def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list[str]:
+    """Return the names of an option, which have commas between them.
+
+    Raises:
+        InputError: an unknown name, a name that is there twice, or none.
+    """
+    names = [name.strip() for name in text.split(",")]
+    for place, name in enumerate(names):
+        if name not in choices:
+            raise InputError(f"{option} {text}: there is no {name or 'empty name'}; {nearest(name, choices)}")
+        if name in names[:place]:
+            raise InputError(f"{option} {text}: {name} is there twice; leave one out")
+    return names
+
+
+def scale_of(suite: Suite, name: str) -> Scale:
+    """Return how the values of a column are written, so that all cells of the column have one unit."""
+    column = COLUMNS[name]
+    if not column.prefixed:
+        unit = f" [{column.unit}]" if column.unit else ""
+        return Scale(f"{column.head}{unit}", column.factor, column.powers, name == "cycles")
+    values = [_value(suite, name, *pair) for pair in suite.runs]
+    sizes = [value * column.factor for value in values if value]
+    power = 3 * math.floor(math.log10(median(sizes)) / 3) if sizes else 0
+    power = min(max(power, min(_PREFIXES)), max(_PREFIXES))
+    return Scale(f"{column.head} [{_PREFIXES[power]}{column.unit}]", column.factor / 10.0**power)
+
+
+def _value(suite: Suite, name: str, workload: str, machine: str) -> float | None:
+    """The value of a run in the unit of the store; None if the run has none."""
+    if name == "speedup":
+        return suite.speedup(workload, machine)
+    return suite.runs[workload, machine].measures.get(COLUMNS[name].measure)
+
+
+def _spread(suite: Suite, name: str, workload: str, machine: str) -> float:
+    """Half the width of the interval of a value as a fraction of the value; 0 of a count."""
+    if name not in _SPREADS:
+        return 0.0
+    own = suite.runs[workload, machine].spread
+    return suite.spread(workload, machine) if name == "speedup" else own
+
+
+def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: str) -> str:
+    """Return a cell: the value of a run with half the width of its interval; the status in its place."""
+    run = suite.runs[workload, machine]
+    value = _value(suite, name, workload, machine)
+    if value is None:
+        return "" if run.done or name == "speedup" else run.status
+    spread = _spread(suite, name, workload, machine)
+    return f"{scale.text(value)}{format_half_width(spread) if spread else ''}"
+
+
+def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) -> str:
+    """Return the mean of a machine over the workloads that every machine has finished.
+
+    The cell is empty if a value is missing, or if a value of 0 has no such mean.
+    """
+    values = [
+        value for workload in suite.compared if (value := _value(suite, name, workload, machine)) is not None
+    ]
+    if not values or len(values) < len(suite.compared) or (mean != "arithmetic" and min(values) <= 0):
+        return ""
+    spreads = [_spread(suite, name, workload, machine) for workload in suite.compared]
+    weights = {
+        "arithmetic": values,
+        "geometric": [1.0] * len(values),
+        "harmonic": [1 / value for value in values if value],
+    }[mean]
+    spread = (
+        math.hypot(*(weight * each for weight, each in zip(weights, spreads, strict=True))) / sum(weights)
+        if any(spreads)
+        else 0.0
+    )
+    return f"{scale.text(MEANS[mean](values))}{format_half_width(spread) if spread else ''}"

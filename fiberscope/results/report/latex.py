@@ -1,0 +1,89 @@
+"""Tables in LaTeX, in the style of the package booktabs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+__all__ = ["LatexRows", "escape_latex", "latex_float", "latex_tabular"]
+
+LatexRows: TypeAlias = Sequence[Sequence[str]]
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "†": r"\dag{}",
+    "±": r"$\pm$",
+}
+_UNITS = {"mm2]": r"mm\textsuperscript{2}]", "[us]": r"[$\mu$s]", "[uJ]": r"[$\mu$J]"}
+_POWER = re.compile(r"(-?\d\.\d+)e([+-]\d+)")
+
+
+def escape_latex(text: str) -> str:
+    """Return text for LaTeX: special characters escaped, powers of ten and units set as formulas."""
+    power = _POWER.fullmatch(text)
+    if power:
+        return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
+    for unit, formula in _UNITS.items():
+        if unit in text:
+            head, _, rest = text.partition(unit)
+            return f"{escape_latex(head)}{formula}{escape_latex(rest)}"
+    escaped = "".join(_SPECIAL.get(character, character) for character in text)
+    return escaped.replace(" +- ", r" $\pm$ ")
+
+
+def latex_tabular(
+    heads: Sequence[str], blocks: Iterable[tuple[str, LatexRows]], groups: Sequence[tuple[str, int]] = ()
+) -> str:
+    """Return a tabular: the first column is set left, the others right, with a rule between blocks.
+
+    Args:
+        heads: the heads of the columns.
+        blocks: rows of text, each with a title that has a row of its own; empty for none.
+        groups: names above the columns behind the first, and over how many columns each goes.
+    """
+    lines = [rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", *_group_lines(groups)]
+    lines.append(_row(heads))
+    for title, rows in blocks:
+        spanned = rf"\multicolumn{{{len(heads)}}}{{l}}{{\textit{{{escape_latex(title)}}}}} \\"
+        lines += [r"\midrule", *([spanned] if title else []), *map(_row, rows)]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _group_lines(groups: Sequence[tuple[str, int]]) -> list[str]:
+    if not groups:
+        return []
+    cells = [rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(name)}}}" for name, count in groups]
+    rules, first = [], 2
+    for _name, count in groups:
+        rules.append(rf"\cmidrule(lr){{{first}-{first + count - 1}}}")
+        first += count
+    return [f" & {' & '.join(cells)} \\\\", " ".join(rules)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"{' & '.join(map(escape_latex, cells))} \\\\"
+
+
+def latex_float(caption: str, label: str, tabulars: Iterable[str], notes: Iterable[str] = ()) -> str:
+    """Return a float with a caption above its tabulars, and notes below.
+
+    Args:
+        caption: as plain text.
+        label: for references.
+        tabulars: as ``latex_tabular`` returns them.
+        notes: lines of plain text.
+    """
+    lines = [r"% \usepackage{booktabs} belongs in the preamble.", r"\begin{table}", r"\centering"]
+    lines += [rf"\caption{{{escape_latex(caption)}}}", rf"\label{{{label}}}"]
+    for place, tabular in enumerate(tabulars):
+        lines += ["", r"\medskip", tabular] if place else [tabular]
+    for note in notes:
+        lines += ["", rf"{{\footnotesize {escape_latex(note)}}}"]
+    return "\n".join([*lines, r"\end{table}", ""])
