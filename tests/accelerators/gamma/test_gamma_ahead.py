@@ -73,6 +73,19 @@ def test_it_does_so_in_trees_of_every_shape(radix, stages):
     )
 
 
+def test_the_next_task_waits_for_the_node_whose_fibers_end_last():
+    """Fibers of 1 or 9 elements: the nodes of a task end in another order than they are looked at."""
+    shape = {"pe__radix": 32, "pe__merger_stages": 5, "pe__count": 1, "pe__buffer_lines": 1}
+    parameters = configured(**SMALL | shape | {"fibercache__size": "64 KiB", "scheduler__stream_lines": 20})
+    for seed in range(8):
+        draws = np.random.default_rng(seed)
+        lengths = [draws.choice([32, 32, draws.integers(1, 33)]) for _ in range(30)]
+        a = [draws.permutation(40) < length for length in lengths]
+        b = [draws.permutation(30) < length for length in draws.choice([1, 1, 1, 9], 40)]
+        factors = [sparse.csr_array(np.array(rows, float)) for rows in (a, b)]
+        assert outcome(parameters, *factors) == outcome(parameters, *factors, kernel=Kernel())
+
+
 @pytest.mark.parametrize(
     "depths",
     [
