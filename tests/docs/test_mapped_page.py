@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import fiberscope
+from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.models.from_spec.machine import MappedMachine
@@ -138,3 +139,11 @@ def test_the_timing_parameters_are_those_of_the_machine() -> None:
     shipped = yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))["timing"]
     shown = {row[0].strip("`"): row[2].strip("`") for row in rows("`timing.`")}
     assert shown == {name: str(default) for name, default in shipped.items()}
+
+
+def test_the_picture_of_the_page_is_that_of_its_command(tmp_path: Path) -> None:
+    """Run the command of the page with ``-o docs/images/mapped.svg`` to draw it again."""
+    picture = tmp_path / "mapped.svg"
+    settings = ["--set", "PES=2", "--set", "timing.memory=ideal"]
+    assert cli.run(["info", str(MINIMAL), "--draw", *settings, "-o", str(picture)]) == 0
+    assert picture.read_text() == (ROOT / "docs" / "images" / "mapped.svg").read_text()

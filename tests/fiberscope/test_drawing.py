@@ -127,3 +127,12 @@ def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path, capsys):
         shown = capsys.readouterr().err
         assert line in shown
         assert shown.count("\n") == 1
+
+
+def test_a_label_that_is_wider_than_its_box_is_smaller():
+    long = "pe.accumulate.crd0_points"
+    graph = Graph({"pe": Box("pe", 1, "block"), long: Box(long, 2, "block")}, ())
+    root = ET.fromstring(svg(graph, arrange(graph), "two boxes"))
+    styles = {text.text: text.get("style", "") for text in root.iter(f"{SVG}text")}
+    assert styles["pe"] == ""
+    assert styles[f"{long} x2"].startswith("font-size:10.")

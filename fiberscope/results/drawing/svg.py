@@ -12,6 +12,7 @@ from fiberscope.results.drawing.layout import HEIGHT, ROUND, WIDTH, Layout, Line
 __all__ = ["box", "sheet", "svg"]
 
 MARGIN, FOOT = 24, 34
+FONT, LETTER = 13, 7.3  # size of a label and mean width of its letters, in pixels
 COLOURS = {  # fill and border of each kind of box
     "own": ("#e8f0fe", "#3b6fd4"),
     "block": ("#e6f4ea", "#2f8f4e"),
@@ -20,7 +21,7 @@ COLOURS = {  # fill and border of each kind of box
 }
 KINDS = {"own": "the machine's own", "block": "block of hw/", "network": "network", "memory": "memory"}
 STYLE = (
-    "text{font:13px ui-sans-serif,system-ui,'DejaVu Sans',sans-serif;fill:#202124}"
+    f"text{{font:{FONT}px ui-sans-serif,system-ui,'DejaVu Sans',sans-serif;fill:#202124}}"
     ".count{font-size:11px;fill:#5f6368}.frame{fill:#f8f9fa;stroke:#9aa0a6;stroke-dasharray:5 4}"
     ".line{fill:none;stroke:#5f6368;stroke-width:1.3}.line:hover{stroke:#d93025;stroke-width:2.5}"
 )
@@ -144,8 +145,14 @@ def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:
     return (
         f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width:g}" height="{height:g}" '
         f'rx="{ROUND}" fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
-        f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle">{escape(label)}</text>'
+        f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle"{_smaller(label, width)}>{escape(label)}</text>'
     )
+
+
+def _smaller(label: str, width: float) -> str:
+    """Return the attribute that makes a label fit into a box of a width, in pixels; empty if it fits."""
+    fitting = (width - 2 * ROUND) / max(1.0, LETTER * len(label))
+    return "" if fitting >= 1 else f' style="font-size:{FONT * fitting:.1f}px"'
 
 
 def _legend(graph: Graph, middle: float, y: float) -> Iterator[str]:
