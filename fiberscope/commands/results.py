@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.figure_options import StudyFigure
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.results.report.files import check_outputs, write_text
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
@@ -59,8 +61,10 @@ _Json = Annotated[
 ]
 
 
+@expand_groups()
 def results(
     address: _Address,
+    drawn: StudyFigure,
     where: _Where = None,
     sort: _Sort = None,
     columns: _Columns = None,
@@ -72,24 +76,27 @@ def results(
 ) -> None:
     """Show the results of a sweep as a table, a row for each run.
 
-    Prints the most important columns; --csv and --json write all columns.
+    Prints the most important columns; --csv and --json write all columns, and --plot draws a figure.
 
     \b
     Examples:
       fiberscope results study --where "pe_count > 16" --sort cycles
       fiberscope results study --csv -
       fiberscope results study --columns workload,pe_count,cycles/seconds
+      fiberscope results study --plot energy.pdf --figure energy --figure-width column
       fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
-    if sql is not None and (where or sort or columns or sources):
+    if sql is not None and (where or sort or columns or sources or drawn.plot):
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
-    check_outputs({"--csv": csv, "--json": json}, {})
+    check_outputs({"--csv": csv, "--json": json, "--plot": drawn.plot}, {})
     from fiberscope.results.store import Store
     from fiberscope.results.store.store import hidden_rows
 
-    store = Store(address)
-    whole, every = csv is not None or json is not None, sources or all_sources
+    store, every = Store(address), sources or all_sources
+    if drawn.plot is not None:
+        drawn.draw(address, where, sort or [], all_sources=every)
+    whole = not {csv, json, drawn.plot} <= {None}
     asked = columns or ("* EXCLUDE (report)" if whole else _telling(store, every))
     asked = f"{SOURCES}, {asked}" if sources and not whole else asked
     by = sort or (["version", "source"] if sources else [])

@@ -8,13 +8,13 @@ from typing import Any
 from fiberscope.base.errors import InputError
 from fiberscope.page.costs import costs
 from fiberscope.page.drawing import STATES, drawing, settings
-from fiberscope.page.roofline import roofline
 from fiberscope.page.starved import with_starved, with_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import families
 from fiberscope.results.report.parts import Component
+from fiberscope.results.report.roofline import roofline
 from fiberscope.results.report.summary import (
     engineering_time,
     sampling_in_words,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fiberscope.results.figures.front import pareto_front
 from fiberscope.results.report.pictures import blank
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.search import Search
 
-__all__ = ["draw_designs", "pareto_front"]
+__all__ = ["draw_designs"]
 
 ESTIMATED = ("cycles", "seconds")  # that have the error of a sampled run
 TIME_AND_AREA = ("seconds", "area_um2")
@@ -56,20 +56,3 @@ def draw_designs(search: Search) -> Figure:
     if designs:
         axes.legend(frameon=False, fontsize="small")
     return figure
-
-
-def pareto_front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
-    """The designs that no other one beats in both measures, in the order of the first.
-
-    Args:
-        designs: two measures of each.
-        largest: of each measure whether it is to be large.
-    """
-    signs = [-1.0 if large else 1.0 for large in largest]
-    points: list[tuple[float, float]] = []
-    least = float("inf")
-    for first, second in sorted((first_ * signs[0], other * signs[1]) for first_, other in designs):
-        if second < least:
-            points.append((first * signs[0], second * signs[1]))
-            least = second
-    return points

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.figures.grouped_bars import GroupedBars, draw_grouped_bars
-from fiberscope.results.figures.style import WIDTHS
+from fiberscope.results.figures.study_runs import shorten_workloads
+from fiberscope.results.figures.style import SURROGATE_NOTE, WIDTHS
 from fiberscope.results.report.short_names import short_names
-from fiberscope.results.report.surrogates import DAGGER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["draw_suite"]
 
-LETTERS = 16  # of a name in a figure
 MEAN = "geomean"
 
 
@@ -45,13 +44,13 @@ def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
         for each in zip(spreads, heights, strict=True)
     ]
     names = dict(zip(suite.machines, short_names(suite.machines), strict=True))
-    groups = [*short_names(list(suite.labels.values()), LETTERS), MEAN]
+    groups = [*shorten_workloads(list(suite.labels.values())), MEAN]
     bars = GroupedBars(
         groups,
         [names[machine] for machine in others],
         heights,
         errors,
         f"Speedup over {names[suite.against]}",
-        f"{DAGGER} surrogate of the real matrix" if suite.surrogates else "",
+        SURROGATE_NOTE if suite.surrogates else "",
     )
     return draw_grouped_bars(bars, width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope.results.figures.style import (
@@ -13,6 +13,7 @@ from fiberscope.results.figures.style import (
     TEXT,
     add_legend,
     add_note,
+    label_scale,
     paper_figure,
     pattern_of,
     points_of,
@@ -81,7 +82,7 @@ class Panels:
     @property
     def longest(self) -> int:
         """Return the number of groups of the longest row."""
-        return len(self.rows[0])
+        return max(map(len, self.rows))
 
 
 def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float) -> Panels:
@@ -101,8 +102,8 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float
     text = text_points(groups, SMALL)
     rotation = 0 if text < 0.95 * pitch else 45 if pitch >= 1.6 * SMALL else 90
     height = {0: SMALL, 45: 0.71 * (text + SMALL), 90: text}[rotation]
-    starts = range(0, len(groups), longest)
-    numbers = [range(start, min(start + longest, len(groups))) for start in starts]
+    ends = [-(-len(groups) * row // rows) for row in range(rows + 1)]
+    numbers = [range(start, end) for start, end in pairwise(ends)]
     return Panels(numbers, pitch, rotation, (height + TEXT) / points_of(1))
 
 
@@ -131,13 +132,9 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
         for axes, groups in zip(rows, panels.rows, strict=True):
             _draw_row(axes, bars, groups, panels)
         _scale(rows, bars)
-        if len(panels.rows) > 1:
-            figure.supylabel(bars.label, fontsize=TEXT)
-        else:
-            rows[0].set_ylabel(bars.label, fontsize=TEXT)
+        label_scale(figure, rows, bars.label, PANEL)
         legend_rows = add_legend(figure, bars.series)
-        add_note(figure, bars.note)
-        lines = legend_rows + bool(bars.note)
+        lines = legend_rows + add_note(figure, bars.note)
         inches = len(panels.rows) * (PANEL + panels.label_inches) + 1.35 * lines * TEXT / points_of(1)
         figure.set_figheight(round(inches, 2))
     return figure

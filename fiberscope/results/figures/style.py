@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.pictures import new_figure
+from fiberscope.results.report.surrogates import DAGGER
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -19,11 +21,13 @@ __all__ = [
     "INK",
     "PATTERNS",
     "SMALL",
+    "SURROGATE_NOTE",
     "TEXT",
     "WIDTHS",
     "Pattern",
     "add_legend",
     "add_note",
+    "label_scale",
     "paper_figure",
     "parse_width",
     "pattern_of",
@@ -42,6 +46,7 @@ NARROWEST, WIDEST = 2.0, 40.0  # inches
 DOTS_PER_INCH = 300
 TEXT, SMALL = 8.0, 7.0  # points
 POINTS_PER_INCH = 72.0
+SURROGATE_NOTE: Final = f"{DAGGER} surrogate of the real matrix"
 INK = "#222222"  # text, hatches and edges
 STYLE: Final[Any] = {
     "font.size": TEXT,
@@ -132,6 +137,28 @@ def text_points(texts: Sequence[str], size: float) -> float:
     return max((float(path.get_extents().width) for path in paths), default=0.0)
 
 
+def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float) -> None:
+    """Label the upright scale that all rows of axes share, in lines no longer than the rows are high.
+
+    Args:
+        figure: the figure.
+        rows: the axes, one above the other.
+        label: the label.
+        height: that of a row, in inches.
+    """
+    lines = [""]
+    for word in label.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if not lines[-1] or text_points([longer], TEXT) <= points_of(len(rows) * height):
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    if len(rows) > 1:
+        figure.supylabel("\n".join(lines), fontsize=TEXT)
+    else:
+        rows[0].set_ylabel("\n".join(lines), fontsize=TEXT)
+
+
 def trim_axes(axes: Axes) -> None:
     """Remove the frame above and to the right, and set the size of the numbers."""
     axes.spines[["top", "right"]].set_visible(False)
@@ -180,7 +207,11 @@ def _legend_points(labels: Sequence[str], columns: int) -> float:
     return points
 
 
-def add_note(figure: Figure, note: str) -> None:
-    """Put a line of small text under the axes, if there is one."""
-    if note:
-        figure.supxlabel(note, fontsize=SMALL, color=INK)
+def add_note(figure: Figure, note: str) -> int:
+    """Put small text under the axes, wrapped to the width, if there is any; return the number of lines."""
+    if not note:
+        return 0
+    letters = int(points_of(figure.get_figwidth()) / (0.6 * SMALL))
+    lines = [part for line in note.splitlines() for part in wrap(line, letters)]
+    figure.supxlabel("\n".join(lines), fontsize=SMALL, color=INK)
+    return len(lines)

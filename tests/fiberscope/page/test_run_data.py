@@ -6,8 +6,8 @@ import pytest
 
 import fiberscope
 from fiberscope.page.costs import costs
-from fiberscope.page.roofline import roofline
 from fiberscope.results.report.document import Report
+from fiberscope.results.report.roofline import roofline
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=3"
 COUNTED = {"gamma": "pe.multiplier x32", "outerspace": "tile.pe.multiplier x256", "extensor": "pe.core x128"}

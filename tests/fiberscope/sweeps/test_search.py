@@ -16,10 +16,11 @@ from fiberscope.explore.sweeps.plan import Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.search import Goal, Limit, Search
-from fiberscope.explore.sweeps.search_plot import draw_designs, pareto_front
+from fiberscope.explore.sweeps.search_plot import draw_designs
 from fiberscope.explore.sweeps.search_space import distribution_of, read_space
 from fiberscope.explore.sweeps.space import Range
 from fiberscope.explore.sweeps.task_status import TaskOutcome
+from fiberscope.results.figures.front import pareto_front
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import encode_row

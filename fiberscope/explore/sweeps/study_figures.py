@@ -1,0 +1,232 @@
+"""Figures of a store: speedups, roofline, breakdowns of energy and traffic, and time against area."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any, Final
+
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.suite import Suite, SuiteResult
+from fiberscope.explore.sweeps.suite_figure import draw_suite
+from fiberscope.explore.sweeps.task_status import DONE
+from fiberscope.results.figures.breakdowns import (
+    MEMORY_PART,
+    StackedBars,
+    draw_stacked_bars,
+    energy_parts,
+    limit_parts,
+    traffic_parts,
+)
+from fiberscope.results.figures.front import draw_front
+from fiberscope.results.figures.roofline import draw_roofline
+from fiberscope.results.figures.study_runs import StudyRuns, read_study_runs
+from fiberscope.results.figures.style import PATTERNS, SURROGATE_NOTE, WIDTHS
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.surrogates import DAGGER
+from fiberscope.results.store import Store
+from fiberscope.workloads.errors import nearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["KINDS", "draw_study"]
+
+SI: Final = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ"), (1e-12, "pJ"))
+TIMES: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+BYTES: Final = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes"))
+
+
+def draw_study(
+    store: Store | str,
+    kind: str = "speedup",
+    *,
+    where: str | None = None,
+    sort: Sequence[str] = (),
+    against: str | None = None,
+    width: float = WIDTHS["page"],
+    all_sources: bool = False,
+) -> Figure:
+    """Draw a figure of the runs of a store.
+
+    Args:
+        store: the store, or its address.
+        kind: ``speedup``, ``roofline``, ``energy``, ``traffic`` or ``front``.
+        where: a condition in SQL for the rows; all rows by default.
+        sort: the columns that give the order of machines and workloads; by name by default.
+        against: the machine that ratios are over; the first by default.
+        width: that of the figure, in inches.
+        all_sources: whether rows of sources that have changed since are drawn too.
+
+    Raises:
+        InputError: no such kind or machine, no rows, or matplotlib is missing.
+    """
+    if kind not in KINDS:
+        raise InputError(f"no figure is called {kind}; {nearest(kind, KINDS)}")
+    opened = Store(store) if isinstance(store, str) else store
+    runs = read_study_runs(opened, where, sort, all_sources=all_sources)
+    first = against or runs.series[0]
+    if first not in runs.series:
+        raise InputError(f"{first} is none of the machines of the figure; {nearest(first, runs.series)}")
+    figure: Figure = KINDS[kind](opened, runs, first, width)
+    return figure
+
+
+def _draw_speedups(_store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
+    _check_series(runs, 1)
+    results = {
+        (workload, series): _suite_result(runs.rows.get((series, workload)))
+        for workload in runs.workloads
+        for series in runs.series
+    }
+    names = {workload: workload.rstrip(DAGGER) for workload in runs.workloads}
+    return draw_suite(Suite(runs.series, runs.workloads, against, results, names), width)
+
+
+def _suite_result(row: Mapping[str, Any] | None) -> SuiteResult:
+    """Return a row of a store as a result of a suite."""
+    if row is None or row["status"] != DONE:
+        return SuiteResult(*(("missing", "not run") if row is None else (row["status"], row["reason"])))
+    interval = None if row["cycles_low"] is None else (row["cycles_low"], row["cycles_high"])
+    return SuiteResult(DONE, "", row["cycles"], row["seconds"], row["workload_source"], interval)
+
+
+def _draw_roofline(store: Store, runs: StudyRuns, _against: str, width: float) -> Figure:
+    _check_series(runs)
+    reports = _reports(store, runs)
+    by_series = {
+        series: [reports[series, workload] for workload in runs.workloads if (series, workload) in reports]
+        for series in runs.series
+    }
+    return draw_roofline(by_series, width, "\n".join(_named_note(runs)))
+
+
+def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
+    parts = {key: energy_parts(report) for key, report in _reports(store, runs).items()}
+    totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
+    unit = _unit([1e-12 * sum(each.values()) for each in parts.values()], SI)
+    single = (1e-12 / unit[0], f"Energy ({unit[1]})")
+    bare = [series for series in runs.series if not _has_memory(series, parts)]
+    note = [f"without memory: {', '.join(bare)}"] if 0 < len(bare) < len(runs.series) else []
+    return _draw_breakdown(runs, parts, totals, single, f"Energy over {against}", width, note)
+
+
+def _has_memory(series: str, parts: Mapping[tuple[str, str], Mapping[str, float]]) -> bool:
+    return any(MEMORY_PART in amounts for (name, _), amounts in parts.items() if name == series)
+
+
+def _draw_traffic(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
+    parts = {key: traffic_parts(report) for key, report in _reports(store, runs).items()}
+    least = {}
+    for workload in runs.workloads:
+        rows = [runs.done(series, workload) for series in (against, *runs.series)]
+        least[workload] = next((row["traffic_minimum_bytes"] for row in rows if row), None) or 0.0
+    unit = _unit([sum(each.values()) for each in parts.values()], BYTES)
+    single = (1.0 / unit[0], f"Traffic ({unit[1]})")
+    return _draw_breakdown(runs, parts, least, single, f"Traffic over {against}'s minimum", width)
+
+
+def _draw_breakdown(
+    runs: StudyRuns,
+    parts: Mapping[tuple[str, str], Mapping[str, float]],
+    totals: Mapping[str, float],
+    single: tuple[float, str],
+    ratio: str,
+    width: float,
+    notes: Sequence[str] = (),
+) -> Figure:
+    """Draw stacked bars: of one workload the amounts, of several their ratios to a total of each workload."""
+    factor, label = single
+    several = len(runs.workloads) > 1
+    note = "\n".join([*notes, *([SURROGATE_NOTE] if runs.surrogates else [])])
+    factors = {
+        workload: (1.0 / total if total else 0.0) if several else factor for workload, total in totals.items()
+    }
+    scaled = {
+        (series, workload): {name: amount * factors[workload] for name, amount in amounts.items()}
+        for (series, workload), amounts in limit_parts(parts).items()
+        if factors[workload]
+    }
+    stacked = StackedBars(
+        runs.workloads,
+        runs.series,
+        scaled,
+        ratio if several else label,
+        note,
+        1.0 if several else None,
+    )
+    return draw_stacked_bars(stacked, width)
+
+
+def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
+    """Draw time against area; of several workloads the geometric mean of the ratios of times."""
+    shown = [
+        series for series in runs.series if all(_has_area(runs, series, name) for name in runs.workloads)
+    ]
+    single = len(runs.workloads) == 1
+    if not single and against not in shown:
+        raise InputError(f"{against} has no area on all workloads; choose another with --against")
+    seconds = {
+        series: [runs.rows[series, workload]["seconds"] for workload in runs.workloads] for series in shown
+    }
+    unit = _unit([value for values in seconds.values() for value in values], TIMES)
+    divisors = [unit[0]] if single else seconds[against]
+    designs: dict[str, list[tuple[float, float]]] = {}
+    grouped = len(shown) > len(PATTERNS)  # then a pattern is that of a machine with any settings
+    for series in shown:
+        area = max(runs.rows[series, workload]["area_um2"] for workload in runs.workloads) / 1e6
+        time = geometric_mean(value / by for value, by in zip(seconds[series], divisors, strict=True))
+        designs.setdefault(runs.accelerator(series) if grouped else series, []).append((area, time))
+    label = f"Time ({unit[1]})" if single else f"Time over {against}"
+    bare = [series for series in runs.series if series not in shown]
+    missing = [f"without an area or a run: {', '.join(bare)}"] if bare else []
+    return draw_front(designs, ("Area (mm²)", label), width, "\n".join([*missing, *_named_note(runs)]))
+
+
+def _has_area(runs: StudyRuns, series: str, workload: str) -> bool:
+    row = runs.done(series, workload)
+    return bool(row and row["area_um2"] and row["seconds"])
+
+
+def _reports(store: Store, runs: StudyRuns) -> dict[tuple[str, str], Report]:
+    """Return the reports of all runs that are done, by series and workload."""
+    digests = {key: row["digest"] for key in runs.rows if (row := runs.done(*key))}
+    reports = store.reports(list(digests.values()))
+    return {key: reports[digest] for key, digest in digests.items() if digest in reports}
+
+
+def _check_series(runs: StudyRuns, without: int = 0) -> None:
+    """Refuse more series than patterns.
+
+    Raises:
+        InputError: naming how to choose.
+    """
+    if len(runs.series) - without > len(PATTERNS):
+        raise InputError(
+            f"{len(runs.series)} machines and settings, and a figure has at most {len(PATTERNS) + without}; "
+            "choose with --where"
+        )
+
+
+def _named_note(runs: StudyRuns) -> list[str]:
+    """Name the surrogates, where workloads are not labelled."""
+    return (
+        [f"{SURROGATE_NOTE}: {', '.join(name.rstrip(DAGGER) for name in runs.surrogates)}"]
+        if runs.surrogates
+        else []
+    )
+
+
+def _unit(values: Sequence[float], units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    """Return the largest unit of which the largest value has at least one."""
+    largest = max(values, default=0.0)
+    return next((unit for unit in units if largest >= unit[0]), units[-1])
+
+
+KINDS: Final[Mapping[str, Callable[[Store, StudyRuns, str, float], Any]]] = {
+    "speedup": _draw_speedups,
+    "roofline": _draw_roofline,
+    "energy": _draw_energy,
+    "traffic": _draw_traffic,
+    "front": _draw_front,
+}

@@ -1,0 +1,105 @@
+"""Front of designs by two measures: those that no other design beats in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.figures.style import (
+    INK,
+    PATTERNS,
+    TEXT,
+    add_legend,
+    add_note,
+    label_scale,
+    paper_figure,
+    pattern_of,
+    points_of,
+    trim_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_front", "pareto_front"]
+
+HEIGHT = 2.1  # inches, of the axes with their labels
+LOGARITHMIC = 10.0  # ratio of two values from which a scale is logarithmic
+
+
+def draw_front(
+    designs: Mapping[str, Sequence[tuple[float, float]]],
+    labels: tuple[str, str],
+    width: float,
+    note: str = "",
+) -> Figure:
+    """Draw designs by two measures that are to be small, and a line along those that no other one beats.
+
+    Args:
+        designs: the measures of the designs by machine.
+        labels: what the two measures are.
+        width: that of the figure, in inches.
+        note: a line under the figure.
+
+    Raises:
+        InputError: matplotlib is missing, there are no designs, or more machines than patterns.
+    """
+    everything = [design for several in designs.values() for design in several]
+    if not everything:
+        raise InputError("no design has a known area on all workloads; nothing to draw")
+    if len(designs) > len(PATTERNS):
+        raise InputError(
+            f"{len(designs)} machines, and a figure has at most {len(PATTERNS)}; choose with --where"
+        )
+    with paper_figure(width, HEIGHT) as figure:
+        from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
+
+        axes = figure.subplots()
+        front = pareto_front(everything, [False, False])
+        line: Any = {"color": INK, "linewidth": 0.8}
+        axes.plot(*zip(*front, strict=True), drawstyle="steps-post", zorder=2, **line)
+        handles = [Line2D([], [], **line)]
+        for number, several in enumerate(designs.values()):
+            pattern = pattern_of(number)
+            dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
+            dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
+            handles += axes.plot(*zip(*several, strict=True), zorder=3, **dots)
+        for axis, values in zip((axes.xaxis, axes.yaxis), zip(*everything, strict=True), strict=True):
+            _scale(axis, values)
+        axes.set_xlabel(labels[0], fontsize=TEXT)
+        label_scale(figure, [axes], labels[1], 0.6 * HEIGHT)
+        axes.grid(visible=True, linewidth=0.3, color="#BBBBBB")
+        axes.set_axisbelow(True)
+        trim_axes(axes)
+        lines = add_legend(figure, ["front", *designs], handles) + add_note(figure, note)
+        figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / points_of(1), 2))
+    return figure
+
+
+def _scale(axis: Any, values: Sequence[float]) -> None:  # noqa: ANN401  (an axis of matplotlib)
+    """Choose the scale of an axis, with plain numbers."""
+    low, high = min(values), max(values)
+    if low > 0 and high > LOGARITHMIC * low:
+        axis._set_axes_scale("log")
+        axis.set_major_formatter("{x:g}")
+        return
+    margin = 0.08 * (high - low) or 0.1 * high
+    axis.set_view_interval(max(0.0, low - margin), high + margin, ignore=True)
+
+
+def pareto_front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
+    """The designs that no other one beats in both measures, in the order of the first.
+
+    Args:
+        designs: two measures of each.
+        largest: of each measure whether it is to be large.
+    """
+    signs = [-1.0 if large else 1.0 for large in largest]
+    points: list[tuple[float, float]] = []
+    least = float("inf")
+    for first, second in sorted((first_ * signs[0], other * signs[1]) for first_, other in designs):
+        if second < least:
+            points.append((first * signs[0], second * signs[1]))
+            least = second
+    return points

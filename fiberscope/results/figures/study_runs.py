@@ -1,0 +1,121 @@
+"""Runs of a store for a figure: series of machines and settings on workloads, with short names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.short_names import short_names
+from fiberscope.results.report.surrogates import DAGGER, SURROGATE, mark
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import DONE
+
+__all__ = ["StudyRuns", "read_study_runs", "shorten_workloads"]
+
+LETTERS: Final = 16  # of the name of a workload
+SERIES_LETTERS: Final = 28
+UNCUT: Final = 1000
+_KEY: Final = re.compile(r"\b\w+=")  # of an argument of a generator
+COLUMNS: Final = (
+    *("digest", "status", "reason", "accelerator", "workload", "workload_source", "seconds", "cycles"),
+    *("cycles_low", "cycles_high", "area_um2", "traffic_minimum_bytes"),
+)
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """Runs by series and workload.
+
+    Args:
+        series: the names of machines, with the settings in which runs of a machine differ.
+        workloads: the names of workloads, with a dagger behind a surrogate.
+        rows: the row of the store by series and workload.
+    """
+
+    series: Sequence[str]
+    workloads: Sequence[str]
+    rows: Mapping[tuple[str, str], Row]
+
+    def done(self, series: str, workload: str) -> Row | None:
+        """Return the row of a run; None if there is none or the run failed."""
+        row = self.rows.get((series, workload))
+        return row if row is not None and row["status"] == DONE else None
+
+    def accelerator(self, series: str) -> str:
+        """Return the machine of a series."""
+        return next(str(row["accelerator"]) for (name, _), row in self.rows.items() if name == series)
+
+    @property
+    def surrogates(self) -> list[str]:
+        """Return the names of the workloads that are surrogates."""
+        return [name for name in self.workloads if name.endswith(DAGGER)]
+
+
+def read_study_runs(
+    store: Store, where: str | None = None, order: Sequence[str] = (), *, all_sources: bool = False
+) -> StudyRuns:
+    """Read the runs of a store that a figure is to show.
+
+    Args:
+        store: the store.
+        where: a condition in SQL; all rows by default.
+        order: columns to sort by, which is the order of machines and workloads; by name by default.
+        all_sources: whether rows of sources that have changed since are read too.
+
+    Raises:
+        InputError: there are none, or two are of the same machine, settings and workload.
+    """
+    parameters = store.parameters()
+    columns = ", ".join([*COLUMNS, *(f'"{name}"' for name in parameters)])
+    condition = f"WHERE {where}" if where else ""
+    by = ", ".join(order or ["accelerator", *(f'"{name}"' for name in parameters), "workload"])
+    query = f"SELECT {columns} FROM runs {condition} ORDER BY {by}"
+    rows = store.table(query, all_sources=all_sources).to_pylist()
+    if not rows:
+        raise InputError(f"{store.address}: has no rows to draw; see fiberscope results {store.address}")
+    series = _series_names(rows, parameters)
+    workloads = _workload_names(rows)
+    runs: dict[tuple[str, str], Row] = {}
+    for row, name in zip(rows, series, strict=True):
+        key = name, workloads[row["workload"]]
+        if key in runs:
+            raise InputError(
+                f"{store.address}: has two runs of {name} on {key[1]}; choose with --where, "
+                f"as in --where \"digest <> '{row['digest'][:12]}...'\""
+            )
+        runs[key] = row
+    return StudyRuns(list(dict.fromkeys(series)), list(workloads.values()), runs)
+
+
+def shorten_workloads(workloads: Sequence[str]) -> list[str]:
+    """Return names that fit under bars: of generators the values alone, where these tell them apart."""
+    names = short_names(workloads, UNCUT)
+    values = [_KEY.sub("", name) for name in names]
+    return short_names(values if len(set(values)) == len(values) else names, LETTERS)
+
+
+def _workload_names(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the short name of each workload."""
+    surrogates = {row["workload"] for row in rows if row["workload_source"] == SURROGATE}
+    workloads = list(dict.fromkeys(row["workload"] for row in rows))
+    names = shorten_workloads(workloads)
+    return {
+        workload: mark(name, SURROGATE if workload in surrogates else None)
+        for workload, name in zip(workloads, names, strict=True)
+    }
+
+
+def _series_names(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
+    """Return the name of each row: the machine, and the parameters in which its rows differ."""
+    texts = []
+    for row in rows:
+        alike = [other for other in rows if other["accelerator"] == row["accelerator"]]
+        varied = [name for name in parameters if len({other[name] for other in alike}) > 1]
+        texts.append(" ".join([row["accelerator"], *(f"{name}={row[name]}" for name in varied)]))
+    distinct = list(dict.fromkeys(texts))
+    names = dict(zip(distinct, short_names(distinct, SERIES_LETTERS), strict=True))
+    return [names[text] for text in texts]
