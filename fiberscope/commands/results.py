@@ -18,6 +18,8 @@ from fiberscope.results.report.files import check_outputs, write_text
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from fiberscope.results.store import Store
@@ -83,7 +85,7 @@ def results(
       fiberscope results study --where "pe_count > 16" --sort cycles
       fiberscope results study --csv -
       fiberscope results study --columns workload,pe_count,cycles/seconds
-      fiberscope results study --plot energy.pdf --figure energy --figure-width column
+      fiberscope results study --where "pe_count = 32" --plot speedups.pdf --figure-width column
       fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
@@ -99,10 +101,8 @@ def results(
     whole = not {csv, json, drawn.plot} <= {None}
     asked = columns or ("* EXCLUDE (report)" if whole else _telling(store, every))
     asked = f"{SOURCES}, {asked}" if sources and not whole else asked
-    by = sort or (["version", "source"] if sources else [])
-    order = [f"ORDER BY {', '.join(by)}"] if by else []
     hidden = 0 if every else store.hidden()
-    query = " ".join([f"SELECT {asked} FROM runs", *([f"WHERE {where}"] if where else []), *order])
+    query = _query(asked, where, sort or (["version", "source"] if sources else []))
     rows = store.table(query if sql is None else sql, all_sources=every)
     if csv is not None:
         write_text(csv, _as_csv(rows))
@@ -116,6 +116,12 @@ def results(
         print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
     elif not (whole or sources or sql):
         _tell_sources(store)
+
+
+def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
+    """Return the query for some columns of some rows, in an order."""
+    order = [f"ORDER BY {', '.join(sort)}"] if sort else []
+    return " ".join([f"SELECT {columns} FROM runs", *([f"WHERE {where}"] if where else []), *order])
 
 
 def _tell_surrogates(store: Store, all_sources: bool) -> None:

@@ -26,3 +26,11 @@ def test_all_are_short_and_none_is_empty(names: list[str]) -> None:
     short = short_names(names)
     assert len(short) == len(names)
     assert all(0 < len(name) <= LETTERS for name in short if name.strip())
+
+
+def test_names_that_are_alike_but_for_their_end_stay_distinct() -> None:
+    several = [f"gamma size={size} count={count}" for size in (786432, 3145728) for count in (8, 16)]
+    for letters in (12, 16, 20, 24, 28):
+        names = short_names([*several, *several[:1]], letters)
+        assert len(set(names)) == len(names)
+        assert max(map(len, names)) <= letters

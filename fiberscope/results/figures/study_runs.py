@@ -16,7 +16,7 @@ from fiberscope.results.store.columns import DONE
 __all__ = ["StudyRuns", "read_study_runs", "shorten_workloads"]
 
 LETTERS: Final = 16  # of the name of a workload
-SERIES_LETTERS: Final = 28
+SERIES_LETTERS: Final = 40
 UNCUT: Final = 1000
 _KEY: Final = re.compile(r"\b\w+=")  # of an argument of a generator
 COLUMNS: Final = (

@@ -23,13 +23,14 @@ def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
     folder and the suffix. What is still too long loses its middle.
     """
     short = [_cut(text, letters) for text in _distinguished(names)]
-    count, seen = Counter(short), Counter[str]()
-    distinct = []
+    count, distinct = Counter(short), dict.fromkeys([""])
     for text in short:
-        seen[text] += 1
-        mark = f" #{seen[text]}" if count[text] > 1 else ""
-        distinct.append(f"{text[: letters - len(mark)]}{mark}")
-    return distinct
+        number, name = 1, "" if count[text] > 1 else text
+        while name in distinct:
+            mark = f" #{number}"
+            number, name = number + 1, f"{text[: letters - len(mark)]}{mark}"
+        distinct[name] = None
+    return [*distinct][1:]
 
 
 def _distinguished(names: Sequence[str]) -> list[str]:
