@@ -129,6 +129,21 @@ def test_a_component_is_chosen_while_the_machine_stands_and_keeps_being_shown() 
         assert page.states()[-1]["selected"]["cycle"] == 201
 
 
+def test_a_block_of_a_graph_is_shown_with_its_mode() -> None:
+    page = PageStub()
+    graph = str(ROOT / "examples" / "graphs" / "fig14_identity.gv")
+    with (
+        fiberscope.debug(graph, tensors={"B": MATRIX}) as session,
+        LiveSession(page, session),  # type: ignore[arg-type]
+    ):
+        page.orders.append({"do": "select", "component": "graph.fiberlookup_B1_j"})
+        wait(lambda: page.states()[-1]["selected"])
+        for mode in ("in_fiber", "wants_fiber"):
+            session.until(f"fiberlookup_B1_j.mode == {mode}")
+            assert page.states()[-1]["selected"]["signals"]["mode"] == mode
+    assert "graph.fiberlookup_B1_j" in page.sent[0][1]["components"]
+
+
 def test_the_pause_of_the_page_stops_a_command_and_not_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "SLICE_SECONDS", 0.0)  # the page is told of every slice
     page = PageStub()

@@ -9,6 +9,7 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
+from fiberscope.models import graphs
 from fiberscope.page.live import recordings
 from fiberscope.page.live.run import LiveRun
 from fiberscope.results.errors import DeadlockedRunError
@@ -17,6 +18,7 @@ from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.families import families
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
+ROOT = Path(__file__).parents[4]
 MATRIX = "uniform:rows=30,cols=30,nonzeros=150,seed=3"
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 TINY = {"pe.count": 2, "pe.radix": 4}
@@ -99,6 +101,18 @@ def test_a_chosen_component_comes_with_its_chain_of_waits() -> None:
     assert told["name"] == name
     assert [link[0] for link in told["chain"]] == [wait.component for wait in chain]
     assert told["chain"][0][1:] == [chain[0].text, chain[0].since]
+
+
+def test_a_block_of_a_graph_is_shown_with_its_mode() -> None:
+    select = {"do": "select", "component": "graph.fiberlookup_B1_j"}
+    view = ScriptedView(PAUSE, select, step(3), CONTINUE)
+    live = LiveRun(view)  # type: ignore[arg-type]
+    try:
+        graphs.run(ROOT / "examples" / "graphs" / "fig14_identity.gv", {"B": MATRIX}, drive=live.drive)
+    finally:
+        live.close(quiet=True)
+    shown_block = next(state["selected"] for state in view.states() if state["cycle"] == 3)
+    assert shown_block["signals"]["mode"] == "in_fiber"
 
 
 def test_states_of_components_that_run_ahead_are_those_of_a_machine_in_step() -> None:
