@@ -76,7 +76,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers sampling help first ready sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare mutants faults check lint types docs bench release-check release clean
+.PHONY: layers sampling help first ready sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -169,9 +169,6 @@ sampling: $(READY) ## Compare sampled runs of CASES= with full runs, by SEEDS= s
 
 validation: $(READY) $(VENV)/rtl ## Run all that has published figures, and write the tables of docs/validation.md.
 	@$(VENV)/bin/fiberscope compare validation --write docs/validation.md
-
-mutants: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant faults in the RTL, one at a time: the default tests must find each.
-	@$(PY) -m pytest -q -n auto --dist worksteal tests/rtl/test_mutants.py
 
 # AREA: of the lists in tests/faults, or a part of a file's path.
 AREA ?=

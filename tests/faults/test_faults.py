@@ -13,7 +13,7 @@ FAULTS = read()
 def test_every_fault_applies(fault):
     assert fault.source() != (ROOT / fault.file).read_text(encoding="utf-8")
     assert fault.what
-    assert finders(fault.file)
+    assert finders(fault)
 
 
 def test_no_fault_is_there_twice():

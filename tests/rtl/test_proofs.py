@@ -5,7 +5,7 @@ from dataclasses import replace
 import claims
 import pyrtl
 import pytest
-from mutants import MUTANTS
+from faults import read
 from optional_programs import needs
 
 from fiberscope.hw.networks.concentrator_rtl import BLOCK as CONCENTRATOR
@@ -66,33 +66,34 @@ def test_it_loses_makes_and_reorders_nothing(name):
     assert prove(block, parameters, claimed) == length
 
 
-# Faults of the default tests' list, and where a proof finds them.
+FAULTS = {fault.what: fault for fault in read() if fault.area == "twins"}
+# Where a proof finds some of them.
 FOUND = {
-    "channel-shows-the-newest": "channel of 4, latency 3",
-    "channel-a-token-too-many": "channel of 3, latency 2",
-    "channel-late": "channel of 3, latency 2",
-    "repeater-looks-behind": "repeater",
-    "repeater-forgets-what-it-owes": "repeater",
-    "repeater-takes-while-it-owes": "repeater",
-    "repeater-N-as-reference": "repeater",
-    "joiner-stop-below-coordinates": "intersection of 2",
-    "joiner-references-are-not-waited-for": "union of 2",
-    "union-last-has-the-coordinate": "union of 3",
-    "intersect-drops-one-at-a-time": "intersection of 3",
-    "turn-passes-with-any-grant": "crossbar of 2 by 2",
-    "turn-first-always": "crossbar of 4 by 3",
-    "turn-of-8": "crossbar of 9 by 1",
-    "crossbar-takes-without-space": "crossbar of 2 by 2",
-    "concentrator-ports-from-0": "concentrator of 3",
-    "concentrator-reply-lost": "concentrator of 3",
-    "concentrator-turn-stays": "concentrator of 3",
+    "channel shows the newest": "channel of 4, latency 3",
+    "channel a token too many": "channel of 3, latency 2",
+    "channel late": "channel of 3, latency 2",
+    "repeater looks behind": "repeater",
+    "repeater forgets what it owes": "repeater",
+    "repeater takes while it owes": "repeater",
+    "repeater N as reference": "repeater",
+    "joiner stop below coordinates": "intersection of 2",
+    "joiner references are not waited for": "union of 2",
+    "union last has the coordinate": "union of 3",
+    "intersect drops one at a time": "intersection of 3",
+    "turn passes with any grant": "crossbar of 2 by 2",
+    "turn first always": "crossbar of 4 by 3",
+    "turn of 8": "crossbar of 9 by 1",
+    "crossbar takes without space": "crossbar of 2 by 2",
+    "concentrator ports from 0": "concentrator of 3",
+    "concentrator reply lost": "concentrator of 3",
+    "concentrator turn stays": "concentrator of 3",
 }
 
 
-def with_fault(block, mutant):
+def with_fault(block, fault):
     """The block with the design that a file with a fault has."""
-    names = {"__name__": mutant.module}
-    exec(compile(mutant.source(), mutant.path, "exec"), names)
+    names = {"__name__": "fiberscope." + fault.file.removesuffix(".py").replace("/", ".")}
+    exec(compile(fault.source(), fault.file, "exec"), names)
     return replace(block, design=names[block.design.__name__])
 
 
@@ -100,7 +101,7 @@ def with_fault(block, mutant):
 def test_planted_a_fault_is_refuted(fault):
     block, parameters, claimed, _length = PROVEN[FOUND[fault]]
     with pytest.raises(RefutedError, match=f"{block.name}: not .* in cycle"):
-        prove(with_fault(block, MUTANTS[fault]), parameters, claimed)
+        prove(with_fault(block, FAULTS[fault]), parameters, claimed)
 
 
 def test_planted_what_holds_by_chance_alone_is_not_proven():

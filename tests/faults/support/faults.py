@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -27,6 +29,7 @@ class Fault:
         old, new: the text and what takes its place.
         what: what is wrong then, in a few words.
         deviation: the entry of DEVIATIONS.md that says why no test can find it; 0 if tests must.
+        tests: arguments of pytest for those that are to find it; empty for those of ``finders.yaml``.
     """
 
     area: str
@@ -35,6 +38,7 @@ class Fault:
     new: str
     what: str
     deviation: int = 0
+    tests: str = ""
 
     @property
     def key(self) -> str:
@@ -67,17 +71,22 @@ class Fault:
 
 
 def read() -> list[Fault]:
-    """The faults of all lists.
+    """Return the faults of all lists. Each is old, new and what, perhaps with a deviation, below its file.
 
     Raises:
-        TypeError: a row lacks a key, or has one too many.
+        TypeError: a group or a fault lacks a value, or has one too many.
     """
-    return [Fault(**row) for path in sorted(LISTS.glob("*.yaml")) for row in _rows(path)]
+    groups = [group for path in sorted(LISTS.glob("*.yaml")) for group in _groups(path)]
+    return [fault for group in groups for fault in _faults(**group)]
 
 
-def _rows(path: Path) -> Sequence[dict[str, str]]:
-    rows: Sequence[dict[str, str]] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
-    return rows
+def _groups(path: Path) -> Sequence[dict[str, Any]]:
+    groups: Sequence[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+    return groups
+
+
+def _faults(area: str, file: str, faults: Sequence[Sequence[Any]], tests: str = "") -> list[Fault]:
+    return [Fault(area, file, *values, tests=tests) for values in faults]
 
 
 @cache
@@ -86,12 +95,15 @@ def _tests() -> dict[str, list[str]]:
     return tests
 
 
-def finders(file: str) -> tuple[str, ...]:
-    """Files of tests that are to find a fault in a file, those first that name its module.
+def finders(fault: Fault) -> tuple[str, ...]:
+    """Return arguments of pytest for the tests that are to find a fault, those first that name its module.
 
     Raises:
-        KeyError: no tests are known for it.
+        KeyError: no tests are known for its file.
     """
+    if fault.tests:
+        return tuple(shlex.split(fault.tests))
+    file = fault.file
     fits = (place for place in _tests() if file.startswith(place) or file.endswith(place))
     places = _tests()[max(fits, key=lambda place: (place.endswith(".py"), len(place)), default=file)]
     found = dict.fromkeys(path for place in places for path in _expanded(place))

@@ -153,11 +153,12 @@ class Results:
 
 def _tried(tree: Tree, fault: Fault) -> str:
     """What comes of a fault: first of the tests with its file's name in theirs, then of all."""
-    tests = finders(fault.file)
+    tests = finders(fault)
+    first = () if fault.tests else (("-k", Path(fault.file).stem),)
     with tree.planted(fault) as built:
         if not built:
             return BROKEN
-        codes = (tree.test(*options, *tests) for options in (("-k", Path(fault.file).stem), ()))
+        codes = (tree.test(*options, *tests) for options in (*first, ()))
         for code in codes:
             if code not in (PASSED, NO_TESTS):
                 return FOUND if code == FAILED else BROKEN
@@ -166,10 +167,10 @@ def _tried(tree: Tree, fault: Fault) -> str:
 
 def _all_sound(tree: Tree, faults: Sequence[Fault], results: Results) -> bool:
     """Whether the tests pass without a fault; else nothing that they find would count."""
-    for tests in {finders(fault.file) for fault in faults}:
+    for tests in {finders(fault) for fault in faults}:
         key = " ".join(sorted(tests))
         if results.outcomes.get(key) != SOUND:
-            print(f"without a fault: {len(tests)} files of tests, {tests[0]} ...", flush=True)
+            print(f"without a fault: {' '.join(tests)[:100]}", flush=True)
             if tree.test(*tests) != PASSED:
                 print(f"The tests fail without a fault: see {tree.place / 'output.txt'}", file=sys.stderr)
                 return False
