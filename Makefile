@@ -159,7 +159,7 @@ test-bare: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests that mention an opt
 	@$(PY) tests/support/bare.py -n auto --dist worksteal
 
 layers: $(READY) ## Run the layers of docs/chains.md on all machines, and print their table.
-	@$(PY) benchmarks/layers.py
+	@$(PY) published/layers.py
 
 # CASES: begins of names in benchmarks/sampling.py, all by default; SEEDS: of each.
 CASES ?=

@@ -8,13 +8,9 @@ the kernel ran.
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.arrays import ArrayLoad

@@ -8,15 +8,12 @@ that ends before its window, ``net`` the rate without the time that the run take
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fiberscope.sim import Component, Input, Kernel, Output, Protocol, Signal, import_mode
 from fiberscope.sim.trace import write_vcd

@@ -33,6 +33,7 @@ OMITTED = "..."  # a line of an abridged capture that stands for any lines
 NOT_RUN_HERE = (
     "source .venv/bin/activate",  # changes the reader's shell
     "FIBERSCOPE_UNCOMPILED=1 .venv/bin/python -m pytest",  # the tests of the engine do it themselves
+    "python published/",
     "python benchmarks/",  # measurements take minutes
     *(("fiberscope rtl area",) if missing("yosys") else ()),
 )

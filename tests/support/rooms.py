@@ -23,8 +23,8 @@ FLOORS = (  # from the ground up; a room imports rooms of lower floors alone
     ("run",),
     ("explore", "rtl"),
     ("page",),
-    ("face", "published"),
-    ("benchmarks",),
+    ("face",),
+    ("benchmarks", "published"),
     ("commands",),
     ("entry",),
 )

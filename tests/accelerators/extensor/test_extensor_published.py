@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from extensor_bench import random_matrix
 from extensor_model import Model
 
-ROOT = Path(__file__).parents[3]
+from published import extensor as rules
+
 SHAPE = (2, 2, 2)
 
 
-@pytest.fixture(scope="module")
-def rules():
-    spec = importlib.util.spec_from_file_location(
-        "extensor_published", ROOT / "benchmarks" / "extensor_published.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("without", ["", "turns", "window", "barrier", "scanners", "held"])
-def test_it_counts_what_the_machine_does(rules, without):
+def test_it_counts_what_the_machine_does(without):
     """Of B's format it has A's, and reads each microtile of it once."""
     matrix = random_matrix(500, 500, 700, seed=3)
     scheduler = rules.Scheduler(matrix, SHAPE, {*rules.RULES} - {without})
@@ -39,7 +27,7 @@ def test_it_counts_what_the_machine_does(rules, without):
     assert cycles * rules.ELEMENTS >= model.count["intersect_k0"]
 
 
-def test_memory_moves_its_peak_and_what_comes_later_fills_what_is_left(rules):
+def test_memory_moves_its_peak_and_what_comes_later_fills_what_is_left():
     memory = rules.Memory()
     assert memory.move(2, int(2.5 * rules.BYTES_PER_CYCLE)) == 4
     assert memory.move(0, int(rules.BYTES_PER_CYCLE)) == 0
@@ -50,7 +38,7 @@ def test_memory_moves_its_peak_and_what_comes_later_fills_what_is_left(rules):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "cycles"), [("wiki-Vote", 681_478), ("p2p-Gnutella31", 1_089_105)])
-def test_it_gives_the_published_cycles(rules, published, cycles):
+def test_it_gives_the_published_cycles(published, cycles):
     """681,000 and 1,089,105 are reported."""
     scheduler = rules.Scheduler(published, rules.published(published, published)[0], {*rules.RULES})
     assert scheduler.run() == cycles

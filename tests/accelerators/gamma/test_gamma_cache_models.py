@@ -1,9 +1,5 @@
 """The caches without sets that the FiberCache is compared with, on requests worked out by hand."""
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,21 +7,9 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
 from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, WRITE
+from published import fibercache as models
 
 LINE = 64
-ROOT = Path(__file__).parents[3]
-
-
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fibercache", ROOT / "benchmarks" / "fibercache.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-models = _load()
 
 
 def _requests(uses, *, partials=True):

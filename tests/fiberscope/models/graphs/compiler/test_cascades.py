@@ -1,6 +1,5 @@
 """Cascades of TeAAL as stream graphs: the counts of their traces, and what has no graph."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_ca
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.rewrites import rewritten
 from fiberscope.models.trace.api import model, specified
+from published import cascades
 
 MACHINES = ("gamma", "outerspace", "extensor")
 LOOPS = {
@@ -114,8 +114,5 @@ def test_what_no_block_computes_is_named(tmp_path):
 @pytest.mark.slow
 def test_the_table_of_the_page_is_what_all_ways_give(capsys):
     root = Path(__file__).parents[5]
-    spec = importlib.util.spec_from_file_location("cascades", root / "benchmarks" / "cascades.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main()
+    cascades.main()
     assert capsys.readouterr().out.strip() in (root / "docs" / "cascades.md").read_text()

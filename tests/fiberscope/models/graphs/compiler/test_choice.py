@@ -1,6 +1,5 @@
 """The choice of an order of loops, against runs of all of them."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from fiberscope.models.graphs.compiler.choice import candidates, candidates_of_t
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.workloads.tensor import SparseTensor
+from published import orders
 
 ROOT = Path(__file__).parents[5]
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
@@ -83,8 +83,5 @@ def test_what_has_no_estimate_is_refused_with_the_reason():
 
 @pytest.mark.slow
 def test_the_table_of_the_page_is_what_all_orders_give(capsys):
-    spec = importlib.util.spec_from_file_location("orders", ROOT / "benchmarks" / "orders.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main()
+    orders.main()
     assert capsys.readouterr().out.strip() in (ROOT / "docs" / "graph_reference.md").read_text()

@@ -1,6 +1,6 @@
 """What Gamma's FiberCache reads of B, why, and what caches without sets would read for the same requests.
 
-    python benchmarks/fibercache.py email-Enron reorder=affinity memory.model=simple
+    python published/fibercache.py email-Enron reorder=affinity memory.model=simple
 
 The requests are those of a run, in the order in which the banks took them; a cache with other hits would
 have had others. The models hold as many lines in any place. *Farthest* evicts what is used last in times to

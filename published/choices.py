@@ -1,7 +1,7 @@
 """How much our own choices of Gamma matter: the tables of docs/accuracy.md, by running Gamma once a cell.
 
-    python benchmarks/choices.py --write docs/accuracy.md
-    python benchmarks/choices.py controllers --matrix email-Enron
+    python published/choices.py --write docs/accuracy.md
+    python published/choices.py controllers --matrix email-Enron
 
 ``choices`` (by default) are cycles with one of them changed, with both memories; ``controllers`` those of
 memory controllers, with the DRAM, over the cycles that were published. Rows are in affinity order, as in the

@@ -1,6 +1,6 @@
 """Inner, outer and row-wise product on the same hardware: cycles and traffic of the machines of three files.
 
-Usage: python benchmarks/dataflows.py [PICTURE.svg]
+Usage: python published/dataflows.py [PICTURE.svg]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Cascades of TeAAL as stream graphs, as the traces of their specifications, as the machines built by hand.
 
-    python benchmarks/cascades.py [MATRIX [MACHINE ...]]
+    python published/cascades.py [MATRIX [MACHINE ...]]
 
 Without a matrix a random one that takes seconds. The graph has unbounded channels, once as it is lowered and
 once rewritten (``locate`` and ``dead-droppers``).
@@ -9,9 +9,6 @@ once rewritten (``locate`` and ``dead-droppers``).
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import fiberscope
 from fiberscope.models.graphs import run

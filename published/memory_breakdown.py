@@ -1,7 +1,7 @@
 """Where the cycles of a machine's DRAM go, from the commands that its channels issued.
 
-    python benchmarks/memory_breakdown.py gamma wiki-Vote reorder=affinity
-    python benchmarks/memory_breakdown.py gamma p2p-Gnutella31 reorder=affinity memory.refresh=off
+    python published/memory_breakdown.py gamma wiki-Vote reorder=affinity
+    python published/memory_breakdown.py gamma p2p-Gnutella31 reorder=affinity memory.refresh=off
 
 A data bus moves bursts or waits. What it waited for before a burst is what its RD or WR could not come
 before: tCCD within a bank group, the bus to turn, a refresh, the row to be opened; what is left after these

@@ -1,17 +1,13 @@
 """What formats cost: cycles of kernels whose levels are all dense, all compressed or all bit vectors.
 
-python benchmarks/formats.py
+python published/formats.py
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fiberscope.models.graphs import compile_expression, run
 

@@ -1,6 +1,6 @@
 """The DRAM channel against what Ramulator 2.1 did with the same traces, as a table.
 
-Run: ``python benchmarks/memory_accuracy.py``.
+Run: ``python published/memory_accuracy.py``.
 """
 
 from __future__ import annotations

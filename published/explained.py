@@ -1,7 +1,7 @@
 """Where the cycles of each machine go on matrices of ten characters, and what statistics say of them.
 
-    python benchmarks/explained.py                            print the tables
-    python benchmarks/explained.py --write docs/cycle_breakdown.md
+    python published/explained.py                            print the tables
+    python published/explained.py --write docs/cycle_breakdown.md
 
 Of `fiberscope check` the parts are added up: work on average and imbalance; where the busiest does not work,
 what others do, what comes to them and what goes from them; memory, and what else a rung of the machine's

@@ -1,18 +1,14 @@
 """How good the choice of an order of loops is: every legal order is estimated, and every one is run.
 
-python benchmarks/orders.py
+python published/orders.py
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.choice import candidates

@@ -9,7 +9,7 @@ Both are drawn to published sizes and densities, as no network is asked for weig
   quarter of the base model's size: 256 and 1,024 units, 32 tokens. What lies between its products (GELU) is
   no product.
 
-Usage: python benchmarks/layers.py [MACHINE ...]
+Usage: python published/layers.py [MACHINE ...]
 """
 
 import sys

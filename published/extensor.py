@@ -1,7 +1,7 @@
 """What ExTensor's published runs did: the scheduler of its authors' simulator, written anew from its source.
 
-    python benchmarks/extensor_published.py wiki-Vote
-    python benchmarks/extensor_published.py p2p-Gnutella31 --without window --without barrier
+    python published/extensor.py wiki-Vote
+    python published/extensor.py p2p-Gnutella31 --without window --without barrier
 
 Source: the simulator that ExTensor's authors published with DRT (ASPLOS 2023; github.com/FPSG-UIUC/DRT),
 src/scheduler_7.cpp and src/matrix.cpp. Its rules, each of which can be left out:
