@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any, Final
 
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.resources import read_resources
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
 from fiberscope.explore.sweeps.suite_figure import draw_suite
 from fiberscope.explore.sweeps.task_status import DONE
@@ -98,7 +101,16 @@ def _draw_roofline(store: Store, runs: StudyRuns, _against: str, width: float) -
         series: [reports[series, workload] for workload in runs.workloads if (series, workload) in reports]
         for series in runs.series
     }
-    return draw_roofline(by_series, width, "\n".join(_named_note(runs)))
+    multipliers = {series: _multipliers(runs, series) for series in runs.series}
+    return draw_roofline(by_series, multipliers, width, "\n".join(_named_note(runs)))
+
+
+def _multipliers(runs: StudyRuns, series: str) -> float | None:
+    """Return the multipliers of a machine; None where the machine is not at hand or does not say."""
+    row = next(row for workload in runs.workloads if (row := runs.rows.get((series, workload))))
+    with suppress(ConfigurationError, InputError):
+        return read_resources(row).multipliers
+    return None
 
 
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
@@ -176,7 +188,7 @@ def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> F
     for series in shown:
         area = max(runs.rows[series, workload]["area_um2"] for workload in runs.workloads) / 1e6
         time = geometric_mean(value / by for value, by in zip(seconds[series], divisors, strict=True))
-        designs.setdefault(runs.accelerator(series) if grouped else series, []).append((area, time))
+        designs.setdefault(runs.machine(series) if grouped else series, []).append((area, time))
     label = f"Time ({unit[1]})" if single else f"Time over {against}"
     bare = [series for series in runs.series if series not in shown]
     missing = [f"without an area or a run: {', '.join(bare)}"] if bare else []

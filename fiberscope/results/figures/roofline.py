@@ -32,14 +32,20 @@ DASHES: Final[Sequence[Any]] = (
 )
 
 
-def draw_roofline(reports: Mapping[str, Sequence[Report]], width: float, note: str = "") -> Figure:
+def draw_roofline(
+    reports: Mapping[str, Sequence[Report]],
+    multipliers: Mapping[str, float | None],
+    width: float,
+    note: str = "",
+) -> Figure:
     """Draw the runs of machines under the roofs of each machine, on logarithmic scales.
 
-    The slope is the peak bandwidth of the memory. The flat part is an operation in every cycle of each
-    worker, or the rate of the machine's runs if the workers were never without work, where that is higher.
+    The slope is the peak bandwidth of the memory. The flat part is the multipliers of the machine; if they
+    are not known, what its workers would do at the rate of its runs if they were never without work.
 
     Args:
         reports: the reports of the runs by machine.
+        multipliers: products that a machine can make in a cycle; None where that is not known.
         width: that of the figure, in inches.
         note: a line under the figure.
 
@@ -59,7 +65,8 @@ def draw_roofline(reports: Mapping[str, Sequence[Report]], width: float, note: s
         axes.set_xscale("log")
         axes.set_yscale("log")
         handles = [
-            _draw_machine(axes, number, several, across) for number, several in enumerate(points.values())
+            _draw_machine(axes, number, several, multipliers.get(name), across)
+            for number, (name, several) in enumerate(points.items())
         ]
         axes.set_xlim(*across)
         works = {point["work"] for several in points.values() for point in several}
@@ -78,7 +85,11 @@ def draw_roofline(reports: Mapping[str, Sequence[Report]], width: float, note: s
 
 
 def _draw_machine(
-    axes: Axes, number: int, points: Sequence[Mapping[str, Any]], across: tuple[float, float]
+    axes: Axes,
+    number: int,
+    points: Sequence[Mapping[str, Any]],
+    multipliers: float | None,
+    across: tuple[float, float],
 ) -> Any:  # noqa: ANN401  (a line of matplotlib)
     """Draw the runs and the roofs of a machine, and return its entry for the legend."""
     from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
@@ -86,8 +97,7 @@ def _draw_machine(
 
     pattern, dashes = pattern_of(number), DASHES[number % len(DASHES)]
     bandwidth = max((point["bandwidth"] for point in points if point["bandwidth"]), default=None)
-    peaks = [max(point["peak"], point["worker_count"]) for point in points if point["peak"]]
-    peak = max(peaks, default=None)
+    peak = multipliers or max((point["peak"] for point in points if point["peak"]), default=None)
     look: Any = {"color": pattern.colour, "linestyle": dashes, "linewidth": 1.2}
     edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # yellow and grey are pale on white
     if bandwidth is not None or peak is not None:

@@ -20,7 +20,19 @@ SERIES_LETTERS: Final = 40
 UNCUT: Final = 1000
 _KEY: Final = re.compile(r"\b\w+=")  # of an argument of a generator
 COLUMNS: Final = (
-    *("digest", "status", "reason", "accelerator", "workload", "workload_source", "seconds", "cycles"),
+    *(
+        "digest",
+        "status",
+        "reason",
+        "command",
+        "machine",
+        "accelerator",
+        "config",
+        "workload",
+        "workload_source",
+        "seconds",
+        "cycles",
+    ),
     *("cycles_low", "cycles_high", "area_um2", "traffic_minimum_bytes"),
 )
 Row = Mapping[str, Any]
@@ -45,9 +57,9 @@ class StudyRuns:
         row = self.rows.get((series, workload))
         return row if row is not None and row["status"] == DONE else None
 
-    def accelerator(self, series: str) -> str:
-        """Return the machine of a series."""
-        return next(str(row["accelerator"]) for (name, _), row in self.rows.items() if name == series)
+    def machine(self, series: str) -> str:
+        """Return the machine of a series, without its settings."""
+        return next(str(row["machine"]) for (name, _), row in self.rows.items() if name == series)
 
     @property
     def surrogates(self) -> list[str]:
@@ -72,7 +84,7 @@ def read_study_runs(
     parameters = store.parameters()
     columns = ", ".join([*COLUMNS, *(f'"{name}"' for name in parameters)])
     condition = f"WHERE {where}" if where else ""
-    by = ", ".join(order or ["accelerator", *(f'"{name}"' for name in parameters), "workload"])
+    by = ", ".join(order or ["machine", *(f'"{name}"' for name in parameters), "workload"])
     query = f"SELECT {columns} FROM runs {condition} ORDER BY {by}"
     rows = store.table(query, all_sources=all_sources).to_pylist()
     if not rows:
@@ -113,9 +125,9 @@ def _series_names(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
     """Return the name of each row: the machine, and the parameters in which its rows differ."""
     texts = []
     for row in rows:
-        alike = [other for other in rows if other["accelerator"] == row["accelerator"]]
+        alike = [other for other in rows if other["machine"] == row["machine"]]
         varied = [name for name in parameters if len({other[name] for other in alike}) > 1]
-        texts.append(" ".join([row["accelerator"], *(f"{name}={row[name]}" for name in varied)]))
+        texts.append(" ".join([row["machine"], *(f"{name}={row[name]}" for name in varied)]))
     distinct = list(dict.fromkeys(texts))
     names = dict(zip(distinct, short_names(distinct, SERIES_LETTERS), strict=True))
     return [names[text] for text in texts]

@@ -18,7 +18,7 @@ def roofline(report: Report) -> dict[str, Any] | None:
     The operation is the multiplication; of a run that has none, the most frequent operation. The point counts
     useful operations only: a multiplication with a zero is not useful. ``bandwidth`` is the memory's peak in
     bytes a cycle. ``peak`` is what the components that count the operation would do a cycle, useful or not,
-    at the rate of this run if they were never without work; ``workers`` and ``worker_count`` are they.
+    at the rate of this run if they were never without work; ``workers`` are they.
 
     Returns:
         None of a run that moved nothing or did nothing.
@@ -39,7 +39,6 @@ def roofline(report: Report) -> dict[str, Any] | None:
         "bandwidth": memory.peak_bytes_per_second * report.seconds / report.cycles if memory else None,
         "peak": done / report.cycles / busy if busy else None,
         "workers": workers.label if workers else "",
-        "worker_count": workers.count if workers else 0,
     }
 
 
