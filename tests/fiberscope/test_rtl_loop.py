@@ -14,6 +14,7 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
 CYCLE = 1_000_000  # fs
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300"
+SMALLER = "uniform:rows=16,cols=16,nonzeros=60"
 SHORT = [
     "--set=fibercache.size=256",
     "--set=fibercache.banks=2",
@@ -54,10 +55,14 @@ CASES = [
             "--set=memory.interleave=32",
         ],
     ),
-    ("bank,merger", THRIFTY),
+    pytest.param("bank,merger", THRIFTY, marks=pytest.mark.slow),
     ("crossbar", [*THRIFTY, "--set=fibercache.banks=1"]),
     ("crossbar", ["--at=gamma.network.pe_replies", "--set=fibercache.banks=3", "--set=fibercache.size=9KiB"]),
-    ("crossbar", ["--at=gamma.network.memory_requests", "--set=memory.channels=3", "--set=pe.radix=4"]),
+    pytest.param(
+        "crossbar",
+        ["--at=gamma.network.memory_requests", "--set=memory.channels=3", "--set=pe.radix=4"],
+        marks=pytest.mark.slow,
+    ),
     ("scheduler", ["--set=pe.radix=3", "--set=scheduler.stream_lines=16"]),
     ("page_allocator", ["--set=scheduler.output_page=64", "--set=pe.radix=4"]),
 ]
@@ -77,9 +82,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, block: str = "merger") -> tuple[int, str, str]:
+def said(
+    capsys: pytest.CaptureFixture[str], *arguments: str, block: str = "merger", matrix: str = MATRIX
+) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a loop on three processing elements."""
-    code = cli.run(["rtl", "loop", block, "gamma", MATRIX, "--set=pe.count=3", *arguments])
+    code = cli.run(["rtl", "loop", block, "gamma", matrix, "--set=pe.count=3", *arguments])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -101,7 +108,8 @@ def test_the_report_is_the_same_in_every_entry(
 
 def test_all_of_several_kinds_are_replaced_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     settings = ("--set=pe.radix=4", "--set=memory.channels=2", "--set=scheduler.stream_lines=16")
-    code, out, _err = said(capsys, "--sim=pyrtl", "--at=all", *settings, block="scheduler,merger,crossbar")
+    blocks = "scheduler,merger,crossbar"
+    code, out, _err = said(capsys, "--sim=pyrtl", "--at=all", *settings, block=blocks, matrix=SMALLER)
     title, *_others, verdict = out.splitlines()
     networks = [f"{users}_{way}" for users in ("pe", "memory") for way in ("requests", "replies")]
     names = ["scheduler", *(f"pe{i:02}.merger" for i in range(3)), *(f"network.{name}" for name in networks)]
