@@ -41,6 +41,14 @@ _Workloads = Annotated[
 _Against = Annotated[
     str | None, typer.Option(metavar="MACHINE", help="Machine to compare with; the first by default.")
 ]
+_Same = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RESOURCE",
+        help="Scale all machines to the multipliers, bandwidth or area of the machine of --against; "
+        "repeatable.",
+    ),
+]
 _Store = Annotated[
     str, typer.Option(metavar="DIR|URL", help="Store for the results. Runs in it are not repeated.")
 ]
@@ -58,6 +66,7 @@ def suite(
     sampled: Sampled,
     tables: SuiteTables,
     against: _Against = None,
+    same: _Same = None,
     store: _Store = STORE,
     retry: _Retry = False,
     plot: _Plot = None,
@@ -89,7 +98,7 @@ def suite(
         check_picture(plot)
     options = _sweep_options(placed, sampled) | {"store": store, "retry": retry}
     with placed.live_page(f"suite: {', '.join(machines)}") as follow:
-        outcome = run_suite(machines, workloads, against=against, follow=follow, **options)
+        outcome = run_suite(machines, workloads, against=against, same=same or (), follow=follow, **options)
     if plot is not None:
         save_figure(lambda: draw_suite(outcome, width), plot)
     tables.write(outcome, *choice)

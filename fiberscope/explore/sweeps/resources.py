@@ -45,7 +45,7 @@ def read_resources(row: Mapping[Any, Any]) -> Resources:
     accelerator = _find(row)
     config = json.loads(row["config"])
     return Resources(
-        None if accelerator is None else read_scaling(accelerator.folder).multipliers_of(config),
+        None if accelerator is None else read_scaling(accelerator.folder).amount("multipliers", config),
         _number(row, "memory_peak_bytes_per_second"),
         None if accelerator is None else _sram(accelerator.costs_file, config, row),
         _number(row, "area_um2"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
-from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
+from fiberscope.explore.sweeps.machines import AnyMachine, NamedMachine, parse_machine
 from fiberscope.explore.sweeps.resources import Resources, read_resources
 from fiberscope.explore.sweeps.task_status import DONE
 from fiberscope.results.report.estimates import relative_half_width
@@ -79,6 +79,7 @@ class Suite:
         runs: the runs by workload and machine.
         names: the names of workloads that have one of their own.
         resources: what each machine has, of those that finished a run.
+        scaled: lines about machines that were scaled to equal resources.
     """
 
     machines: Sequence[str]
@@ -87,6 +88,7 @@ class Suite:
     runs: Mapping[tuple[str, str], SuiteResult]
     names: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, Resources] = field(default_factory=dict)
+    scaled: Sequence[str] = ()
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -196,6 +198,7 @@ def suite(
     workloads: Sequence[str] | Mapping[str, str] | Path | str,
     *,
     against: str | None = None,
+    same: Sequence[str] = (),
     **options: Any,  # noqa: ANN401  (those of ``fiberscope.sweep``)
 ) -> Suite:
     """Run machines on workloads, what a store does not have, and lay their times side by side.
@@ -206,6 +209,7 @@ def suite(
         workloads: of each run one, as ``fiberscope.sweep`` takes them, or a mapping of them to names;
             or the path of a list or of a folder.
         against: the machine that speed-ups are over; the first by default.
+        same: ``multipliers``, ``bandwidth`` or ``area``, of which all machines get as much as ``against``.
         options: ``store``, ``settings``, ``retry``, ``quiet``, and all others of ``fiberscope.sweep``.
 
     Raises:
@@ -219,6 +223,7 @@ def suite(
     )
     named = list(listed)
     _check_against(several, against)
+    parsed, scaled = _scaled(parsed, same, against or several[0], options)
     frame = sweep([*parsed], named, **options)
     pairs = [(workload, machine) for machine in several for workload in named]
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
@@ -227,7 +232,24 @@ def suite(
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
     }
     ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
-    return Suite(several, named, against or several[0], ordered, names, resources)
+    return Suite(several, named, against or several[0], ordered, names, resources, scaled)
+
+
+def _scaled(
+    machines: list[NamedMachine], same: Sequence[str], against: str, options: Mapping[str, Any]
+) -> tuple[list[NamedMachine], list[str]]:
+    """Scale machines to equal resources.
+
+    Raises:
+        ConfigurationError, InputError: as of ``scale_machines``; or another command than ``sim``.
+    """
+    if not same:
+        return machines, []
+    if options.get("command", "sim") != "sim":
+        raise InputError(f"--same is for simulations; {options['command']} has no parameters to scale")
+    from fiberscope.explore.sweeps.same import scale_machines  # noqa: PLC0415  (it loads the machines)
+
+    return scale_machines(machines, same, against, options.get("settings"), options.get("config"))
 
 
 def _check_against(machines: Sequence[str], against: str | None) -> None:

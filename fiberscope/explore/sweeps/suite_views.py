@@ -86,8 +86,9 @@ def resource_table(suite: Suite) -> Table:
 
 
 def note_lines(suite: Suite) -> list[str]:
-    """Return the lines below the tables: surrogates, and machines with unequal resources."""
-    return [*filter(None, [footnote(suite.surrogates)]), *resource_warnings(suite.resources)]
+    """Return the lines below the tables: surrogates, scaled machines, and machines that are unequal."""
+    surrogates = filter(None, [footnote(suite.surrogates)])
+    return [*surrogates, *suite.scaled, *resource_warnings(suite.resources)]
 
 
 def suite_latex(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[str] = MEAN) -> str:

@@ -176,7 +176,7 @@ def test_every_machine_says_its_multipliers(machine: str) -> None:
 
     accelerator = find(machine)
     configured = values(load(accelerator.configuration, accelerator.folder / "config.yaml", name=machine))
-    multipliers = read_scaling(accelerator.folder).multipliers_of(configured)
+    multipliers = read_scaling(accelerator.folder).amount("multipliers", configured)
     assert multipliers == {
         "gamma": 32,
         "extensor": 128,
