@@ -44,14 +44,29 @@ def backend(made):
     return PyrtlBackend(build(interface, lambda between: flat(made.composition, between)), 1, watched=True)
 
 
-def compared(program, **timing):
-    """What the streams of an instance should carry, and what those of its module do."""
+def leaf_of(program, **timing):
+    """The first instance of a specification's machine as Verilog."""
     specification, trees = program
     machine = built((specification, whole(trees)), **{"memory": "ideal", **timing})
-    leaf = instance_verilog(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
-    found, _stored = of_module(leaf.verilog, backend(leaf.verilog), leaf.cycles + 20, leaf.offers)
+    return instance_verilog(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
+
+
+def moved(leaf):
+    """What the streams of an instance's module carry."""
     assert any(leaf.expected.values())
-    return leaf.expected, found
+    return of_module(leaf.verilog, backend(leaf.verilog), leaf.cycles + 20, leaf.offers)[0]
+
+
+def compared(program, **timing):
+    """What the streams of an instance should carry, and what those of its module do."""
+    leaf = leaf_of(program, **timing)
+    return leaf.expected, moved(leaf)
+
+
+def ways_of(leaf):
+    """The parameters of the ways of an instance's merger."""
+    parts = leaf.verilog.composition.parts.values()
+    return next(part.parameters for part in parts if part.block.name == "fiber_ways")
 
 
 def held(program, **timing):
@@ -93,13 +108,13 @@ def test_three_hundred_with_a_merger(program):
     held(program)
 
 
-def rows_of_many_lists(radix, *, reduces=False):
-    """A product both of whose rows have more lists than a merger of this radix merges in two rounds.
+def rows_of_many_lists(radix, *, reduces=False, count=0):
+    """A product both of whose rows have this many lists; by default more than a merger merges in two rounds.
 
     The second row finds areas of the store that the first has filled.
     """
     specification, _trees = merging_of(radix, reduces=reduces)
-    count = radix**2 + 1
+    count = count or radix**2 + 1
     places, rows = np.arange(count), np.repeat([0, 1], count)
     a = FiberTree.from_coo({"K": count, "M": 2}, [np.tile(places, 2), rows], np.ones(2 * count))
     b = FiberTree.from_coo({"K": count, "N": 9}, [places, places * 5 % 9], np.ones(count))
@@ -125,6 +140,12 @@ def test_partial_fibers_go_through_both_areas_of_the_store(radix, reduces):
     assert found == expected
     areas = {payload for _cycle, _kind, payload, _value in expected["swap_B1_N_points.groups"]}
     assert areas == {0, 1, 2}
+
+
+def test_an_area_of_the_store_is_filled_to_its_last_element():
+    leaf = leaf_of(rows_of_many_lists(2, count=4))
+    assert ways_of(leaf).partials == 4  # each list has an element
+    assert moved(leaf) == leaf.expected
 
 
 def test_planted_a_way_that_goes_on_in_the_wrong_slot_is_found(monkeypatch):
