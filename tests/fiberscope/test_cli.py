@@ -315,7 +315,8 @@ def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_progress_is_shown_to_a_person_and_to_nobody_else(
     toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal,
+    monkeypatch.setenv("TERM", "xterm")  # which is not a dumb one
     code, _out, err = said(capsys, "sim", toy, LONG, "--set", "lane.count=1")
     assert code == 0
     assert "simulating" in err

@@ -73,6 +73,7 @@ def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixtu
 
 
 def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     clock, screen = Clock(), io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)
     with progress._bars(console, clock) as show:
