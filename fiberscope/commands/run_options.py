@@ -219,7 +219,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
                 progress_display(self.quiet) as tell,
             ):
                 progress = with_size_warning(tell, waveform)
-                options |= {"progress": progress} if live is None else live.options(progress)
+                options |= {"progress": progress} if live is None else live.options(progress, asked.drives)
                 report = asked.run(**{name: value for name, value in options.items() if value})
             if live is not None:
                 live.end(report)

@@ -57,6 +57,11 @@ class RunRequest:
     exact: bool = False
 
     @property
+    def drives(self) -> tuple[str, ...]:
+        """The options of ``run`` that take what runs a machine in the place of ``timeline.run``."""
+        return ("drive",)
+
+    @property
     def worker_families(self) -> tuple[str, ...]:
         """The families of components that do the work, one a stage; none where nothing is timed."""
         return ()
@@ -267,6 +272,11 @@ class GraphRequest(RunRequest):
 
         ready = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
         return [operand.digest for operand in ready.operands.values()]
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """See ``RunRequest``: of the last phase, and of each before it."""
+        return "drive", "drive_phase"
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
         """See ``RunRequest``; the options are those of ``fiberscope.models.graphs.run``."""

@@ -376,30 +376,25 @@ class HighRadixMerger(Component):
         self.moved = True
 
     def sample(self) -> tuple[int, ...]:
-        """Return the task that it merges, and the two smallest heads at its ways.
+        """Return the task that it merges, and the two smallest heads at its ways; -1 stands for none.
 
         - ``phase``: of the merge: its first heads come, elements leave the ways, or but the stop is left;
         - ``task``, ``fan_in``: the task and its ways; ``alive``: those of them that have not ended;
         - ``way``, ``coordinate``: the smallest head, which left in this cycle or, at a stall, leaves next;
         - ``rival_way``, ``rival``: the smallest head of the other ways.
-
-        Numbers are -1 where there is no such thing.
         """
         if self.merging == 0:
             return (IDLE_PHASE, -1, 0, 0, -1, -1, -1, -1)
         alive = ended = 0
-        first = second = -1
-        for way in range(self.fan_in):
-            head = self.heads[way]
-            if head == ENDED:
-                ended += 1
-            elif head > NEW:
+        way = coordinate = rival_way = rival = -1
+        for place in range(self.fan_in):
+            head = self.heads[place]
+            ended += head == ENDED
+            if NEW < head < ENDED:
                 alive += 1
-                if first < 0 or head < self.heads[first]:
-                    first, second = way, first
-                elif second < 0 or head < self.heads[second]:
-                    second = way
+                if way < 0 or head < coordinate:
+                    way, coordinate, rival_way, rival = place, head, way, coordinate
+                elif rival_way < 0 or head < rival:
+                    rival_way, rival = place, head
         phase = LOADING if alive + ended < self.fan_in else EMITTING if alive else ENDING
-        coordinate = self.heads[first] if first >= 0 else -1
-        rival = self.heads[second] if second >= 0 else -1
-        return (phase, self.task, self.fan_in, alive, first, coordinate, second, rival)
+        return (phase, self.task, self.fan_in, alive, way, coordinate, rival_way, rival)

@@ -59,6 +59,7 @@ class RunOptions:
     tell: Progress = ignore_progress
     source: Source | None = None
     recorders: Recorders = NO_RECORDERS
+    drive_phase: Drive | None = None
 
 
 def run(
@@ -75,6 +76,7 @@ def run(
     histograms: bool = False,
     progress: Progress | None = None,
     drive: Drive | None = None,
+    drive_phase: Drive | None = None,
 ) -> Report:
     """Run a graph on tensors, verify what it writes and report.
 
@@ -86,8 +88,8 @@ def run(
         config: a YAML file of parameters, below the settings.
         exact, cycle_limit: refuse a surrogate; stop here, with a report marked incomplete.
         waveform, memory_trace, timeline: files to write; of a graph of several phases those of the last one.
-        histograms: report how full the channels were.
-        progress, drive: called with stage, work done and work in all; runs the last phase, as a debugger.
+        histograms, progress: report how full the channels were; called with stage, work done and in all.
+        drive, drive_phase: run the last phase, as a debugger does, and each phase before it.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: what was given cannot be run.
@@ -105,9 +107,9 @@ def run(
         histograms=histograms,
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
-    provenance = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
+    source = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
     recorders = Recorders(waveform, memory_trace, timeline, drive)
-    options = RunOptions(cycle_limit, histograms, progress or ignore_progress, provenance, recorders)
+    options = RunOptions(cycle_limit, histograms, progress or ignore_progress, source, recorders, drive_phase)
     ready = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
     return _Runs(ready, parameters, options).report()
 
@@ -209,7 +211,8 @@ class _Runs:
         self.watch = Watch(machine, histograms=self.options.histograms)
         recorders = self.options.recorders
         if phase != self.ready.graph.phases[-1]:
-            recorders = Recorders(states=recorders.states, only_unfinished_states=True)
+            drive = self.options.drive_phase
+            recorders = Recorders(states=recorders.states, drive=drive, only_unfinished_states=True)
         limit, tell = self.options.cycle_limit, self.options.tell
         try:
             recorded = run_recorded(machine, self.watch, recorders, limit, tell)

@@ -193,8 +193,13 @@ class LiveRun:
         self._recordings.stop(cycle)
         self._publish()
 
-    def options(self, tell: Progress | None) -> dict[str, Any]:
-        """Return the options of a run that is shown; its progress goes to the page and to ``tell``."""
+    def options(self, tell: Progress | None, drives: Sequence[str]) -> dict[str, Any]:
+        """Return the options of a run that is shown; its progress goes to the page and to ``tell``.
+
+        Args:
+            tell: as of ``Progress``.
+            drives: the options that take what runs its machines.
+        """
 
         def follow(stage: str, done: int, total: int) -> None:
             if tell is not None:
@@ -202,7 +207,7 @@ class LiveRun:
             if stage not in (SIMULATING, CYCLES):
                 self._view.send("stage", {"name": stage, "share": done / total if total else None})
 
-        return {"drive": self.drive, "progress": follow}
+        return {**dict.fromkeys(drives, self.drive), "progress": follow}
 
     def end(self, report: Report) -> None:
         """Show on the page how the run ended."""

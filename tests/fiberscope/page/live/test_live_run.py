@@ -16,6 +16,7 @@ from fiberscope.results.errors import DeadlockedRunError
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.families import families
+from fiberscope.run.request import GraphRequest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
 ROOT = Path(__file__).parents[4]
@@ -113,6 +114,25 @@ def test_a_block_of_a_graph_is_shown_with_its_mode() -> None:
         live.close(quiet=True)
     shown_block = next(state["selected"] for state in view.states() if state["cycle"] == 3)
     assert shown_block["signals"]["mode"] == "in_fiber"
+
+
+def test_each_phase_of_a_graph_is_shown() -> None:
+    view = ScriptedView(PAUSE, step(3), CONTINUE)
+    live = LiveRun(view)  # type: ignore[arg-type]
+    graph = ROOT / "examples" / "graphs" / "fig11_unfused.gv"
+    request = GraphRequest(
+        graph, tensors={"B": "uniform:rows=9,cols=8,nonzeros=20", "C": "ones:shape=9x7", "D": "ones"}
+    )
+    try:
+        report = request.run(**live.options(None, request.drives))
+    finally:
+        live.close(quiet=True)
+    first, second = (data["components"] for event, data in view.sent if event == "machine")
+    assert "graph.arrayvals_C" in first
+    assert "graph.arrayvals_C" not in second
+    assert "graph.arrayvals_T" in second  # what the first phase has written
+    assert [state["status"] for state in view.states()].count("done") == 2
+    assert without_host(report) == without_host(request.run())
 
 
 def test_states_of_components_that_run_ahead_are_those_of_a_machine_in_step() -> None:
