@@ -109,7 +109,7 @@ def as_data(figures: Iterable[Figure]) -> list[dict[str, Any]]:
 
 
 _CELLS: Mapping[str, Callable[[Figure], str]] = {
-    "Of": lambda figure: figure.machine,
+    "Model": lambda figure: figure.machine,
     "Figure": lambda figure: figure.figure,
     "Run": lambda figure: (
         figure.run if figure.ran == HERE else f"{figure.run}, run elsewhere by {figure.ran}"
@@ -137,7 +137,7 @@ def figure_table(title: str, figures: Sequence[Figure], *without: str) -> Table:
 def mean_table(means: Sequence[MeanError]) -> Table:
     """Return a row for each machine, figure and settings; cells have mean error and count."""
     knowledge = [known.capitalize() for known in (*KNOWN, ALL)]
-    columns = ("Of", "Figure", "Settings", *knowledge, "Largest", "TeAAL's mean")
+    columns = ("Model", "Figure", "Settings", *knowledge, "Largest error", "TeAAL's mean")
     table = Table("Mean absolute errors", columns, labels=3)
     groups: dict[tuple[str, str, str], dict[str, MeanError]] = {}
     for mean in means:
@@ -156,7 +156,7 @@ def tuned_table(figures: Sequence[Figure]) -> Table:
     for figure in figures:
         if figure.settled:
             runs.setdefault((figure.machine, figure.settled), {})[figure.run] = None
-    table = Table("Tuned on", ("Of", "What was tuned", "On"), labels=3)
+    table = Table("Tuned on", ("Model", "What was tuned", "On"), labels=3)
     for choice, named in runs.items():
         table.add(*choice, "; ".join(named) if len(named) <= NAMED else f"{len(named)} runs")
     return table

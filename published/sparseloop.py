@@ -80,7 +80,7 @@ DESIGNS = Path(__file__).parent / "designs"
 def study(_cases: Sequence[str], _options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """Return the analytical model beside what Sparseloop published, as data and as tables."""
     figures = sparseloop()
-    unused = ("Of", "Settings", "TeAAL's error", "Source")
+    unused = ("Model", "Settings", "TeAAL's error", "Source")
     return as_data(figures), [figure_table("Sparseloop", figures, *unused)]
 
 

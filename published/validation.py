@@ -75,7 +75,7 @@ def validation_tables(figures: Sequence[Figure], claims: Sequence[Claim]) -> lis
         by_machine.setdefault(figure.machine, []).append(figure)
     tables = [mean_table(MeanError.of(figures)), tuned_table(figures)]
     tables.append(claim_table("Claims of the SAM paper", claims))
-    tables += [figure_table(name, group, "Of", "Source") for name, group in by_machine.items()]
+    tables += [figure_table(name, group, "Model", "Source") for name, group in by_machine.items()]
     return [table for table in tables if table.rows]
 
 

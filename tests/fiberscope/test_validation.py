@@ -75,7 +75,7 @@ def test_a_mean_of_the_page_is_of_all_its_rows(mean):
     rows = [
         row
         for title, row in FIGURES
-        if (title, row["Figure"], row["Settings"]) == (mean["Of"], mean["Figure"], mean["Settings"])
+        if (title, row["Figure"], row["Settings"]) == (mean["Model"], mean["Figure"], mean["Settings"])
     ]
     assert rows
     for column in ("Tuned on it", "Not tuned on it", "Held out", "All"):
@@ -86,11 +86,13 @@ def test_a_mean_of_the_page_is_of_all_its_rows(mean):
         shown, count = mean[column].split(" of ")
         assert len(errors) == int(count)
         assert number(shown) == pytest.approx(sum(errors) / len(errors), abs=0.101)
-    assert number(mean["Largest"]) == pytest.approx(max(abs(number(row["Error"])) for row in rows), abs=0.001)
+    assert number(mean["Largest error"]) == pytest.approx(
+        max(abs(number(row["Error"])) for row in rows), abs=0.001
+    )
 
 
 def test_every_choice_that_a_row_speaks_of_is_said():
-    said = [(row["Of"], row["On"]) for row in SHOWN["Tuned on"]]
+    said = [(row["Model"], row["On"]) for row in SHOWN["Tuned on"]]
     settled = [(of, row["Run"]) for of, row in FIGURES if row["Known"] == "tuned on it"]
     assert len(settled) > 10
     for machine, run in settled:
@@ -101,7 +103,7 @@ def test_every_choice_that_a_row_speaks_of_is_said():
 def test_the_readme_quotes_the_page():
     """The mean errors of cycles; set FIBERSCOPE_UPDATE_DOCS=1 to write them anew."""
     lines = PAGE.read_text(encoding="utf-8").split("Mean absolute errors", 1)[1].splitlines()
-    head = next(place for place, line in enumerate(lines) if line.startswith("| Of |"))
+    head = next(place for place, line in enumerate(lines) if line.startswith("| Model |"))
     cells = {line: tuple(cell.strip() for cell in line[1:-1].split(" | ")) for line in lines[head + 2 :]}
     wanted = [line for line, row in cells.items() if row[1:2] == ("cycles",) and row[2] in QUOTED_SETTINGS]
     text = "\n".join(["", *lines[head : head + 2], *wanted, "", ""])
@@ -159,14 +161,14 @@ def test_the_table_of_means_has_a_column_for_each_kind_of_knowledge():
     rows = [row(0.1), row(-0.3), row(0.5, "a choice")]
     (table, *_others) = validation_tables(rows, [])
     assert dict(zip(table.columns, table.rows[0], strict=True)) == {
-        "Of": "toy",
+        "Model": "toy",
         "Figure": "cycles",
         "Settings": "plain",
         "Tuned on it": "50.0% of 1",
         "Not tuned on it": "20.0% of 2",
         "Held out": "",
         "All": "30.0% of 3",
-        "Largest": "50.0%",
+        "Largest error": "50.0%",
         "TeAAL's mean": "",
     }
 
