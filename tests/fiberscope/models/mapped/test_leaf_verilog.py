@@ -142,9 +142,9 @@ def test_partial_fibers_go_through_both_areas_of_the_store(radix, reduces):
     assert areas == {0, 1, 2}
 
 
-def test_an_area_of_the_store_is_filled_to_its_last_element():
-    leaf = leaf_of(rows_of_many_lists(2, count=4))
-    assert ways_of(leaf).partials == 4  # each list has an element
+def test_the_lists_of_a_task_and_its_partial_fibers_fill_all_their_places():
+    leaf = leaf_of(rows_of_many_lists(2, count=4), tasks=1)
+    assert (ways_of(leaf).lists, ways_of(leaf).partials) == (4, 4)  # each list has an element
     assert moved(leaf) == leaf.expected
 
 
