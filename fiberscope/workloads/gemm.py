@@ -9,7 +9,6 @@ slice by slice, as often as it is needed, and always the same.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Annotated, Literal, Protocol, TypeAlias
@@ -17,7 +16,8 @@ from typing import Annotated, Literal, Protocol, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from fiberscope.workloads.canonical import CsrArray, Integers, Values, canonical
+from fiberscope.workloads.canonical import CsrArray, Integers, canonical
+from fiberscope.workloads.drawn_values import DRAWS, LARGEST_INTEGER, ValueKind
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.sparse import sparse
@@ -30,7 +30,6 @@ KIND = "gemm"
 SLICE = 128  # of K, in which operands are drawn, whatever slices a machine takes
 MOST_PLACES = 10**9 - 1  # of an operand: up to which numpy draws how many nonzeros fall into a slice
 MOST_HELD = 1 << 25  # nonzeros of an operand that is made whole
-LARGEST_INTEGER = 4
 
 _Density = Annotated[float, Field(ge=0, le=1)]
 
@@ -113,7 +112,7 @@ class DrawnOperand:
     nonzeros: int
     axis: int
     seed: tuple[int, ...]
-    values: str
+    values: ValueKind
     source: Literal["generated"] = "generated"
     notice: None = None
 
@@ -173,7 +172,7 @@ class DrawnOperand:
         places[rng.choice(len(places), count, replace=False, shuffle=False)] = True
         rows, cols = np.divmod(np.flatnonzero(places), shape[1])
         starts = np.searchsorted(rows, np.arange(shape[0] + 1))
-        return sparse.csr_array((_VALUES[self.values](rng, count), cols, starts), shape=shape)
+        return sparse.csr_array((DRAWS[self.values](rng, count), cols, starts), shape=shape)
 
 
 Operand: TypeAlias = Workload | DrawnOperand | NamedTensor
@@ -187,21 +186,6 @@ def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
 
 def _joined(parts: list[CsrArray], axis: int) -> CsrArray:
     return sparse.csr_array(sparse.vstack(parts) if axis == 0 else sparse.hstack(parts))
-
-
-def _integers(rng: np.random.Generator, count: int) -> Values:
-    """1 to ``LARGEST_INTEGER``, of either sign: sums are exact in any order."""
-    size = rng.integers(1, LARGEST_INTEGER, count, endpoint=True)
-    return np.where(rng.random(count) < 0.5, -size, size).astype(float)
-
-
-def _bf16(rng: np.random.Generator, count: int) -> Values:
-    """Between 0.5 and 1.5, cut to the upper 16 bits of an FP32."""
-    drawn = (0.5 + rng.random(count)).astype(np.float32)
-    return (drawn.view(np.uint32) & 0xFFFF0000).view(np.float32).astype(float)
-
-
-_VALUES: dict[str, Callable[[np.random.Generator, int], Values]] = {"integer": _integers, "bf16": _bf16}
 
 
 def is_gemm(text: object) -> bool:

@@ -1,8 +1,8 @@
 """Synthetic matrices: seeded, vectorised, with the exact number of nonzeros where the definition permits.
 
 Every generator takes a ``seed`` and draws from numpy's PCG64; the same arguments give the same matrix. Values
-are uniform in (0.5, 1.5), so that no product vanishes and none overflows. Results are canonical CSR (see
-``fiberscope.workloads.readers.read_matrix``).
+are uniform in (0.5, 1.5), so that no product vanishes and none overflows; ``drawn_values`` has others.
+Results are canonical CSR (see ``fiberscope.workloads.readers.read_matrix``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
+from fiberscope.workloads.drawn_values import draw_uniform
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 
@@ -45,7 +46,7 @@ def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor
     _check_count("tensor", nonzeros, room)
     rng = np.random.default_rng(seed)
     keys = _distinct_of(rng, room, nonzeros)
-    return SparseTensor(shape, coordinates_at(shape, keys), values_for(rng, nonzeros))
+    return SparseTensor(shape, coordinates_at(shape, keys), draw_uniform(rng, nonzeros))
 
 
 def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -> CsrArray:
@@ -197,16 +198,11 @@ def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> Csr
     return _finish(rng, keys // cols, keys % cols, (rows, cols), "runs")
 
 
-def values_for(rng: np.random.Generator, count: int) -> Values:
-    """``count`` values, uniform in (0.5, 1.5)."""
-    return 0.5 + np.maximum(rng.random(count), np.finfo(float).eps)
-
-
 def _finish(
     rng: np.random.Generator, row: Integers, col: Integers, shape: tuple[int, int], where: str
 ) -> CsrArray:
     matrix = from_coordinates(row, col, np.ones(len(row)), shape, where)
-    matrix.data = values_for(rng, matrix.nnz)
+    matrix.data = draw_uniform(rng, matrix.nnz)
     return matrix
 
 

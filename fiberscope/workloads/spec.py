@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from fiberscope.workloads import generators
 from fiberscope.workloads.canonical import CsrArray, check_shape
+from fiberscope.workloads.drawn_values import DRAWS, ValueKind
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.tensor import SparseTensor
@@ -30,6 +33,8 @@ __all__ = [
 ]
 
 MOST = 2**28
+UNIFORM: Final = "uniform"  # values of a generator that says nothing else
+OF_VALUES = 1  # second word of the seed of other values
 VIEWS = {"graph": "graph", "windows": "image"}  # how a text begins that says how to read one, and what
 
 
@@ -55,7 +60,11 @@ class Spec(BaseModel):
 AnySpec = TypeVar("AnySpec", bound=BaseModel)
 
 
-class _Shaped(Spec):
+class _Generated(Spec):
+    values: ValueKind = UNIFORM
+
+
+class _Shaped(_Generated):
     rows: Size
     cols: Size
 
@@ -73,7 +82,7 @@ class _Block(_Shaped):
     size: Size
 
 
-class _Rmat(Spec):
+class _Rmat(_Generated):
     scale: Annotated[int, Field(ge=0, le=28)]
     nonzeros: _Count
     a: _Chance = 0.57
@@ -81,7 +90,7 @@ class _Rmat(Spec):
     c: _Chance = 0.19
 
 
-class _RmatGraph(Spec):
+class _RmatGraph(_Generated):
     vertices: Size
     edges: _Count
     tail: Annotated[int, Field(ge=0, le=2**24)] = 0
@@ -104,12 +113,12 @@ class _Runs(_Uniform):
     length: Size
 
 
-class _Tensor(Spec):
+class _Tensor(_Generated):
     shape: Sizes
     nonzeros: _Count
 
 
-class _Surrogate(Spec):
+class _Surrogate(_Generated):
     profile: Annotated[str, Field(min_length=1)]
 
 
@@ -129,7 +138,7 @@ def _like(profile: str, seed: int) -> CsrArray:
 
 
 class _Generator(NamedTuple):
-    model: type[Spec]
+    model: type[_Generated]
     build: Callable[..., CsrArray | SparseTensor]
 
 
@@ -196,7 +205,20 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
         check_shape(spec.rows, spec.cols, spec.nonzeros, text)
     if isinstance(spec, _Block):
         check_shape(spec.rows, spec.cols, spec.blocks * spec.size**2, text)
-    return _GENERATORS[name].build(**spec.model_dump()), full_text(name, spec)
+    drawn = _GENERATORS[name].build(**spec.model_dump(exclude={"values"}))
+    return _with_values(drawn, spec), full_text(name, spec)
+
+
+def _with_values(drawn: CsrArray | SparseTensor, spec: _Generated) -> CsrArray | SparseTensor:
+    """The matrix or tensor with the values that were asked for; their positions do not depend on these."""
+    if spec.values == UNIFORM:
+        return drawn
+    count = len(drawn.values if isinstance(drawn, SparseTensor) else drawn.data)
+    values = DRAWS[spec.values](np.random.default_rng([spec.seed, OF_VALUES]), count)
+    if isinstance(drawn, SparseTensor):
+        return replace(drawn, values=values)
+    drawn.data = values
+    return drawn
 
 
 def describe_spec(text: str) -> str:
@@ -209,7 +231,7 @@ def describe_spec(text: str) -> str:
     return full_text(*_read(text))
 
 
-def _read(text: str) -> tuple[str, Spec]:
+def _read(text: str) -> tuple[str, _Generated]:
     """The name of a generator, and what it takes."""
     name = text.partition(":")[0].strip().lower()
     if name == "gemm":
@@ -234,6 +256,9 @@ def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
 def full_text(name: str, spec: Spec) -> str:
     """A generator as text, with all that was left to defaults; the seed comes last."""
     arguments = spec.model_dump()
+    if isinstance(spec, _Generated):
+        values = arguments.pop("values")  # names without values are those of releases before this key
+        arguments |= {} if values == UNIFORM else {"values": values}
     seed = arguments.pop("seed")
     return f"{name}:{','.join(f'{key}={value}' for key, value in arguments.items())},seed={seed}"
 

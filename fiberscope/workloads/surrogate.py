@@ -7,8 +7,9 @@ import zlib
 import numpy as np
 
 from fiberscope.workloads.canonical import CsrArray, Integers, from_coordinates
+from fiberscope.workloads.drawn_values import draw_uniform
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.generators import banded, chung_lu, uniform, values_for
+from fiberscope.workloads.generators import banded, chung_lu, uniform
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.profile import Profile, profiles, read_profile
 from fiberscope.workloads.registry import Entry, RmatGraph
@@ -72,7 +73,7 @@ def draw_matrix(profile: Profile, seed: int) -> CsrArray:
     )
     row, column = _shuffled(profile, np.concatenate([row, on]), np.concatenate([column, on]), rng)
     matrix = from_coordinates(row, column, np.ones(len(row)), profile.shape, profile.name)
-    matrix.data = values_for(rng, matrix.nnz)
+    matrix.data = draw_uniform(rng, matrix.nnz)
     return matrix
 
 

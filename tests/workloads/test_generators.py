@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fiberscope.workloads import WorkloadError, generators
 from fiberscope.workloads.spec import generate, is_spec
+from fiberscope.workloads.tensor import SparseTensor
 
 SPECS = {
     "uniform:rows=30,cols=40,nonzeros=200": 200,
@@ -26,6 +27,37 @@ def test_exact_nonzeros_canonical_and_values_in_range(text):
     assert matrix.nnz == SPECS[text]
     assert matrix.has_canonical_format
     assert 0.5 < matrix.data.min() < matrix.data.max() < 1.5
+
+
+@pytest.mark.parametrize(
+    "text", [*SPECS, "tensor:shape=5x6x7,nonzeros=50", "rmat-graph:vertices=30,edges=90"]
+)
+@pytest.mark.parametrize("kind", ["integer", "bf16", "ones"])
+def test_other_values_are_at_the_same_places(text, kind):
+    uniform, name = generate(text)
+    drawn, full = generate(f"{text},values={kind}")
+    assert full == name.replace(",seed=0", f",values={kind},seed=0")
+    assert generate(f"{text},values=uniform")[1] == name
+    if isinstance(drawn, SparseTensor):
+        values, places, expected = drawn.values, drawn.coordinates, uniform.coordinates
+    else:
+        values, places, expected = (
+            drawn.data,
+            (drawn.indices, drawn.indptr),
+            (uniform.indices, uniform.indptr),
+        )
+    assert all(np.array_equal(*pair) for pair in zip(places, expected, strict=True))
+    if kind == "bf16":
+        assert not np.any(values.astype(np.float32).view(np.uint32) & 0xFFFF)
+    else:
+        assert set(np.abs(values)) == ({1.0} if kind == "ones" else {1.0, 2.0, 3.0, 4.0})
+
+
+def test_values_that_are_none_are_named():
+    with pytest.raises(
+        WorkloadError, match="values=int: input should be 'uniform', 'integer', 'bf16' or 'ones'"
+    ):
+        generate("uniform:rows=5,cols=5,nonzeros=8,values=int")
 
 
 @pytest.mark.parametrize("text", SPECS)
