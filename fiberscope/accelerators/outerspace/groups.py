@@ -85,21 +85,3 @@ def _count_up(lengths: Numbers) -> Numbers:
     ends = np.cumsum(lengths)
     counted: Numbers = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
     return counted
-
-
-def multiply_slots(pointers: npt.ArrayLike, lengths: npt.ArrayLike, assign: str, width: int) -> int:
-    """Slots of ``width`` processing elements that are held for the multiplications, busy or not.
-
-    A column of c elements times a row of r holds its slots for r multiplications in every round; with
-    ``flat`` none is idle but in the last round.
-
-    Args:
-        pointers: the pointers of A by columns.
-        lengths: the lengths of the rows of B.
-        assign: ``tile`` or ``chip``, each with its own width, or ``flat``.
-        width: processing elements that are filled together.
-    """
-    counts, products = np.diff(np.asarray(pointers)), np.asarray(lengths)
-    if assign == "flat":
-        return int(np.sum(counts * products))
-    return int(np.sum(-(-counts // width) * width * products))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fiberscope.accelerators.composition import PartFactory, count
 from fiberscope.accelerators.machine import MemoryUse, Traffic
-from fiberscope.accelerators.weight_stationary.beats import Beat, beats, count_beats
+from fiberscope.accelerators.weight_stationary.beats import Beat, beats
 from fiberscope.accelerators.weight_stationary.bus import Bus
 from fiberscope.accelerators.weight_stationary.configuration import WeightStationaryConfiguration
 from fiberscope.accelerators.weight_stationary.output_buffer import OutputBuffer
@@ -20,17 +20,9 @@ from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["WeightStationary", "bus_beats"]
+__all__ = ["WeightStationary"]
 
 WORD = 4  # bytes of a value or an id
-
-
-def bus_beats(a: CsrArray, b: CsrArray, parameters: WeightStationaryConfiguration) -> int:
-    """Beats that bring A for a product, all passes together; without what PEs take to match them."""
-    return sum(
-        count_beats(parameters.acf.a, _slice(a, pass_), parameters.bus.words)
-        for pass_ in passes(b, parameters)
-    )
 
 
 class WeightStationary:

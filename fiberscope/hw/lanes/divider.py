@@ -16,11 +16,6 @@ def depth(width: int, bits_per_stage: int) -> int:
     return -(-width // bits_per_stage)
 
 
-def subtractors(lanes: int, width: int) -> int:
-    """Subtractors: in each lane one for each bit of the quotient, however many bits a stage finds."""
-    return lanes * width
-
-
 class Divider(ConstantPipeline):
     """Divides the numbers of an array by one divisor, ``lanes`` numbers a cycle: quotient and remainder.
 

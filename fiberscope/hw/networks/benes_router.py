@@ -69,10 +69,6 @@ class MulticastRouter:  # C: final
             self._shuffle()
         raise SimulationError(f"no way through a network of {self.lanes} lanes for {list(sources)}")
 
-    def middle_rows(self) -> list[int]:  # C: def
-        """The middle row by which each output was routed last."""
-        return list(self._middle)
-
     def _load(self, sources: Sequence[int]) -> None:
         if len(sources) != self.lanes or max(sources) >= self.lanes:
             raise ValueError(f"{list(sources)} are no sources of {self.lanes} outputs")

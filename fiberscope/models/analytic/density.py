@@ -134,10 +134,6 @@ class Density(ABC):
                 occupancy. The other questions take one.
         """
 
-    def probability_nonempty(self, tile: Tile) -> Numbers:
-        """The share of tiles that have a nonzero."""
-        return 1.0 - self.probability_empty(tile)
-
     def quantile(self, tile: Sequence[int], confidence: float) -> int:
         """The least occupancy that a share of ``confidence`` of the tiles do not exceed; at 1 the largest.
 

@@ -27,8 +27,6 @@ from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_
 
 __all__ = ["Cascade", "read_cascade"]
 
-_NEGATIVE = "neg"
-
 
 @dataclass(frozen=True)
 class Cascade:

@@ -14,9 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from fiberscope.workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
 from fiberscope.workloads.tiles.metrics import METRICS, Metric
@@ -34,14 +33,12 @@ class Tiled:
         order: which rank of the tensor as it was given each rank is.
         places: of every entry, increasing: place of its tile x places of a tile + its place in the tile, the
             last rank counting fastest.
-        tensor: as it was given.
     """
 
     extents: tuple[int, ...]
     shape: tuple[int, ...]
     order: tuple[int, ...]
     places: Integers
-    tensor: SparseTensor
 
     @property
     def ranks(self) -> int:
@@ -114,18 +111,6 @@ class Tiled:
         empty = math.prod(self.grid) - len(self)
         return (np.append(0, counts_), np.append(empty, counts)) if empty else (counts_, counts)
 
-    def csf(self, number: int) -> FiberTree:
-        """The tree of fibers of a nonempty tile, counted from 0, with coordinates within the tile."""
-        part = slice(self.starts[number], self.starts[number + 1])
-        names = {f"rank{rank}": size for rank, size in enumerate(self.shape)}
-        inside = coordinates_at(self.shape, self.places[part] % self.volume)
-        return FiberTree.from_coo(names, inside, self._values[part])
-
-    @cached_property
-    def _values(self) -> Values:
-        """Return the value of every entry, in the order of ``places``."""
-        return self.tensor.values[np.argsort(_places(self.tensor, self.order, self.shape), kind="stable")]
-
     @cached_property
     def _fibers_below(self) -> Integers:
         return np.sum(self.fibers, axis=0, dtype=np.int64) if self.fibers else np.zeros_like(self.nonzeros)
@@ -159,7 +144,7 @@ def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[
     if math.prod(_grid(extents, cut)) * math.prod(cut) > MOST_PLACES:
         sizes = " x ".join(map(str, extents))
         raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="drop a rank of the tensor")
-    return Tiled(extents, cut, ranks, np.sort(_places(tensor, ranks, cut)), tensor)
+    return Tiled(extents, cut, ranks, np.sort(_places(tensor, ranks, cut)))
 
 
 def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:

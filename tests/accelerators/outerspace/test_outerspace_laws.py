@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from outerspace_bench import configured, random_matrix, run_outerspace, small_operands, tiny
-from outerspace_model import counts
 
 from fiberscope.accelerators.memory import observe_requests
 from fiberscope.accelerators.outerspace import OuterSpace
-from fiberscope.accelerators.outerspace.groups import Groups, multiply_slots
+from fiberscope.accelerators.outerspace.groups import Groups
 from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT
 
@@ -51,17 +50,6 @@ def test_every_element_of_a_is_in_one_group_and_no_group_too_large(assign):
             earlier = sum(1 for other in groups.columns if other < column)
             within = group - earlier
             assert groups.before[group] == earlier + within // 2 * 2
-
-
-def test_flat_holds_no_more_slots_than_tile_and_tile_no_more_than_chip():
-    for seed in range(5):
-        a = random_matrix(50, 50, 40 + 90 * seed, seed=seed).tocsc()
-        lengths = np.diff(a.tocsr().indptr)
-        flat, tile, chip = (
-            multiply_slots(a.indptr, lengths, way, width)
-            for way, width in (("flat", 16), ("tile", 16), ("chip", 256))
-        )
-        assert counts(a.tocsr(), a.tocsr()).multiply == flat <= tile <= chip
 
 
 def test_columns_ahead_and_long_rows_first_change_the_time_alone():

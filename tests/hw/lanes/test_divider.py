@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 
-from fiberscope.hw.lanes.divider import Divider, depth, subtractors
+from fiberscope.hw.lanes.divider import Divider, depth
 from fiberscope.hw.stream import DATA
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, StreamSource, check_laws, run_block
@@ -104,10 +104,9 @@ class TestTiming:
     @pytest.mark.parametrize(
         ("width", "bits_per_stage", "stages"), [(32, 1, 32), (32, 2, 16), (32, 5, 7), (32, 32, 1), (1, 1, 1)]
     )
-    def test_depth_and_subtractors(self, width, bits_per_stage, stages):
+    def test_depth(self, width, bits_per_stage, stages):
         assert depth(width, bits_per_stage) == stages
         assert Divider("divider", 8, width, bits_per_stage).pipeline.depth == stages
-        assert subtractors(8, width) == 8 * width
 
     @pytest.mark.parametrize("late", ["divisors", "dividends[0]", "dividends[1]"])
     def test_what_is_late_is_waited_for(self, late):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import METRICS, csf_words, metric_called
 from fiberscope.workloads.tiles.tiling import tile
@@ -56,10 +57,11 @@ def test_the_words_of_a_tile_are_the_lengths_of_its_trees_arrays(case):
     tiled = tile(tensor, shape, order)
     plain = list(plain_tiles(tensor, shape, order).values())
     for number, words in enumerate(tiled.words.tolist()):
-        tree = tiled.csf(number)
+        points, values = zip(*plain[number], strict=True)
+        ranks = {f"rank{rank}": size for rank, size in enumerate(tiled.shape)}
+        tree = FiberTree.from_coo(ranks, np.array(points).T, np.array(values))
         assert words == len(tree.values) + sum(map(len, (*tree.coordinates, *tree.segments)))
         assert [fibers[number] for fibers in tiled.fibers] == [len(level) for level in tree.coordinates[:-1]]
-        assert tree.values.tolist() == [value for _point, value in plain[number]]
 
 
 @given(cut_tensors())

@@ -47,7 +47,7 @@ def test_products_and_rows_of_uniform_matrices(tmp_path):
     check_mean(products, found.counts.computes.actual[0])
     pieces = [(a.reshape(4, 2, 8).any(axis=1)).sum() for a, _b in pairs]  # tiles of two rows
     density = case.design.problem.densities[0]
-    check_mean(pieces, 32 * float(density.probability_nonempty([2, 1])))
+    check_mean(pieces, 32 * (1 - float(density.probability_empty([2, 1]))))
 
 
 INPUT = np.array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 1]])

@@ -24,4 +24,4 @@ def test_tiles_have_the_occupancies_of_the_density_of_actual_data(seed):
     assert ours.tolist() == occupancies.tolist()
     assert np.allclose(counts / math.prod(tiled.grid), shares)
     assert density.maximum(shape) == tiled.nonzeros.max(initial=0)
-    assert density.probability_nonempty(shape) == pytest.approx(len(tiled) / math.prod(tiled.grid))
+    assert 1 - density.probability_empty(shape) == pytest.approx(len(tiled) / math.prod(tiled.grid))
