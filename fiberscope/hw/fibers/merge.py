@@ -385,16 +385,16 @@ class HighRadixMerger(Component):
         """
         if self.merging == 0:
             return (IDLE_PHASE, -1, 0, 0, -1, -1, -1, -1)
-        alive = ended = 0
+        seen = alive = 0
         way = coordinate = rival_way = rival = -1
         for place in range(self.fan_in):
             head = self.heads[place]
-            ended += head == ENDED
+            seen += 1 if head > NEW else 0
             if NEW < head < ENDED:
                 alive += 1
                 if way < 0 or head < coordinate:
                     way, coordinate, rival_way, rival = place, head, way, coordinate
                 elif rival_way < 0 or head < rival:
                     rival_way, rival = place, head
-        phase = LOADING if alive + ended < self.fan_in else EMITTING if alive else ENDING
+        phase = LOADING if seen < self.fan_in else EMITTING if alive else ENDING
         return (phase, self.task, self.fan_in, alive, way, coordinate, rival_way, rival)
