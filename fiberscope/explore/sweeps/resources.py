@@ -30,6 +30,7 @@ class Resources:
         sram_bytes: on-chip SRAM that the machine's ``costs.yaml`` lists.
         area_um2: area of the chip, as far as ``costs.yaml`` knows.
         hertz: the clock.
+        fault: what is wrong with ``scaling.yaml``; empty if nothing is.
     """
 
     multipliers: float | None
@@ -37,6 +38,7 @@ class Resources:
     sram_bytes: float | None
     area_um2: float | None
     hertz: float | None
+    fault: str = ""
 
 
 def read_resources(row: Mapping[Any, Any]) -> Resources:
@@ -44,12 +46,19 @@ def read_resources(row: Mapping[Any, Any]) -> Resources:
     seconds, cycles = _number(row, "seconds"), _number(row, "cycles")
     accelerator = _find(row)
     config = json.loads(row["config"])
+    multipliers, fault = None, ""
+    if accelerator is not None:
+        try:
+            multipliers = read_scaling(accelerator.folder).amount("multipliers", config)
+        except ConfigurationError as error:  # the runs are done, and their results count
+            fault = str(error)
     return Resources(
-        None if accelerator is None else read_scaling(accelerator.folder).amount("multipliers", config),
+        multipliers,
         _number(row, "memory_peak_bytes_per_second"),
         None if accelerator is None else _sram(accelerator.costs_file, config, row),
         _number(row, "area_um2"),
         cycles / seconds if seconds and cycles else None,
+        fault,
     )
 
 
@@ -85,9 +94,9 @@ def _size_of(family: str, sizes: Mapping[str, float]) -> float:
 
 
 def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
-    """Return a line for multipliers and for bandwidth if two machines differ by more than ``FAIR`` times."""
+    """Return lines about faulty files, and about machines that differ by more than ``FAIR`` times."""
     kinds = {"multipliers": "multipliers", "bandwidth": "peak_bytes_per_second"}
-    lines = []
+    lines = [f"{name}: {each.fault}" for name, each in resources.items() if each.fault]
     for kind, field in kinds.items():
         amounts = {name: amount for name, each in resources.items() if (amount := getattr(each, field))}
         if not amounts:

@@ -177,9 +177,10 @@ def test_the_speedups_of_a_suite_have_the_error_of_both_runs():
     assert (suite.spread("x", "a"), suite.spread("y", "b")) == (0, 0)
     assert suite.mean_spread("b") == pytest.approx(0.025)
     made = suite_table(suite)
-    assert made.rows[0] == ("x", "1,000 +- 3%", "1", "500 +- 4%", "2 +- 5%")
-    assert made.rows[1] == ("y", "1,000", "1", "250", "4")
-    assert made.rows[2] == ("geometric mean of 2", "", "1", "", "2.83 +- 2.5%")
+    assert made.rows[0] == ["x", "1,000 +- 3%", "1.00", "500 +- 4%", "2.00 +- 5%"]
+    assert made.rows[1] == ["y", "1,000", "1.00", "250", "4.00"]
+    mean = ["geometric mean of 2", "1,000 +- 1.5%", "1.00", "354 +- 2%", "2.83 +- 2.5%"]
+    assert made.rows[2] == mean
     assert list(suite.frame()["cycles_low"].dropna()) == [970, 480]
     pytest.importorskip("matplotlib")
     assert len(draw_suite(suite).axes[0].containers) == 2  # bars of a machine, and their errors

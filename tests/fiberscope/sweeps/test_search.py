@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -160,6 +161,24 @@ def test_a_design_counts_with_the_fixed_settings_of_the_search_alone(
     ran(store, Point("sim", "gamma", small, {**settings, "pe.count": 2}))
     point = Point("sim", "gamma", small, {"memory.channels": 8})
     search = Search([point], SPACE_OF_PES, [Goal("cycles")], store, 9)
+    assert len(search.designs("cycles")) == counted
+
+
+@pytest.mark.parametrize(
+    ("options", "counted"),
+    [
+        ({}, 1),
+        ({"name": "mine"}, 0),
+        ({"parts": {"merger": "fiberscope.hw.fibers.merge:HighRadixMerger"}}, 0),
+    ],
+    ids=["same", "another name", "another part"],
+)
+def test_a_design_counts_for_the_same_name_and_parts(
+    small: str, tmp_path: Path, options: dict[str, Any], counted: int
+) -> None:
+    store = Store(tmp_path / "s", make=True)
+    ran(store, Point("sim", "gamma", small, {"pe.count": 2}))
+    search = Search([Point("sim", "gamma", small, **options)], SPACE_OF_PES, [Goal("cycles")], store, 9)
     assert len(search.designs("cycles")) == counted
 
 

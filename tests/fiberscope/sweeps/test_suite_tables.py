@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -204,6 +205,19 @@ def test_the_command_writes_latex_and_resources(
     assert head.endswith("multipliers,peak_bytes_per_second,sram_bytes,hertz")
     assert cli.run([*words, "--latex", "-"]) == 0
     assert faults(capsys.readouterr().out) == []
+
+
+def test_a_fault_of_the_file_is_a_line_below_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scaling.yaml").write_text("multipliers: pe.cuont\n")
+    folder = SimpleNamespace(folder=tmp_path, costs_file=tmp_path / "costs.yaml")
+    monkeypatch.setattr("fiberscope.explore.sweeps.resources._find", lambda _row: folder)
+    resources = read_resources({"config": '{"pe.count": 2}', "seconds": 1e-6, "cycles": 1000})
+    assert resources.multipliers is None
+    assert resource_warnings({"mine": resources}) == [
+        "mine: scaling.yaml: there is no pe.cuont; did you mean pe.count?"
+    ]
 
 
 def test_a_run_of_another_command_has_no_multipliers() -> None:
