@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fiberscope.explore.ablate import ablate
     from fiberscope.explore.check import check
     from fiberscope.explore.compare import compare
-    from fiberscope.explore.sweeps.api import sweep
     from fiberscope.explore.sweeps.suite import suite
+    from fiberscope.explore.sweeps.sweep import sweep
     from fiberscope.models.analytic.api import analyze
     from fiberscope.models.analytic.sweep import density_sweep
     from fiberscope.models.trace.api import model
@@ -101,7 +101,7 @@ _HOMES = {
     "sage": "fiberscope.run.format_ranking",
     "simulate": "fiberscope.run.api",
     "suite": "fiberscope.explore.sweeps.suite",
-    "sweep": "fiberscope.explore.sweeps.api",
+    "sweep": "fiberscope.explore.sweeps.sweep",
     "write_page": "fiberscope.page.written",
     **dict.fromkeys(("machines", "matrices", "parameters"), "fiberscope.run.catalogue"),
     **dict.fromkeys(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from fiberscope.base.progress import install_commands
 
-__all__ = ["advice", "missing"]
+__all__ = ["advice", "missing", "naming_extras"]
 
 EXTRAS: Final = {
     "cocotb": "rtl",
@@ -33,6 +35,21 @@ def advice(error: ModuleNotFoundError) -> str | None:
     """Return the hint for a module that was not found; None if no extra has it."""
     library = (error.name or "").partition(".")[0]
     return missing(library) if library in EXTRAS else None
+
+
+@contextmanager
+def naming_extras(feature: str) -> Iterator[None]:
+    """Have an import that fails for want of an extra say which extra the feature needs.
+
+    Raises:
+        ModuleNotFoundError: with the feature and the commands that install the extra.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if hint := advice(error):
+            raise ModuleNotFoundError(f"{feature}: {hint}", name=error.name) from None
+        raise
 
 
 def missing(library: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-__all__ = ["CYCLES", "SIMULATING", "Progress", "Stage", "ignore_progress", "install_commands"]
+__all__ = ["CYCLES", "SIMULATING", "Progress", "Stage", "StageWatcher", "ignore_progress", "install_commands"]
 
 SIMULATING = "simulating"
 CYCLES = "cycles"
@@ -59,6 +59,30 @@ class Stage:
         if self.cycle is not None:
             parts += [f"cycle {self.cycle:,}", f"{(self.cycle - self.first_cycle) / seconds:,.0f} cycles/s"]
         return ", ".join(parts)
+
+
+class StageWatcher:
+    """A progress callback that keeps a ``Stage`` for each stage and shows it at every call.
+
+    Args:
+        show: called with the stage that has advanced.
+        clock: returns seconds.
+    """
+
+    def __init__(self, show: Callable[[Stage], None], clock: Callable[[], float]) -> None:
+        self._show, self._clock = show, clock
+        self._stages: dict[str, Stage] = {}
+
+    def __call__(self, news: str, done: int, total: int) -> None:
+        """Take the progress of a run, as ``Progress`` says."""
+        name = SIMULATING if news == CYCLES else news
+        stage = self._stages.setdefault(name, Stage(name, self._clock()))
+        if news == CYCLES:
+            stage.reach_cycle(done, total)
+        else:
+            stage.reach(done, total)
+        if news != SIMULATING:  # the cycle comes at once behind it
+            self._show(stage)
 
 
 def install_commands(extra: str) -> str:

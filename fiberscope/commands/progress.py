@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fiberscope.base.progress import CYCLES, SIMULATING, Stage
+from fiberscope.base.progress import Stage, StageWatcher
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,27 +32,9 @@ def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -
     console = Console(stderr=True)
     if console.is_terminal:
         with _bars(console, clock) as show:
-            yield _Watcher(show, clock)
+            yield StageWatcher(show, clock)
     else:
-        yield _Watcher(_Lines(clock), clock)
-
-
-class _Watcher:
-    """Keeps a stage for each stage, and shows it whenever there is news of it."""
-
-    def __init__(self, show: Callable[[Stage], None], clock: Callable[[], float]) -> None:
-        self._show, self._clock = show, clock
-        self._stages: dict[str, Stage] = {}
-
-    def __call__(self, news: str, done: int, total: int) -> None:
-        name = SIMULATING if news == CYCLES else news
-        stage = self._stages.setdefault(name, Stage(name, self._clock()))
-        if news == CYCLES:
-            stage.reach_cycle(done, total)
-        else:
-            stage.reach(done, total)
-        if news != SIMULATING:  # the cycle comes at once behind it
-            self._show(stage)
+        yield StageWatcher(_Lines(clock), clock)
 
 
 class _Lines:

@@ -107,9 +107,10 @@ def suite(
 
 def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
     """Return the options of ``fiberscope.sweep`` that are those of the command."""
-    executors = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
+    executors = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers")}
     study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
     study |= {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
     study |= {"config": placed.config and str(placed.config)}
     study |= {"sampling": sampled.seeded_request()}
+    executors["progress"] = not placed.quiet
     return executors | {key: value for key, value in study.items() if value}

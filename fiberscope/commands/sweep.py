@@ -166,7 +166,7 @@ def sweep(
 
 def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
-    from fiberscope.explore.sweeps.api import merge_study
+    from fiberscope.explore.sweeps.sweep import merge_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = options["exact"] or None

@@ -11,6 +11,7 @@ from typing import Any
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
+from fiberscope.base.notebook import shown_progress
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
 from fiberscope.results.recording.files import StateFiles
@@ -55,7 +56,7 @@ def simulate(
     fidelity: str = EVENT,
     chain: str | None = None,
     sample: Sample | float | str | bool | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     drive: Drive | None = None,
     **parameters: object,
 ) -> Report:
@@ -69,7 +70,7 @@ def simulate(
         waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
         parts, checked: blocks of one's own by names of ``Accelerator.parts``; hold requests to their tensors.
         values_only, chain: an absent entry equals a zero; products one after another, ``Y = A X; Z = Y W``.
-        fidelity, progress, drive: the model; called with stage, work done and work in all; runs the machine.
+        fidelity, drive, progress: the model; runs it; called with stage, work done and all work, or no bar.
         sample: estimate the cycles from windows: True, the half-width as 0.01 or "1%", or a ``Sample``.
 
     Raises:
@@ -79,12 +80,12 @@ def simulate(
     descriptor, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
-    files, tell = _recorders(waveform, memory_trace, timeline, drive), progress or ignore_progress
-    options = RunOptions(fidelity, cycle_limit, histograms, checked, descriptor.taking(parts), tell, files)
+    files, taken = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
+    options = RunOptions(fidelity, cycle_limit, histograms, checked, taken, ignore_progress, files)
     options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
     operands = _checked(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
-    return _solved(ready, a, b, named, replace(options, asked=asked))
+    return _solved(ready, a, b, named, replace(options, asked=asked), progress)
 
 
 def _sampled(
@@ -107,18 +108,25 @@ def _sampled(
 
 
 def _solved(
-    ready: ResolvedRun, a: object, b: object, named: Mapping[str, object], options: RunOptions
+    ready: ResolvedRun,
+    a: object,
+    b: object,
+    named: Mapping[str, object],
+    options: RunOptions,
+    progress: Progress | bool | None,
 ) -> Report:
     """Solve a problem on a machine, or a chain of products."""
     asked = options.asked
     assert asked is not None
-    if ready.chain is None:
-        return execute_converted(ready, ready.maker.load(a, b, asked.exact, options.tell, named), options)
-    if options.values_only:
-        raise InputError("--values-only is for a single product, not for a chain; leave one out")
-    from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (most runs are of one product)
+    with shown_progress(progress) as tell:
+        options = replace(options, tell=tell)
+        if ready.chain is None:
+            return execute_converted(ready, ready.maker.load(a, b, asked.exact, tell, named), options)
+        if options.values_only:
+            raise InputError("--values-only is for a single product, not for a chain; leave one out")
+        from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (most runs are of one product)
 
-    return execute_chain(ready, named, options)
+        return execute_chain(ready, named, options)
 
 
 def _machine(

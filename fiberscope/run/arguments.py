@@ -57,6 +57,10 @@ def _are_names(value: object) -> bool:
     )
 
 
+def _is_progress(value: object) -> bool:
+    return callable(value) or isinstance(value, bool)
+
+
 def _is_window(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, Sequence) and len(value) == 2 and all(isinstance(item, int) for item in value)
 
@@ -85,7 +89,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "values_only": (_is_truth, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "chain": (lambda value: isinstance(value, str), 'products, as in "Y = A X; Z = Y W"'),
-    "progress": (callable, "a function of stage, work done and work in all"),
+    "progress": (_is_progress, "a function of stage, work done and work in all, or False"),
     "drive": (callable, "a function of a machine, lookers, a cycle limit and a progress callback"),
     # of ``ablate`` and ``compare``
     "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),

@@ -143,10 +143,13 @@ def told(tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_public_name_that_needs_an_extra_names_it_from_python() -> None:
-    script = (
-        textwrap.dedent(ABSENT).format(absent=set(EXTRAS)) + "import fiberscope\nhelp(fiberscope.sweep)\n"
-    )
+def test_every_public_name_has_help_without_extras_and_a_call_names_its_extra() -> None:
+    script = textwrap.dedent(ABSENT).format(absent=set(EXTRAS)) + textwrap.dedent("""
+        import fiberscope, pydoc
+        for name in fiberscope.__all__:
+            assert name == "__version__" or pydoc.render_doc(getattr(fiberscope, name))
+        fiberscope.sweep("gamma", ["a.mtx"])
+    """)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert re.fullmatch(

@@ -1,24 +1,20 @@
-"""Sweeps from Python: ``fiberscope.sweep("gamma", ["wiki-Vote"], grid={"pe.count": [8, 16, 32, 64]})``."""
+"""Running of the points of a study that a store does not have."""
 
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
-from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import ExecutorChoice
-from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
 from fiberscope.explore.sweeps.plan import Task, plan_points, unique_tasks
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Follow, Progress, group_tasks, show_progress
 from fiberscope.explore.sweeps.stale_sources import note_stale
-from fiberscope.explore.sweeps.study import Study, StudyKeys, make_study, read_study
+from fiberscope.explore.sweeps.study import Study
 from fiberscope.explore.sweeps.task_status import DONE, make_outcome
 from fiberscope.explore.sweeps.unrun_status import REFUSED
 from fiberscope.results.report.surrogates import SURROGATE
@@ -27,99 +23,7 @@ from fiberscope.results.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SweepResult", "is_study", "limits_of", "merge_study", "run_study", "sweep"]
-
-
-def sweep(
-    accelerator: str | Path | list[AnyMachine],
-    workloads: str | Sequence[str] = (),
-    *,
-    store: str | Path | None = None,
-    scheduler: str | None = None,
-    slurm: str | Path | None = None,
-    pbs: str | Path | None = None,
-    workers: int | None = None,
-    retry: bool = False,
-    quiet: bool = False,
-    follow: Follow | None = None,
-    **study: Unpack[StudyKeys],
-) -> pd.DataFrame:
-    """Run all points of a study that its store does not have, on all cores or on a cluster.
-
-    Args:
-        accelerator: its name, or several; or the path of a study (``study.yaml``). ``NAME=MACHINE:KEY=VALUE``
-            is a machine with a name and settings of its own, as is a mapping with ``name``, ``accelerator``,
-            ``set`` and ``parts``.
-        workloads: of each run one, as ``simulate`` takes names: A, or ``"A B"``, or ``"NAME=TENSOR ..."``.
-        store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
-            what is returned alone.
-        scheduler: the address of a Dask scheduler whose workers are to run.
-        slurm, pbs: the YAML file of a batch system's jobs.
-        workers: on this computer, a core each by default.
-        retry: run points again that failed.
-        quiet: no progress.
-        follow: follows the progress, as a page of it does.
-        study: ``grid``, ``points``, ``settings`` and the other keys of a study, see ``StudyKeys``; beside a
-            file they take its keys' places.
-
-    Returns:
-        A row a point, in their order, with all columns of a store but the report.
-
-    Raises:
-        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
-    """
-    executors = ExecutorChoice(scheduler, _path(slurm), _path(pbs), workers)
-    study_ = merge_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
-    with _address(study_.store) as address:
-        swept = run_study(study_, address, executors, retry=retry, quiet=quiet, follow=follow)
-        return swept.frame()
-
-
-def _path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)
-
-
-def merge_study(
-    accelerator: str | Path | list[AnyMachine],
-    workloads: str | Sequence[str],
-    keys: Mapping[str, Any],
-) -> Study:
-    """The study of a file with keys in the place of its own, or of keys alone.
-
-    Raises:
-        ConfigurationError, InputError: as of ``sweep``.
-    """
-    entries = dict(keys)
-    alone = isinstance(workloads, str) or not isinstance(workloads, Sequence)
-    several = [workloads] if alone else list(workloads)
-    for workload in several:
-        if not isinstance(workload, str):
-            fix = "save it, as in scipy.sparse.save_npz('a.npz', a), and give the file's name"
-            raise InputError(f"a workload of a sweep is a text, not a {type(workload).__name__}; {fix}")
-    if several:
-        entries["workloads"] = several
-    if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
-        return read_study(Path(accelerator), entries)
-    if isinstance(accelerator, list):
-        entries["machines"] = [parse_machine(machine) for machine in accelerator]
-    else:
-        entries["accelerator"] = str(accelerator)
-    return make_study(entries)
-
-
-def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
-    """Return whether it names the file of a study, and not what a command runs."""
-    return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
-
-
-@contextmanager
-def _address(store: str | None) -> Iterator[str]:
-    """Yield the address of the store, or that of a temporary folder."""
-    if store is not None:
-        yield store
-        return
-    with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
-        yield folder
+__all__ = ["SweepResult", "limits_of", "run_study"]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from fiberscope.base.notebook import NotebookBar, in_notebook
 from fiberscope.base.progress_bar import progress_display
 from fiberscope.explore.sweeps.plan import Task
 from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
@@ -137,6 +138,9 @@ def _show_on_stderr(progress: Progress, quiet: bool) -> Iterator[None]:
     console = Console(stderr=True)
     if quiet:
         yield
+    elif in_notebook():
+        with _notebook_bar(progress):
+            yield
     elif console.is_terminal:
         with _bar(progress, console):
             yield
@@ -147,6 +151,20 @@ def _show_on_stderr(progress: Progress, quiet: bool) -> Iterator[None]:
 
 def _print(progress: Progress) -> None:
     print(f"fiberscope: {progress.line()}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _notebook_bar(progress: Progress) -> Iterator[None]:
+    bar = NotebookBar()
+
+    def show() -> None:
+        bar.show("sweep", progress.done / max(progress.total, 1), progress.line())
+
+    try:
+        with call_repeatedly(show, REFRESH_SECONDS):
+            yield
+    finally:
+        bar.close()
 
 
 @contextmanager

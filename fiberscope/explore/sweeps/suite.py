@@ -12,14 +12,15 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.api import sweep
 from fiberscope.explore.sweeps.machines import AnyMachine, NamedMachine, parse_machine
+from fiberscope.explore.sweeps.memory_operands import saved_operands
 from fiberscope.explore.sweeps.resources import Resources, read_resources
-from fiberscope.explore.sweeps.task_status import DONE
+from fiberscope.explore.sweeps.sweep import sweep
 from fiberscope.results.report.estimates import relative_half_width
 from fiberscope.results.report.files import read_text
 from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
+from fiberscope.results.row_status import DONE
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.suffixes import SUFFIXES
 
@@ -162,6 +163,10 @@ class Suite:
         ]
         return pd.DataFrame(rows)
 
+    def _repr_html_(self) -> str:
+        """Return the frame as a table, for a notebook; columns without a value are left out."""
+        return str(self.frame().dropna(axis=1, how="all").to_html(index=False, na_rep=""))
+
 
 def read_workloads(path: Path) -> dict[str, str]:
     """Return the workloads of a list or of a folder, each with its own name, which is empty for most.
@@ -195,7 +200,7 @@ def _some(path: Path, workloads: dict[str, str]) -> dict[str, str]:
 
 def suite(
     machines: Sequence[AnyMachine],
-    workloads: Sequence[str] | Mapping[str, str] | Path | str,
+    workloads: Sequence[object] | Mapping[str, str] | Path | str,
     *,
     against: str | None = None,
     same: Sequence[str] = (),
@@ -210,7 +215,7 @@ def suite(
             or the path of a list or of a folder.
         against: the machine that speed-ups are over; the first by default.
         same: ``multipliers``, ``bandwidth`` or ``area``, of which all machines get as much as ``against``.
-        options: ``store``, ``settings``, ``retry``, ``quiet``, and all others of ``fiberscope.sweep``.
+        options: ``store``, ``settings``, ``retry``, ``progress``, and all others of ``fiberscope.sweep``.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
@@ -221,10 +226,12 @@ def suite(
     names = (
         {workload: name for workload, name in listed.items() if name} if isinstance(listed, Mapping) else {}
     )
-    named = list(listed)
     _check_against(several, against)
     parsed, scaled = _scaled(parsed, same, against or several[0], options)
-    frame = sweep([*parsed], named, **options)
+    with saved_operands(list(listed), options.get("store")) as texts:
+        named = list(texts)
+        frame = sweep([*parsed], named, **options)
+    names |= {text: name for text, name in texts.items() if name}
     pairs = [(workload, machine) for machine in several for workload in named]
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
     runs = {pair: _ran(row) for pair, row in rows.items()}

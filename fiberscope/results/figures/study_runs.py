@@ -81,7 +81,7 @@ def read_study_runs(
     Raises:
         InputError: there are none, or two are of the same machine, settings and workload.
     """
-    parameters = store.parameters()
+    parameters = list(store.parameters())
     columns = ", ".join([*COLUMNS, *(f'"{name}"' for name in parameters)])
     condition = f"WHERE {where}" if where else ""
     by = ", ".join(order or ["machine", *(f'"{name}"' for name in parameters), "workload"])

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from fiberscope.base.text_encoding import escape_undecodable
+from fiberscope.results.row_status import DONE
 
 __all__ = [
     "DONE",
@@ -77,7 +78,6 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "report": TEXT,  # JSON
 }
 _FIELDS: Final = [pa.field(name, kind) for name, kind in FIXED.items()]
-DONE: Final = "done"  # the status of a run that came to its end, and was right
 EXACT: Final = 1 << 53  # beyond, a column of fractions does not hold every whole number
 LARGE: Final = "report"  # left out where all columns are asked for
 KEY = b"parameter"  # in what a file says of a column: the dotted key of the parameter that it is
@@ -160,9 +160,9 @@ def tabulate_rows(rows: Iterable[Row]) -> pa.Table:
     return pa.concat_tables([empty, *(widen_table(table, schema) for table in tables)])
 
 
-def parameters(schema: pa.Schema) -> list[str]:
-    """Return the columns that are parameters."""
-    return [field.name for field in schema if KEY in (field.metadata or {})]
+def parameters(schema: pa.Schema) -> dict[str, str]:
+    """Return the columns that are parameters, with their dotted keys."""
+    return {field.name: field.metadata[KEY].decode() for field in schema if KEY in (field.metadata or {})}
 
 
 def unify_schemas(schemas: Iterable[pa.Schema]) -> pa.Schema:

@@ -132,12 +132,15 @@ class Store:
     def frame(self, *, all_sources: bool = False) -> pd.DataFrame:
         """Return a row for each finished point, with all columns but the report.
 
+        Columns of parameters have dotted keys, as ``pe.count``, unless another column has this name.
+
         Args:
             all_sources: as of ``table``.
         """
         query = f"SELECT * EXCLUDE ({LARGE}) FROM runs"
         frame: pd.DataFrame = self.table(query, all_sources=all_sources).to_pandas()
-        return frame
+        keys = {name: key for name, key in self.parameters().items() if key not in FIXED}
+        return frame.rename(columns=keys)
 
     def reports(self, digests: Collection[str]) -> dict[str, Report]:
         """The reports of runs by digest; a run that was refused or killed has none.
@@ -172,8 +175,8 @@ class Store:
         count = self.table(f"SELECT count(*) AS rows FROM runs WHERE source IN ({stale})")
         return int(count["rows"][0].as_py())
 
-    def parameters(self) -> list[str]:
-        """The columns that are parameters of the runs."""
+    def parameters(self) -> dict[str, str]:
+        """The columns that are parameters of the runs, with their dotted keys."""
         arrived = tabulate_rows(self._rows(self._new()))
         return parameters(unify_schemas([*map(self._schema, self._parts()), arrived.schema]))
 

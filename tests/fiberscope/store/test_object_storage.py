@@ -45,7 +45,7 @@ def test_rows_arrive_are_gathered_and_read_as_from_a_folder(
     filled(tmp_path, range(5, 9), **{"pe.count": 8})
     again = Store(address)
     pd.testing.assert_frame_equal(again.frame(), here.frame())
-    assert (again.name, again.parameters()) == ("study", ["pe_count"])
+    assert (again.name, again.parameters()) == ("study", {"pe_count": "pe.count"})
 
 
 def test_a_failure_gives_way_to_what_came_of_the_point(bucket: str) -> None:
@@ -65,7 +65,7 @@ def test_while_another_gathers_rows_stay_where_they_arrived_and_are_read_there(b
     with made._place.locked():
         assert cycles(made) == [0, 1, 2, 3]
         assert set(made.frame()["status"]) == {"done"}
-        assert list(made.frame().sort_values("cycles")["pe_count"]) == [32, 32, 32, 8]
+        assert list(made.frame().sort_values("cycles")["pe.count"]) == [32, 32, 32, 8]
         assert sum(name.startswith("_arrived/0") for name in objects(bucket)) == 2
     assert cycles(made) == [0, 1, 2, 3]
     assert objects(bucket) == ["runs-000000.parquet"]

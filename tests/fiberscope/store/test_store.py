@@ -100,9 +100,9 @@ def test_all_parts_have_all_columns_and_a_parameter_not_given_is_what_it_was(
     made.gather()
     filled(tmp_path, range(4, 6), **{"fibercache.size": 1024})
     frame = made.frame().set_index("cycles")
-    assert list(frame["pe_count"]) == [8, 8, 8, 8, 32, 32]
-    assert list(frame["fibercache_size"]) == [3 << 20] * 4 + [1024] * 2
-    assert made.parameters() == ["fibercache_size", "pe_count"]
+    assert list(frame["pe.count"]) == [8, 8, 8, 8, 32, 32]
+    assert list(frame["fibercache.size"]) == [3 << 20] * 4 + [1024] * 2
+    assert made.parameters() == {"fibercache_size": "fibercache.size", "pe_count": "pe.count"}
 
 
 def test_pandas_and_polars_open_it_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(va
         decode_row(encode_row({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)
     ]
     table = tabulate_rows(rows).sort_by("digest")
-    assert parameters(table.schema) == ["a_b"]
+    assert parameters(table.schema) == {"a_b": "a.b"}
     kept = table["a_b"].to_pylist()
     assert kept == values or table.schema.field("a_b").type == pa.string()
     assert None not in kept
@@ -229,7 +229,7 @@ def test_schemas_go_together_in_any_order(kinds: list[dict[str, pa.DataType]]) -
     made = unify_schemas(schemas)
     assert made == unify_schemas(schemas[::-1]) == unify_schemas([made, *schemas])
     assert set(made.names) == {*FIXED, *(name for each in kinds for name in each)}
-    assert parameters(made) == []
+    assert parameters(made) == {}
 
 
 def write_until_killed(folder: Path, numbers: list[int], said: Path) -> None:

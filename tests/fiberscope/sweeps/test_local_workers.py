@@ -147,8 +147,8 @@ def test_a_system_that_starts_no_process_is_named_and_one_worker_runs_all_itself
 
     monkeypatch.setattr(subprocess, "Popen", refused)
     with pytest.raises(StartError, match=r"starts no process .*Resource temporarily unavailable"):
-        fiberscope.sweep("gamma", small, grid={"pe.count": [2, 4]}, workers=2, quiet=True)
-    frame = fiberscope.sweep("gamma", small, grid={"pe.count": [2, 4]}, workers=1, quiet=True)
+        fiberscope.sweep("gamma", small, grid={"pe.count": [2, 4]}, workers=2, progress=False)
+    frame = fiberscope.sweep("gamma", small, grid={"pe.count": [2, 4]}, workers=1, progress=False)
     assert list(frame["status"]) == ["done", "done"]
 
 
@@ -157,7 +157,7 @@ def test_a_worker_that_ends_at_once_ends_the_sweep(
 ) -> None:
     monkeypatch.setattr("fiberscope.explore.sweeps.local_workers._OPTIONS", ("--no-such-option",))
     with pytest.raises(StartError, match=r"workers cannot start: .*no-such-option.*--workers 1"):
-        fiberscope.sweep("gamma", small, grid={"pe.count": [2, 4]}, workers=2, quiet=True)
+        fiberscope.sweep("gamma", small, grid={"pe.count": [2, 4]}, workers=2, progress=False)
 
 
 def test_a_process_for_points_that_cannot_start_ends_the_sweep(
@@ -168,4 +168,4 @@ def test_a_process_for_points_that_cannot_start_ends_the_sweep(
     )
     monkeypatch.setattr("fiberscope.explore.sweeps.point_process._HERE", type("Fresh", (), {})())
     with pytest.raises(InputError, match="exit code 3"):
-        fiberscope.sweep("gamma", small, scheduler=scheduler, quiet=True)
+        fiberscope.sweep("gamma", small, scheduler=scheduler, progress=False)

@@ -165,13 +165,13 @@ def test_a_suite_shows_names_runs_parts_and_takes_equal_workloads_twice() -> Non
         {SMALL: "", f"{SMALL},seed=0": "same"},
         store="s",
         workers=1,
-        quiet=True,
+        progress=False,
     )
     assert list(suite.machines) == ["gamma", "gamma-2", "mine"]
     cycles = [suite.runs[SMALL, machine].cycles for machine in suite.machines]
     assert cycles[0] == cycles[2] != cycles[1]
     assert all(suite.runs[SMALL, name] == suite.runs[f"{SMALL},seed=0", name] for name in suite.machines)
-    rows = fiberscope.sweep([mine], [SMALL], store="s", workers=1, quiet=True)
+    rows = fiberscope.sweep([mine], [SMALL], store="s", workers=1, progress=False)
     assert list(rows["machine"]) == ["mine"]
     assert list(rows["parts"]) == ['{"merger": "blocks.py:Mine"}']
     with pytest.raises(InputError, match="two machines are called gamma;"):

@@ -12,7 +12,6 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.api import merge_study
 from fiberscope.explore.sweeps.outcome import execute_task
 from fiberscope.explore.sweeps.plan import plan_tasks
 from fiberscope.explore.sweeps.point import Point
@@ -20,6 +19,7 @@ from fiberscope.explore.sweeps.search import Goal, Search
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
 from fiberscope.explore.sweeps.suite_figure import draw_suite
 from fiberscope.explore.sweeps.suite_views import suite_table
+from fiberscope.explore.sweeps.sweep import merge_study
 from fiberscope.page import study_data
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import decode_row

@@ -56,7 +56,7 @@ def test_a_search_goes_on_where_it_was_ended_and_ends_when_nothing_is_left(
         search.run(where, Limits(), quiet=True)
         assert len(search.store.frame()) == there
     frame = search.store.frame()
-    measured = set(zip(frame["cycles"], frame["pe_count"] * frame["fibercache_ways"], strict=True))
+    measured = set(zip(frame["cycles"], frame["pe.count"] * frame["fibercache.ways"], strict=True))
     front = {
         one for one in measured if not any(o != one and o[0] <= one[0] and o[1] <= one[1] for o in measured)
     }
@@ -256,10 +256,10 @@ def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kep
     search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     frame = search.store.frame()
     assert len(frame) == 4
-    means = {count: geometric_mean(rows["cycles"]) for count, rows in frame.groupby("pe_count")}
+    means = {count: geometric_mean(rows["cycles"]) for count, rows in frame.groupby("pe.count")}
     ((params, (value,)),) = search.best()
     assert (params["pe.count"], value) == (min(means, key=lambda count: means[count]), min(means.values()))
-    smaller = sorted(frame.groupby("pe_count")["cycles"].max())[
+    smaller = sorted(frame.groupby("pe.count")["cycles"].max())[
         0
     ]  # of the design that is better at its worst
     assert [len(found([Limit.parse(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]

@@ -106,7 +106,7 @@ def test_a_sweep_runs_in_jobs_of_slurm(slurm: None, small: str, tmp_path: Path) 
     options |= {"python": sys.executable, "log_directory": str(tmp_path), "job_extra_directives": ["--mem=0"]}
     file = tmp_path / "slurm.yaml"
     file.write_text(yaml.safe_dump({**options, "walltime": "00:10:00"}))
-    frame = fiberscope.sweep("gamma", small, grid={"pe.count": [1, 2, 4, 8]}, slurm=file, quiet=True)
+    frame = fiberscope.sweep("gamma", small, grid={"pe.count": [1, 2, 4, 8]}, slurm=file, progress=False)
     assert list(frame["status"]) == ["done"] * 4
     assert frame["cycles"][3] == fiberscope.simulate("gamma", small, pe__count=8).cycles
     told = subprocess.run(["scontrol", "show", "jobs"], capture_output=True, text=True, check=True).stdout

@@ -131,7 +131,7 @@ def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
 
 @pytest.mark.usefixtures("sweeps_here")
 def test_each_runs_on_each_and_what_a_store_has_is_not_run_again() -> None:
-    suite = fiberscope.suite(["gamma", "outerspace"], [ONE, TWO], store="s", workers=1, quiet=True)
+    suite = fiberscope.suite(["gamma", "outerspace"], [ONE, TWO], store="s", workers=1, progress=False)
     for workload in (ONE, TWO):
         for machine in ("gamma", "outerspace"):
             report = fiberscope.simulate(machine, workload)
@@ -142,7 +142,7 @@ def test_each_runs_on_each_and_what_a_store_has_is_not_run_again() -> None:
     speedups = [suite.speedup(workload, machine) for workload in (ONE, TWO) for machine in suite.machines]
     assert list(frame["speedup"]) == speedups
     before = {path: path.read_bytes() for path in Path("s").rglob("*.parquet")}
-    again = fiberscope.suite(["outerspace", "gamma"], [TWO], store="s", workers=1, quiet=True)
+    again = fiberscope.suite(["outerspace", "gamma"], [TWO], store="s", workers=1, progress=False)
     assert again.against == "outerspace"
     assert {path: path.read_bytes() for path in Path("s").rglob("*.parquet")} == before
 

@@ -1,0 +1,87 @@
+"""Progress bars in notebooks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from importlib import import_module
+from typing import Any
+
+from fiberscope.base.progress import Progress, Stage, StageWatcher, ignore_progress
+
+__all__ = ["NotebookBar", "in_notebook", "shown_progress"]
+
+DELAY, REFRESH = 1.0, 0.25  # seconds until a bar appears, and between two updates
+
+
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    ipython: Any = sys.modules.get("IPython")  # a notebook has loaded it
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")
+
+
+class NotebookBar:
+    """A bar below the cell that runs: it appears after a second and disappears at the end.
+
+    Args:
+        clock: returns seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._next = clock, clock() + DELAY
+        self._handle: Any = None
+
+    def show(self, name: str, share: float | None, rest: str) -> None:
+        """Show how far a stage is.
+
+        Args:
+            name: the name of the stage.
+            share: of its work that is done, from 0 to 1; None if unknown.
+            rest: text behind the bar.
+        """
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + REFRESH
+        value = "" if share is None else f' value="{share:.3f}"'
+        percent = "" if share is None else f"{share:.0%} "
+        self._display(f"{escape(name)} <progress{value}></progress> {escape(percent + rest)}")
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._handle is not None:
+            self._display("")
+
+    def _display(self, html: str) -> None:
+        output = import_module("IPython.display")  # which a notebook has
+        if self._handle is None:
+            self._handle = output.display(output.HTML(html), display_id=True)
+        else:
+            self._handle.update(output.HTML(html))
+
+
+@contextmanager
+def shown_progress(progress: Progress | bool | None) -> Iterator[Progress]:
+    """Yield the callback for the progress of a run.
+
+    Args:
+        progress: a callback of one's own; or whether a notebook shows a bar, which it does by default.
+    """
+    if callable(progress):
+        yield progress
+    elif progress is False or not in_notebook():
+        yield ignore_progress
+    else:
+        bar = NotebookBar()
+
+        def show(stage: Stage) -> None:
+            bar.show(stage.name, stage.share, stage.text(time.monotonic()))
+
+        try:
+            yield StageWatcher(show, time.monotonic)
+        finally:
+            bar.close()

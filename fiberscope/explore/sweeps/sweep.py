@@ -1,0 +1,115 @@
+"""Sweeps from Python: ``fiberscope.sweep("gamma", ["wiki-Vote"], grid={"pe.count": [8, 16, 32, 64]})``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from fiberscope.base.extras import naming_extras
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
+from fiberscope.explore.sweeps.memory_operands import saved_operands
+from fiberscope.explore.sweeps.study import Study, StudyKeys, make_study, read_study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fiberscope.explore.sweeps.progress import Follow
+
+__all__ = ["is_study", "merge_study", "sweep"]
+
+
+def sweep(
+    accelerator: str | Path | list[AnyMachine],
+    workloads: object = (),
+    *,
+    store: str | Path | None = None,
+    scheduler: str | None = None,
+    slurm: str | Path | None = None,
+    pbs: str | Path | None = None,
+    workers: int | None = None,
+    retry: bool = False,
+    progress: bool = True,
+    follow: Follow | None = None,
+    **study: Unpack[StudyKeys],
+) -> pd.DataFrame:
+    """Run all points of a study that its store does not have, on all cores or on a cluster.
+
+    Args:
+        accelerator: its name, or several; or the path of a study (``study.yaml``). ``NAME=MACHINE:KEY=VALUE``
+            is a machine with a name and settings of its own, as is a mapping with ``name``, ``accelerator``,
+            ``set`` and ``parts``.
+        workloads: of each run one, or several. A text names operands: A, ``"A B"``, or ``"NAME=TENSOR ..."``.
+            A matrix in memory is A; a ``fiberscope.workloads.Workload`` also gives it a name.
+        store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
+            what is returned alone.
+        scheduler: the address of a Dask scheduler whose workers are to run.
+        slurm, pbs: the YAML file of a batch system's jobs.
+        workers: on this computer, a core each by default.
+        retry: run points again that failed.
+        progress: whether the progress is shown: a bar in a notebook and on a terminal.
+        follow: follows the progress, as a page of it does.
+        study: ``grid``, ``points``, ``settings`` and the other keys of a study, see ``StudyKeys``; beside a
+            file they take its keys' places.
+
+    Returns:
+        A row a point, in their order, with all columns of a store but the report. Columns of parameters have
+        dotted keys, as ``pe.count``.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
+    """
+    with naming_extras("fiberscope.sweep"):
+        from fiberscope.explore.sweeps.api import run_study  # noqa: PLC0415  (needs the extra sweep)
+
+    executors = ExecutorChoice(scheduler, _path(slurm), _path(pbs), workers)
+    keys = {**study, **({"store": str(store)} if store else {})}
+    with saved_operands(workloads, store) as names:
+        study_ = merge_study(accelerator, list(names), keys)
+        with _address(study_.store) as address:
+            swept = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
+            return swept.frame().replace({"workload": {text: name for text, name in names.items() if name}})
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def merge_study(
+    accelerator: str | Path | list[AnyMachine],
+    workloads: Sequence[str],
+    keys: Mapping[str, Any],
+) -> Study:
+    """The study of a file with keys in the place of its own, or of keys alone.
+
+    Raises:
+        ConfigurationError, InputError: as of ``sweep``.
+    """
+    entries = dict(keys)
+    if workloads:
+        entries["workloads"] = list(workloads)
+    if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
+        return read_study(Path(accelerator), entries)
+    if isinstance(accelerator, list):
+        entries["machines"] = [parse_machine(machine) for machine in accelerator]
+    else:
+        entries["accelerator"] = str(accelerator)
+    return make_study(entries)
+
+
+def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
+    """Return whether it names the file of a study, and not what a command runs."""
+    return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
+
+
+@contextmanager
+def _address(store: str | None) -> Iterator[str]:
+    """Yield the address of the store, or that of a temporary folder."""
+    if store is not None:
+        yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
+        yield folder
