@@ -7,10 +7,14 @@ import pytest
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("pyrtl")  # cells export Verilog
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples").glob("*.ipynb"))
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+LONG = ("cache_policy.ipynb", "three_dataflows.ipynb")  # take some seconds
 SHOWN = {  # a variable of each notebook, and how it shows itself there
+    "cache_policy.ipynb": ("result", "_repr_html_", "<div"),
     "compiler_tour.ipynb": ("product", "_repr_svg_", "<svg"),
     "merger_stalls.ipynb": ("view", "_repr_html_", "<pre"),
+    "three_dataflows.ipynb": ("points", "_repr_html_", "<div"),
 }
 
 
@@ -23,8 +27,16 @@ def run_cells(notebook, name):
     return namespace
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
+def marked(path):
+    """Return the parameter of a notebook, marked if it takes long."""
+    return pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name in LONG else [])
+
+
+@pytest.mark.parametrize("path", [marked(path) for path in NOTEBOOKS])
 def test_the_cells_run(path, tmp_path, monkeypatch):
+    """A notebook runs in ``examples/``: here in a folder with links to the files there."""
+    for entry in EXAMPLES.iterdir():
+        (tmp_path / entry.name).symlink_to(entry)
     monkeypatch.chdir(tmp_path)
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
