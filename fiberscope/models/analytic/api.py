@@ -45,14 +45,14 @@ def analyzed(
     began = time.perf_counter()
     case = _case(paths, settings, exact)
     inputs = 1 if is_machine(paths) else len(paths)
-    asked = RecordedRequest(
+    request = RecordedRequest(
         command="analyze",
         machine=shlex.join(map(str, paths[:inputs])),
         factors=tuple(map(str, paths[inputs:])),
         settings=given_settings(settings),
         exact=exact,
     )
-    provenance = source_entry(roots_of(paths), asked)
+    provenance = source_entry(roots_of(paths), request)
     started = time.perf_counter()
     evaluation = evaluated(case)
     ended = time.perf_counter()

@@ -60,8 +60,8 @@ def distinct(rows: Counts) -> tuple[Counts, Counts]:
     """The distinct rows of an array, and which of them each row is."""
     extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
     if prod(extents) >= 1 << 63:  # no number can tell a row
-        kept, which = np.unique(rows, axis=0, return_inverse=True)
-        return kept, which.reshape(-1)
+        distinct_rows, which = np.unique(rows, axis=0, return_inverse=True)
+        return distinct_rows, which.reshape(-1)
     keys = np.ravel_multi_index(tuple(rows.T), extents)
     keys, which = np.unique(keys, return_inverse=True)
     return np.stack(np.unravel_index(keys, extents), axis=1), which

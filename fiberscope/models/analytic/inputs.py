@@ -128,8 +128,8 @@ def _mapping(
     if written:
         names = Names(architecture, problem)
         mapped_levels = {names.level(entry, at) for entry, at in written if entry.type in DATA}
-        kept = [(entry, at) for entry, at in demanded if entry.type in DATA]
-        also = [(entry, at) for entry, at in kept if names.level(entry, at) not in mapped_levels]
+        entries = [(entry, at) for entry, at in demanded if entry.type in DATA]
+        also = [(entry, at) for entry, at in entries if names.level(entry, at) not in mapped_levels]
         return read_mapping([*also, *written], inputs.places["mapping"], architecture, problem, inputs.notes)
     exact = [(entry, at) for entry, at in demanded if entry.type != "utilization"]
     try:

@@ -107,11 +107,11 @@ def both_there(problem: Problem, left: int, its_box: Whole, other: int, its_own:
     shared = problem.touches[left] & problem.touches[other]
     second = np.where(shared, its_box, its_own)
     rows = np.concatenate([its_box, second], axis=1)
-    kept, which = np.unique(rows, axis=0, return_inverse=True)
+    distinct_rows, which = np.unique(rows, axis=0, return_inverse=True)
     half = its_box.shape[1]
     shares = [
         probability_both(_operand(problem, left, row[:half]), _operand(problem, other, row[half:]))
-        for row in kept
+        for row in distinct_rows
     ]
     return np.array(shares)[which.reshape(-1)]
 

@@ -52,10 +52,10 @@ def check_machine(
         ConfigurationError, InputError: as ``machine_case``.
     """
     entries = {"joint": "exact", **(settings or {})}
-    own = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
-    others = {key: entries[key] for key in entries.keys() - own.keys()}
+    options = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
+    others = {key: entries[key] for key in entries.keys() - options.keys()}
     _check(specified(name, others))
-    return read_options(own), others
+    return read_options(options), others
 
 
 def machine_case(
@@ -198,9 +198,9 @@ class _Translated:
         """The ranks below a level that are cut at all, as they are stored in memory."""
         stored = self.nest.format(name)
         loops = [loop for loop in self.nest.inside(level) if loop.dimension in self.nest.tensors[name]]
-        kept = [loop for loop in reversed(loops) if loop.bound > 1]
+        iterated_loops = [loop for loop in reversed(loops) if loop.bound > 1]
         return Format(
-            tuple(_rank(stored.ranks.get(loop.name), self.nest.number(loop)) for loop in kept),
+            tuple(_rank(stored.ranks.get(loop.name), self.nest.number(loop)) for loop in iterated_loops),
             inner_to_outer=True,
         )
 

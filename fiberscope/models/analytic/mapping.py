@@ -210,9 +210,9 @@ class Mapping:
             lines = [line if line.endswith((":", "}")) else f"{line}}}" for line in lines]
             bypassed = [tensor.name for at, tensor in enumerate(problem.tensors) if not self.keep[number, at]]
             if bypassed:
-                kept = [tensor.name for at, tensor in enumerate(problem.tensors) if self.keep[number, at]]
+                stored = [tensor.name for at, tensor in enumerate(problem.tensors) if self.keep[number, at]]
                 lines.append(
-                    f"  - {{target: {level.name}, type: dataspace, keep: [{', '.join(kept)}], "
+                    f"  - {{target: {level.name}, type: dataspace, keep: [{', '.join(stored)}], "
                     f"bypass: [{', '.join(bypassed)}]}}"
                 )
         return "\n".join([*lines, ""])

@@ -154,29 +154,29 @@ class _Tree:
         """The components of a tree, from the outside inwards."""
         shared = {**shared, **_model_attributes(node.attributes)}
         for part in ("nodes", "local", "subtree"):
-            own, inner, attributes_above = path, mesh, shared
+            own_path, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, part)):
                 at = place / part / number
                 if child.tag == "!Nothing":
                     continue
                 name, count = _taken_apart(child, at)
-                here = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
+                mesh_size = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
                 branch = node.tag == "!Parallel"
-                named = (*own, str(child.name)) if name else own
+                named = (*own_path, str(child.name)) if name else own_path
                 attributes = AttributesSchema.model_validate(
                     {**attributes_above, **_model_attributes(child.attributes)}
                 )
                 unit = _Unit(child, at, ".".join(named), inner, attributes, branch)
                 if child.class_ is not None:
-                    yield replace(unit, mesh=_arranged(child, here))
+                    yield replace(unit, mesh=_arranged(child, mesh_size))
                     continue
                 if name and not self.targets.isdisjoint((name, fan_out_name(name))):
                     yield unit
-                yield from self.units(child, at, named, here, attributes_above)
+                yield from self.units(child, at, named, mesh_size, attributes_above)
                 if child.tag == "!Container":  # what follows it is inside
-                    own, inner, attributes_above = (
+                    own_path, inner, attributes_above = (
                         named,
-                        here,
+                        mesh_size,
                         {**attributes_above, **_model_attributes(child.attributes)},
                     )
 

@@ -201,11 +201,11 @@ class _Reader(Names):
         return bounds
 
     def kept(self, level: int, directive: DirectiveSchema, place: Place) -> None:
-        for key, kept in (("keep", True), ("bypass", False)):
+        for key, is_kept in (("keep", True), ("bypass", False)):
             for at, name in enumerate(getattr(directive, key)):
-                if kept and not self.architecture.levels[level].stores:
+                if is_kept and not self.architecture.levels[level].stores:
                     raise (place / key / at).error(f"{self.levels[level]} stores nothing; leave keep out")
-                self.keep[level, self.tensor(name, place / key / at)] = kept
+                self.keep[level, self.tensor(name, place / key / at)] = is_kept
         for at, name in enumerate(directive.rmw_first_update):
             self.reads_first[level, self.tensor(name, place / "rmw_first_update" / at)] = True
         for key in ("no_coalesce", "no_reuse", "no_link_transfer"):

@@ -127,12 +127,12 @@ def _term(
 
 
 def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path) -> tuple[Density, ...]:
-    asked = schema.instance.get("densities") or {}
+    entries = schema.instance.get("densities") or {}
     at = place / "instance" / "densities"
     names = [tensor.name for tensor in bare.tensors]
-    if not isinstance(asked, Mapping):
+    if not isinstance(entries, Mapping):
         raise at.error("densities should have the density of each data space under its name")
-    for name in asked:
+    for name in entries:
         if name not in names:
             raise (at / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
     common = schema.instance.get("commonDensity", 1.0)
@@ -140,13 +140,13 @@ def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path)
     for number, tensor in enumerate(bare.tensors):
         default = 1.0 if tensor.output else common
         shape = bare.shape(number)
-        if tensor.name not in asked and default == 1.0:
+        if tensor.name not in entries and default == 1.0:
             densities.append(FixedStructured(shape, 1.0))
             continue
-        where = at / tensor.name if tensor.name in asked else place / "instance" / "commonDensity"
+        where = at / tensor.name if tensor.name in entries else place / "instance" / "commonDensity"
         try:
             densities.append(
-                density(_check_entry(asked.get(tensor.name, default), where, shape), shape, folder=folder)
+                density(_check_entry(entries.get(tensor.name, default), where, shape), shape, folder=folder)
             )
         except InputError as fault:
             raise where.error(str(fault).removeprefix("density: ")) from None
@@ -156,12 +156,12 @@ def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path)
 _KEYS = ("distribution", "density", "band_width", "data", "workload_tensor_size")
 
 
-def _check_entry(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
-    if isinstance(asked, Mapping):
-        for key in asked:
+def _check_entry(entry: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+    if isinstance(entry, Mapping):
+        for key in entry:
             if key not in _KEYS:
                 raise (place / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
-        size = asked.get("workload_tensor_size", 0)
+        size = entry.get("workload_tensor_size", 0)
         if size not in (0, prod(shape)):  # 0 is the front end's for none
             message = (
                 f"workload_tensor_size is {size}, and the tensor has {prod(shape)} elements; leave it out"
@@ -169,10 +169,10 @@ def _check_entry(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  #
             raise (place / "workload_tensor_size").error(message)
         return {
             key: _number(value, place / str(key)) if key in ("density", "band_width") else value
-            for key, value in asked.items()
+            for key, value in entry.items()
             if key != "workload_tensor_size"
         }
-    return _number(asked, place)
+    return _number(entry, place)
 
 
 def _number(value: object, place: Place) -> object:

@@ -43,13 +43,13 @@ class Levels:
     def _level(self, number: int) -> level_parts.StorageLevel:
         cost, problem = self.evaluated.cost.levels[number], self.evaluated.design.problem
         cycles = self._at(cost.cycles)
-        kept = [at for at in range(len(problem.tensors)) if (number, at) in self.evaluated.counts.counted]
+        counted = [at for at in range(len(problem.tensors)) if (number, at) in self.evaluated.counts.counted]
         return level_parts.StorageLevel(
             cycles=math.ceil(cycles),
             throttling=self._at(self.evaluated.cost.compute_cycles) / max(cycles, 1.0),
             energy_pj=self._at(cost.total_pj),
             leak_pj=self._at(cost.leak_pj),
-            tensors={problem.tensors[at].name: self._tensor(number, at, cost) for at in kept},
+            tensors={problem.tensors[at].name: self._tensor(number, at, cost) for at in counted},
         )
 
     def _tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
@@ -59,10 +59,10 @@ class Levels:
         kind = evaluated.design.features.formats.get(place)
         density = type(problem.densities[tensor]).__name__
         energy = self._at(cost.energy_pj[tensor])
-        done = sum(self._at(access.actual) for access in (counted.reads, counted.fills, counted.updates))
+        accesses = sum(self._at(access.actual) for access in (counted.reads, counted.fills, counted.updates))
         average = self._at(cost.instances[tensor])
         ways = zip(("reads", "fills", "updates"), counted.formats, strict=False)
-        formats: dict[str, Any] = {f"format_{way}": self._formats(access) for way, access in ways}
+        formats: dict[str, Any] = {f"format_{direction}": self._formats(access) for direction, access in ways}
         largest = stored.largest
         return level_parts.LevelTensor(
             tile=tuple(
@@ -83,8 +83,8 @@ class Levels:
             updates=self._accesses(dense.updates, counted.updates),
             **formats,
             temporal_reductions=self._at(counted.reductions),
-            address_generations=done,
-            energy_per_access_pj=energy / done if done else 0.0,
+            address_generations=accesses,
+            energy_per_access_pj=energy / accesses if accesses else 0.0,
             energy_per_instance_pj=energy,
             energy_pj=energy * average,
             **self._bandwidths(cost, tensor, average / evaluated.traffic.instances[self.row, number]),
@@ -93,11 +93,11 @@ class Levels:
     def _bandwidths(self, cost: LevelCost, tensor: int, used: float) -> dict[str, Any]:
         cycles = max(self._at(self.evaluated.cycles), 1.0)
         columns: dict[str, Any] = {}
-        for way in ("read", "write"):
-            words = self._at(getattr(cost, f"{way}_words")[tensor])
-            metadata = self._at(getattr(cost, f"format_{way}_words")[tensor])
-            columns[f"{way}_bandwidth"] = words * used / cycles
-            columns[f"{way}_format_share"] = metadata / words if words else 0.0
+        for direction in ("read", "write"):
+            words = self._at(getattr(cost, f"{direction}_words")[tensor])
+            metadata = self._at(getattr(cost, f"format_{direction}_words")[tensor])
+            columns[f"{direction}_bandwidth"] = words * used / cycles
+            columns[f"{direction}_format_share"] = metadata / words if words else 0.0
         return columns
 
     def _accesses(self, dense: Numbers | np.ndarray, access: Access) -> level_parts.Accesses:
@@ -226,12 +226,12 @@ def _operands(evaluated: Evaluated) -> Iterator[parts.Operand]:
     for number in problem.operands:
         tensor, density, shape = problem.tensors[number], problem.densities[number], problem.shape(number)
         kind = type(density).__name__
-        what = f"{kind}, density {density.density:g}"
+        description = f"{kind}, density {density.density:g}"
         yield parts.Operand(
             name=tensor.name,
             source="real" if kind == "Actual" else "generated",
-            origin=what,
-            digest=sha256(f"{what} {density.exact!r} {shape}".encode()).hexdigest(),
+            origin=description,
+            digest=sha256(f"{description} {density.exact!r} {shape}".encode()).hexdigest(),
             shape=shape,
             nonzeros=round(density.exact * density.elements),
         )
@@ -280,33 +280,33 @@ def tiles_in_words(evaluated: Evaluated) -> list[str]:
     """Describe the tiles of each level: elements, and in brackets the mean of those that are not zero."""
     design, lines = evaluated.design, []
     for number in range(len(design.architecture.levels)):
-        said = []
+        phrases = []
         for at, tensor in enumerate(design.problem.tensors):
             if (number, at) in evaluated.counts.stored:
                 tile = int(evaluated.traffic.dense[number, at].tile[0])
                 mean = tile * float(evaluated.counts.stored[number, at].density[0])
-                said.append(f"{tensor.name}:{tile:,} ({mean:,.6g})")
-        lines.append(" ".join(said))
+                phrases.append(f"{tensor.name}:{tile:,} ({mean:,.6g})")
+        lines.append(" ".join(phrases))
     return lines
 
 
 def limits(evaluated: Evaluated) -> dict[str, float]:
     """The cycles that the computes and the bandwidth of each level take by themselves, the most first."""
-    own = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
+    cycle_limits = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
     for level, level_cost in zip(evaluated.design.architecture.levels, evaluated.cost.levels, strict=True):
         if level.stores:
-            own[level.name] = float(level_cost.own_cycles[0])
-    return dict(sorted(own.items(), key=lambda entry: entry[1], reverse=True))
+            cycle_limits[level.name] = float(level_cost.own_cycles[0])
+    return dict(sorted(cycle_limits.items(), key=lambda entry: entry[1], reverse=True))
 
 
 def bottleneck(evaluated: Evaluated) -> str:
     """Describe the limit of the cycles, the next slowest limit, and the bandwidths that are missing."""
-    levels, own = evaluated.design.architecture.levels, limits(evaluated)
-    first, second, *_rest = own
-    if own[first] <= 0:
+    levels, bounds = evaluated.design.architecture.levels, limits(evaluated)
+    first, second, *_rest = bounds
+    if bounds[first] <= 0:
         return "nothing takes a cycle"
-    what = "the computes" if first == computes_name(evaluated) else "the bandwidth of " + first
-    following = f"next {second} would allow {own[second]:,.0f}" if own[second] else "nothing else limits it"
+    subject = "the computes" if first == computes_name(evaluated) else "the bandwidth of " + first
+    note = f"next {second} would allow {bounds[second]:,.0f}" if bounds[second] else "nothing else limits it"
     free = ", ".join(level.name for level in levels if level.is_unlimited)
     unlimited = f"; no bandwidth is given of {free}: however much they move takes no cycle" if free else ""
-    return f"{what} set the {own[first]:,.0f} cycles; {following}{unlimited}"
+    return f"{subject} set the {bounds[first]:,.0f} cycles; {note}{unlimited}"

@@ -182,7 +182,7 @@ def _keep_tag(node: yaml.MappingNode, name: str) -> None:
     _check_tag(node, name)
     tag = str(node.tag)
     if not tag.startswith(_STANDARD):
-        here = (node.start_mark, node.start_mark)
-        key = yaml.ScalarNode(f"{_STANDARD}str", TAG, *here)
-        node.value.insert(0, (key, yaml.ScalarNode(f"{_STANDARD}str", tag, *here)))
+        marks = (node.start_mark, node.start_mark)
+        key = yaml.ScalarNode(f"{_STANDARD}str", TAG, *marks)
+        node.value.insert(0, (key, yaml.ScalarNode(f"{_STANDARD}str", tag, *marks)))
         node.tag = f"{_STANDARD}map"

@@ -156,14 +156,14 @@ def _propagated(
     outer: Saved | None = None
     ranks = 0
     for level, saved, counted in chain:
-        counted_tensor, here = counted[level, tensor], saved.get((level, tensor))
+        counted_tensor, saving = counted[level, tensor], saved.get((level, tensor))
         updates = traffic.dense[level, tensor].updates
         if outer is not None:
             _diminish(counted_tensor, outer.share, ranks, options)
-        if here is not None:
-            _leave_out(problem, traffic, (level, tensor), counted, _beyond(here, outer), outer, options)
+        if saving is not None:
+            _leave_out(problem, traffic, (level, tensor), counted, _beyond(saving, outer), outer, options)
             outer, ranks = (
-                here,
+                saving,
                 len(counted_tensor.format_reads.metadata.actual[0]) if counted_tensor.format_reads else 0,
             )
         rest = np.divide(
@@ -188,13 +188,13 @@ def _diminish(counted: LevelActions, share: Numbers, ranks: int, options: Option
         counted.format_fills.shrink(share, 1)
 
 
-def _beyond(here: Saved, outer: Saved | None) -> Saved:
+def _beyond(saving: Saved, outer: Saved | None) -> Saved:
     """Return the omissions of a level beyond those of a further level."""
     if outer is None:
-        return here
+        return saving
     left = 1.0 - outer.share
-    share = 1.0 - np.divide(1.0 - here.share, left, out=np.ones_like(left), where=left > 0)
-    return replace(here, share=np.maximum(share, 0.0))
+    share = 1.0 - np.divide(1.0 - saving.share, left, out=np.ones_like(left), where=left > 0)
+    return replace(saving, share=np.maximum(share, 0.0))
 
 
 def _leave_out(
@@ -202,18 +202,18 @@ def _leave_out(
     traffic: Traffic,
     place: Place,
     counted: dict[Place, LevelActions],
-    here: Saved,
+    saving: Saved,
     outer: Saved | None,
     options: Options,
 ) -> None:
     """Reads and updates that are left out at this level, and the metadata that would go with them."""
     level, tensor = place
     counted_tensor = counted[place]
-    if options.joint == "exact" and _is_made(problem, tensor, here):
+    if options.joint == "exact" and _is_made(problem, tensor, saving):
         _make_certain(counted_tensor, traffic.dense[place])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
-    counted_tensor.reads.lose(rounding(_near(counted_tensor.reads.actual * here.share)), here.skipping)
-    counted_tensor.updates.lose(_floor(counted_tensor.updates.actual * here.share), here.skipping)
+    counted_tensor.reads.lose(rounding(_near(counted_tensor.reads.actual * saving.share)), saving.skipping)
+    counted_tensor.updates.lose(_floor(counted_tensor.updates.actual * saving.share), saving.skipping)
     if counted_tensor.format_reads is None or counted_tensor.format_updates is None:
         return
     if outer is not None and options.timeloop:  # the public tool uses the metadata of updates for reads
@@ -223,13 +223,13 @@ def _leave_out(
     if child is not None:
         inner = counted[child, tensor].format_reads
         count = inner.metadata.actual.shape[1] if inner else 0
-    counted_tensor.format_reads.lose_share(here.share, here.skipping, count)
-    counted_tensor.format_updates.lose_share(here.share, here.skipping, count)
+    counted_tensor.format_reads.lose_share(saving.share, saving.skipping, count)
+    counted_tensor.format_updates.lose_share(saving.share, saving.skipping, count)
 
 
-def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
+def _is_made(problem: Problem, tensor: int, saving: Saved) -> bool:
     """Return whether all that is left of an output's accesses is of products that are not zero."""
-    return problem.tensors[tensor].output and here.leaders >= set(problem.operands)
+    return problem.tensors[tensor].output and saving.leaders >= set(problem.operands)
 
 
 def _make_certain(counted: LevelActions, dense: Dense) -> None:

@@ -228,10 +228,10 @@ def _check_held(nest: Nest, level: int) -> None:
     outside = nest.loops[: nest.ends[level]]
     for name in sorted(nest.held[level]):
         moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]
-        wanted = moving[-1] if moving else None
+        outermost = moving[-1] if moving else None
         for binding in _bindings(nest, level, name):
-            if binding.evict_on not in (wanted, None) or (wanted and binding.evict_on is None):
-                reason = f"{binding.component} evicts {name} on {binding.evict_on}, and {wanted} moves it"
+            if binding.evict_on not in (outermost, None) or (outermost and binding.evict_on is None):
+                reason = f"{binding.component} evicts {name} on {binding.evict_on}, and {outermost} moves it"
                 raise _refused(nest.specification, reason)
 
 

@@ -58,15 +58,15 @@ class DensitySweep:
         """
         from fiberscope.results.report.pictures import blank  # noqa: PLC0415  (matplotlib is an extra)
 
-        drawn = blank(f"{self.case} by the density of {self.tensor}", 3.2)
-        there = [point for point in self.points if point.cycles is not None]
+        picture = blank(f"{self.case} by the density of {self.tensor}", 3.2)
+        feasible = [point for point in self.points if point.cycles is not None]
         for place, (measure, unit) in enumerate((("cycles", "cycles"), ("energy_pj", "pJ")), start=1):
-            axes = drawn.add_subplot(1, 2, place)
-            costs = [getattr(point, measure) for point in there]
-            axes.loglog([point.density for point in there], costs, "o-")
+            axes = picture.add_subplot(1, 2, place)
+            costs = [getattr(point, measure) for point in feasible]
+            axes.loglog([point.density for point in feasible], costs, "o-")
             axes.set_xlabel(f"density of {self.tensor}")
             axes.set_ylabel(unit)
-        return drawn
+        return picture
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""

@@ -103,8 +103,8 @@ class Kernel:
         for name in self.inputs:
             shape = shapes.get(name)
             if shape is None or len(shape) != len(self.indices[name]):
-                what = "none is given" if shape is None else f"the one given has {len(shape)}"
-                raise InputError(f"{name} is a tensor of {len(self.indices[name])} ranks; {what}")
+                reason = "none is given" if shape is None else f"the one given has {len(shape)}"
+                raise InputError(f"{name} is a tensor of {len(self.indices[name])} ranks; {reason}")
             for index, extent in zip(self.indices[name], map(int, shape), strict=True):
                 extent_before, by = extents.setdefault(index, (extent, name))
                 if extent_before != extent:

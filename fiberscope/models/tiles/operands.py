@@ -29,18 +29,18 @@ def load_operands(
         InputError: too many operands or too few, or a transpose of what is no matrix.
         WorkloadError: an operand that cannot be had.
     """
-    count, wanted = len(names), len(kernel.inputs)
-    if count != wanted and (count, wanted) != (1, 2):
+    count, expected = len(names), len(kernel.inputs)
+    if count != expected and (count, expected) != (1, 2):
         raise InputError(
-            f"{kernel}: it has {wanted} operands, and {count} are named; name {', '.join(kernel.inputs)}"
+            f"{kernel}: it has {expected} operands, and {count} are named; name {', '.join(kernel.inputs)}"
         )
-    if transpose_b and (count, wanted) != (1, 2):
+    if transpose_b and (count, expected) != (1, 2):
         raise InputError("--transpose-b makes the second of two operands; name the first alone")
     tensors = [
-        _kept(name, load_tensor(name, exact=exact).of_order(len(kernel.indices[own]), own))
-        for name, own in zip(names, kernel.inputs, strict=False)
+        _kept(name, load_tensor(name, exact=exact).of_order(len(kernel.indices[tensor]), tensor))
+        for name, tensor in zip(names, kernel.inputs, strict=False)
     ]
-    if count < wanted:
+    if count < expected:
         tensors.append(_transposed(names[0], tensors[0]) if transpose_b else tensors[0])
     return dict(zip(kernel.inputs, tensors, strict=True))
 
@@ -49,12 +49,12 @@ def _kept(name: str, tensor: NamedTensor) -> SparseTensor:
     """The nonzeros; what was left out, or stands in for something, is told."""
     if tensor.notice:
         warnings.warn(tensor.notice, stacklevel=2)
-    kept = tensor.tensor.without_zeros()
-    if dropped := tensor.tensor.nonzeros - kept.nonzeros:
+    nonzeros = tensor.tensor.without_zeros()
+    if dropped := tensor.tensor.nonzeros - nonzeros.nonzeros:
         warnings.warn(f"{name}: {dropped:,} entries that are zero are left out", stacklevel=2)
-    if not kept.nonzeros:
+    if not nonzeros.nonzeros:
         warnings.warn(f"{name} has no nonzeros: nothing moves", stacklevel=2)
-    return kept
+    return nonzeros
 
 
 def _transposed(name: str, matrix: SparseTensor) -> SparseTensor:

@@ -30,14 +30,14 @@ def drawing(plan: Plan) -> Figure:
         InputError: matplotlib is missing.
     """
     names = [name for name in plan.kernel.inputs if len(plan.kernel.indices[name]) > 1]
-    drawn = blank(str(plan.kernel), ROW * (1 + len(names)) + 0.5)
-    grid = drawn.add_gridspec(1 + len(names), 2)
+    picture = blank(str(plan.kernel), ROW * (1 + len(names)) + 0.5)
+    grid = picture.add_gridspec(1 + len(names), 2)
     if plan.chosen.candidates:
-        _traffic(drawn.add_subplot(grid[0, :]), plan)
+        _traffic(picture.add_subplot(grid[0, :]), plan)
     for row, name in enumerate(names, start=1):
         for column, scheme in enumerate((plan.schemes["conservative"], plan.chosen)):
-            _tiles(drawn.add_subplot(grid[row, column]), plan, name, scheme)
-    return drawn
+            _tiles(picture.add_subplot(grid[row, column]), plan, name, scheme)
+    return picture
 
 
 def _traffic(axes: Axes, plan: Plan) -> None:

@@ -170,11 +170,11 @@ def _checked(
     for name, tensor_statistics in statistics.items():
         tile = tuple(base[index] for index in kernel.stored(name))
         if (tensor_statistics.tile, tensor_statistics.nonzeros) != (tile, tensors[name].nonzeros):
-            kept, wanted = (" x ".join(map(str, size)) for size in (tensor_statistics.tile, tile))
+            stored, requested = (" x ".join(map(str, size)) for size in (tensor_statistics.tile, tile))
             raise InputError(
                 f"the statistics of {name} are of {tensor_statistics.nonzeros:,} nonzeros "
-                f"in base tiles of {kept}, "
-                f"the tensor has {tensors[name].nonzeros:,}, for tiles of {wanted}; collect anew"
+                f"in base tiles of {stored}, "
+                f"the tensor has {tensors[name].nonzeros:,}, for tiles of {requested}; collect anew"
             )
     return statistics
 

@@ -262,8 +262,8 @@ def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
         documents = json.loads(text)["statistics"]
         texts = {name: json.dumps(documents[name]) for name in kernel.inputs}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        wanted = ", ".join(kernel.inputs)
-        raise InputError(f"{path}: it has no statistics of {wanted}; give what tile --json wrote") from error
+        inputs = ", ".join(kernel.inputs)
+        raise InputError(f"{path}: it has no statistics of {inputs}; give what tile --json wrote") from error
     statistics = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
     for name, of_tensor in statistics.items():
         if of_tensor.indices != kernel.stored(name):

@@ -86,7 +86,7 @@ def model(
     """
     tell = progress or ignore_progress
     ready = prepare(specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell)
-    asked = RecordedRequest(
+    request = RecordedRequest(
         command="model",
         machine=specification,
         factors=tuple(map(operand_name, factors)),
@@ -94,7 +94,7 @@ def model(
         settings=given_settings(settings),
         exact=exact,
     )
-    return ready.run(tell, source_entry(ready.roots, asked))
+    return ready.run(tell, source_entry(ready.roots, request))
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,13 @@ class Prepared:
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
         table = read_table(Path(self.options.energies)) if self.options.energies else default_table()
-        spent = energy(self.specification, metrics, outcome.runs, table)
+        energies = energy(self.specification, metrics, outcome.runs, table)
         solved = None
         if self.problem is not None and not outcome.interrupted:
             solved = ProblemAnswer(self.problem.title, *self._checked(outcome))
         cached = None if self.count_cached is None or outcome.interrupted else self.count_cached()
         inputs = self.specification, self.operands, self.options
-        return ModelledRun(*inputs, outcome, metrics, spent, self.chosen, solved, cached)
+        return ModelledRun(*inputs, outcome, metrics, energies, self.chosen, solved, cached)
 
     def _checked(self, outcome: CascadeRun) -> tuple[str, Comparison]:
         """Return the reference of the problem's answer, and the comparison with it."""

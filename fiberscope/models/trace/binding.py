@@ -132,15 +132,15 @@ class BindingReader:
             self._bind(component, binding, into, place)
 
     def _check_keys(self, component: Component, binding: BindingSchema, path: Path) -> None:
-        wanted = _KEYS[component.kind]
+        expected = _KEYS[component.kind]
         aliases = {name: str(field.alias) for name, field in type(binding).model_fields.items()}
         for name in binding.model_fields_set:
-            if name not in wanted:
+            if name not in expected:
                 message = f"a binding of a {component.kind} has no {aliases[name]}"
-                nearest_key = nearest(aliases[name], [aliases[key] for key in wanted])
+                nearest_key = nearest(aliases[name], [aliases[key] for key in expected])
                 raise self.document.error((*path, aliases[name]), f"{message}; {nearest_key}", key=True)
         optional = (*_OPTIONAL, "type") if binding.style == "eager" else _OPTIONAL
-        for name in wanted:
+        for name in expected:
             if name not in optional and getattr(binding, name) is None:
                 raise self.document.error(path, f"a binding of a {component.kind} needs {aliases[name]}")
 
@@ -203,12 +203,12 @@ class BindingReader:
 
     def _check_width(self, component: Component, stored: Format, rank: str, kind: str, path: Path) -> None:
         """A line should hold an element, and the layout have what is bound."""
-        of = stored.ranks[rank]
-        if (kind == "elem") != (of.layout == "interleaved"):
-            wanted = "elem" if of.layout == "interleaved" else "coord or payload"
-            message = f"{rank} of {stored.name} is {of.layout}; its type is {wanted}, not {kind}"
+        rank_format = stored.ranks[rank]
+        if (kind == "elem") != (rank_format.layout == "interleaved"):
+            expected = "elem" if rank_format.layout == "interleaved" else "coord or payload"
+            message = f"{rank} of {stored.name} is {rank_format.layout}; its type is {expected}, not {kind}"
             raise self.document.error((*path, "type"), message)
-        bits = of.entry_bits(kind)
+        bits = rank_format.entry_bits(kind)
         if component.kind != "DRAM" and bits > component.width:
             message = f"a line of {component.name} has {component.width} bits"
             raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")
@@ -263,10 +263,10 @@ class BindingReader:
         if operation not in component.operations:
             message = f"{component.name} does no {operation}; {nearest(operation, component.operations)}"
             raise self.document.error((*path, "op"), message)
-        done = _operations(self.einsum)
-        if operation not in done:
+        operations = _operations(self.einsum)
+        if operation not in operations:
             message = f"{self.einsum.name} does no {operation}"
-            advice = nearest(operation, done) if done else "it only copies"
+            advice = nearest(operation, operations) if operations else "it only copies"
             raise self.document.error((*path, "op"), f"{message}; {advice}")
         return ComputeBinding(component.name, operation)
 
@@ -274,6 +274,6 @@ class BindingReader:
 def _operations(einsum: Einsum) -> set[str]:
     """The functions that an Einsum's bodies compute."""
     expression = einsum.computed.expression
-    done = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}
+    operations = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}
     reduces = set(einsum.ranks) - set(einsum.computed.output.ranks)
-    return done | ({einsum.operators["+"]} if reduces else set())
+    return operations | ({einsum.operators["+"]} if reduces else set())

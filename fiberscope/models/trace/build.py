@@ -230,8 +230,8 @@ def _leaf(nest: Nest, number: int) -> Cursor:
 def _reduction(nest: Nest) -> int:
     """The operation that accumulates, or ``REPLACES``."""
     equation = nest.plan.equation
-    kept = {index.rank for index in equation.output.indices}
-    reduced = {rank for access in accesses(equation.expression) for rank in access.ranks} - kept
+    output_ranks = {index.rank for index in equation.output.indices}
+    reduced = {rank for access in accesses(equation.expression) for rank in access.ranks} - output_ranks
     if isinstance(equation.expression, Take):
         selected = equation.expression.operands[equation.expression.selected]
         reduced &= {rank for access in accesses(selected) for rank in access.ranks}

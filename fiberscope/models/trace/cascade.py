@@ -195,33 +195,33 @@ class _Reader:
         self._check_tensor(access.tensor, declared, text, path)
         ranks = declared[access.tensor]
         if len(ranks) != len(access.indices):
-            wanted = f"{access.tensor}[{', '.join(rank.lower() for rank in ranks)}]"
+            right = f"{access.tensor}[{', '.join(rank.lower() for rank in ranks)}]"
             raise self._complaint(
-                path, text, f"{access.tensor} has {len(ranks)} ranks, {len(access.indices)} given; {wanted}?"
+                path, text, f"{access.tensor} has {len(ranks)} ranks, {len(access.indices)} given; {right}?"
             )
 
     def _check_terms(self, statement: Equation, path: Path) -> None:
         """Check that terms of a sum or a comparison have the same points."""
-        wanted = {rank for access in accesses(statement.expression) for rank in access.ranks}
+        own_ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
         for term in _terms(statement.expression):
             ranks = {rank for access in accesses(term) for rank in access.ranks}
-            if ranks and ranks != wanted:
-                missing = " and ".join(sorted(wanted - ranks))
+            if ranks and ranks != own_ranks:
+                missing = " and ".join(sorted(own_ranks - ranks))
                 raise self._complaint(path, statement.text, f"a term lacks {missing}; each needs every rank")
-            if not ranks and wanted:
+            if not ranks and own_ranks:
                 raise self._complaint(
                     path, statement.text, "a term without a tensor is everywhere; put it into a function"
                 )
 
     def _check_calls(self, expression: Expression, functions: Mapping[str, Function], path: Path) -> None:
         for call in _calls(expression):
-            wanted = _arity(call.function, functions)
-            if wanted is None:
+            arity = _arity(call.function, functions)
+            if arity is None:
                 advice = nearest(call.function, {*BUILT_IN, *functions, "take"})
                 raise self.document.error(path, f"there is no function {call.function}; {advice}")
-            if wanted != len(call.operands):
+            if arity != len(call.operands):
                 raise self.document.error(
-                    path, f"{call.function} takes {wanted} arguments, {len(call.operands)} given"
+                    path, f"{call.function} takes {arity} arguments, {len(call.operands)} given"
                 )
 
     def operators(

@@ -113,15 +113,15 @@ def energy(
         runs: the runs of the Einsums.
         table: energies of actions.
     """
-    spent: list[ActionTotal] = []
+    totals: list[ActionTotal] = []
     for einsum in specification.einsums:
         if einsum.name in metrics:
             components = specification.configurations[einsum.bindings.config].components
-            ran = [run for run in runs if run.prepared.einsum.name == einsum.name]
+            einsum_runs = [run for run in runs if run.prepared.einsum.name == einsum.name]
             for name, counts in metrics[einsum.name].items():
                 finder = _Finder(specification.name.partition("-")[0], components[name], table)
-                spent += finder.spent(einsum.name, counts, _matches(ran, name))
-    return Energy(table.name, spent)
+                totals += finder.spent(einsum.name, counts, _matches(einsum_runs, name))
+    return Energy(table.name, totals)
 
 
 def _matches(runs: Sequence[EinsumRun], component: str) -> int:

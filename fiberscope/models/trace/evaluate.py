@@ -262,7 +262,7 @@ class _Cascade:
         nest.run()
         declared = self.specification.tensors[einsum.output]
         result = tree_of(nest.output)
-        kept = store_output(result, declared.rank_order)
+        stored = store_output(result, declared.rank_order)
         work = Computation(self.specification, einsum, self.tensors, plan.shapes)
         return EinsumRun(
             prepared,
@@ -271,8 +271,8 @@ class _Cascade:
             nest.body.zero_sums,
             _intersections(nest),
             result,
-            kept,
-            verify(work, kept),
+            stored,
+            verify(work, stored),
         )
 
 

@@ -109,39 +109,39 @@ class _Reader:
             advice = nearest(schema.class_, _CLASSES)
             raise self.document.error((*path, "class"), f"there is no class {schema.class_}; {advice}")
         self._check_attributes(kind, schema, path)
-        of = schema.attributes
+        attributes = schema.attributes
         values = {
-            "bandwidth": of.bandwidth,
-            "width": of.width or 0,
-            "depth": of.depth,
-            "ways": of.ways,
-            "replacement": of.replacement or "",
-            "inputs": of.inputs,
-            "outputs": of.outputs,
-            "radix": of.comparator_radix,
-            "order": of.order or "",
-            "reduces": bool(of.reduce),
-            "num_ranks": of.num_ranks,
-            **self._type(kind, of, path),
+            "bandwidth": attributes.bandwidth,
+            "width": attributes.width or 0,
+            "depth": attributes.depth,
+            "ways": attributes.ways,
+            "replacement": attributes.replacement or "",
+            "inputs": attributes.inputs,
+            "outputs": attributes.outputs,
+            "radix": attributes.comparator_radix,
+            "order": attributes.order or "",
+            "reduces": bool(attributes.reduce),
+            "num_ranks": attributes.num_ranks,
+            **self._type(kind, attributes, path),
         }
         path_of_names = (*branch, schema.name)
         return Component(schema.name, kind, path_of_names, count, product, **values)  # type: ignore[arg-type]
 
     def _check_attributes(self, kind: str, schema: ComponentSchema, path: Path) -> None:
-        wanted = _CLASSES[kind]
+        allowed = _CLASSES[kind]
         set_ = schema.attributes.model_fields_set
         for attribute in set_:
-            if attribute not in (*wanted.required, *wanted.optional):
-                advice = nearest(attribute, (*wanted.required, *wanted.optional))
+            if attribute not in (*allowed.required, *allowed.optional):
+                advice = nearest(attribute, (*allowed.required, *allowed.optional))
                 place = (*path, "attributes", attribute)
                 raise self.document.error(place, f"a {kind} has no {attribute}; {advice}", key=True)
-        for attribute in wanted.required:
+        for attribute in allowed.required:
             if attribute not in set_:
                 raise self.document.error(path, f"{schema.name}, a {kind}, needs the attribute {attribute}")
 
-    def _type(self, kind: str, of: AttributesSchema, path: Path) -> Mapping[str, object]:
+    def _type(self, kind: str, attributes: AttributesSchema, path: Path) -> Mapping[str, object]:
         """Return the operation of a compute unit, or the kind of an intersector."""
-        types = (of.type,) if isinstance(of.type, str) else tuple(of.type or ())
+        types = (attributes.type,) if isinstance(attributes.type, str) else tuple(attributes.type or ())
         supported = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
         for type_ in types:
             if type_ not in supported:

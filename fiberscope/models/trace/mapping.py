@@ -323,5 +323,5 @@ def _replaced(loops: tuple[str, ...], step: Partition) -> tuple[str, ...]:
     before = step.ranks if isinstance(step, Flatten) else (step.rank,)
     after = (step.name,) if isinstance(step, Flatten) else step.names
     first = min(loops.index(rank) for rank in before)
-    kept = [rank for rank in loops[:first] if rank not in before]
-    return (*kept, *after, *(rank for rank in loops[first:] if rank not in before))
+    unchanged = [rank for rank in loops[:first] if rank not in before]
+    return (*unchanged, *after, *(rank for rank in loops[first:] if rank not in before))

@@ -133,8 +133,8 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
             raise InputError(f"{specification} reads no tensor {name}; {nearest(name, inputs)}")
     for name in inputs:
         if name not in names:
-            wanted = " ".join(f"{name}=FILE" for name in inputs)
-            raise InputError(f"{specification} reads tensor {name}, which is not given; give {wanted}")
+            expected = " ".join(f"{name}=FILE" for name in inputs)
+            raise InputError(f"{specification} reads tensor {name}, which is not given; give {expected}")
 
 
 def as_factors(

@@ -55,10 +55,10 @@ def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
     """The ranks of a tensor by the names that an Einsum gives them."""
     uses: list[RankUse] = []
     for index, rank in zip(access.indices, declared, strict=True):
-        taken = {use.name for use in uses}
-        plain = index.rank is not None and index.rank not in taken
+        names = {use.name for use in uses}
+        plain = index.rank is not None and index.rank not in names
         name = str(index.rank) if plain else rank
-        while name in taken or (not plain and name in access.ranks):
+        while name in names or (not plain and name in access.ranks):
             name += "'"
         uses.append(RankUse(name, rank, index, plain))
     return tuple(uses)

@@ -196,15 +196,15 @@ def _gathered(
     keys = keys_of([coordinates[rank] for rank in declared], [shapes[rank] for rank in declared], len(values))
     order = np.argsort(keys)
     inside: Mask = np.array(True)
-    wanted = np.array(0, np.int64)
+    key = np.array(0, np.int64)
     for index, rank in zip(access.indices, declared, strict=True):
         coordinate = _index(index, grid)
         inside = inside & (coordinate >= 0) & (coordinate < shapes[rank])
-        wanted = wanted * shapes[rank] + np.clip(coordinate, 0, shapes[rank] - 1)
+        key = key * shapes[rank] + np.clip(coordinate, 0, shapes[rank] - 1)
     if len(values) == 0:
-        return np.full(wanted.shape, empty), np.zeros(wanted.shape, bool)
-    places = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
-    there = inside & (keys[order[places]] == wanted)
+        return np.full(key.shape, empty), np.zeros(key.shape, bool)
+    places = np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)
+    there = inside & (keys[order[places]] == key)
     return np.where(there, values[order[places]].astype(np.float64), empty), there
 
 

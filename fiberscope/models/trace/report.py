@@ -129,9 +129,9 @@ def _config(modelled: ModelledRun) -> dict[str, Any]:
         for section in sections:
             branch = branch.setdefault(section, {})
         branch[leaf] = value
-    said = sha256(repr(modelled.specification).encode()).hexdigest()
+    digest = sha256(repr(modelled.specification).encode()).hexdigest()
     return {
-        "specification": said,
+        "specification": digest,
         "model": modelled.options.model_dump(mode="json"),
         "symbols": dict(modelled.specification.symbols),
         **nested,
@@ -155,8 +155,8 @@ def _operations(modelled: ModelledRun) -> dict[str, int]:
         for component, component_counts in components.items():
             kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
             if kind:
-                done = sum(count for counted, count in component_counts.items() if counted != "time")
-                counts[kind] = counts.get(kind, 0) + done
+                total = sum(count for counted, count in component_counts.items() if counted != "time")
+                counts[kind] = counts.get(kind, 0) + total
     return counts
 
 
@@ -187,8 +187,8 @@ def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
         for tensor, counts in [item for name in memory for item in components[name].items()]:
             if isinstance(counts, Mapping):
                 counted = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
-                for way in _STORAGE:
-                    counted[way] += counts.get(way, 0)
+                for direction in _STORAGE:
+                    counted[direction] += counts.get(direction, 0)
     return {
         tensor: parts.TensorTraffic(read_bytes=moved["read"] // 8, write_bytes=moved["write"] // 8)
         for tensor, moved in bits.items()
@@ -242,7 +242,7 @@ def _verification(modelled: ModelledRun) -> parts.Verification:
 
 def bottleneck(metrics: Mapping[str, Any]) -> str:
     """Describe the slowest component of each block, and its share of the time."""
-    said, einsums = [], _einsums(metrics)
+    phrases, einsums = [], _einsums(metrics)
     for block in metrics["blocks"]:
         times: dict[str, float] = {}
         for name in block:
@@ -251,8 +251,8 @@ def bottleneck(metrics: Mapping[str, Any]) -> str:
         if any(times.values()):
             longest = max(times, key=times.__getitem__)
             share = times[longest] / metrics["time"]
-            said.append(f"{longest} limits {' and '.join(block)} ({share:.0%} of the time)")
-    return "; ".join(said)
+            phrases.append(f"{longest} limits {' and '.join(block)} ({share:.0%} of the time)")
+    return "; ".join(phrases)
 
 
 def _teaal(modelled: ModelledRun) -> parts.Teaal:

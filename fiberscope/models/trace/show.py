@@ -167,15 +167,15 @@ def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
     return (base,) if base == rank else _bases(einsum, base)
 
 
-def check(what: str) -> None:
+def check(name: str) -> None:
     """Refuse what cannot be shown.
 
     Raises:
         InputError: naming what can be.
     """
     kinds = (*OF_SPECIFICATIONS, *OF_RUNS)
-    if what not in kinds:
-        raise InputError(f"--show {what}: there is no such view; {nearest(what, kinds)}")
+    if name not in kinds:
+        raise InputError(f"--show {name}: there is no such view; {nearest(name, kinds)}")
 
 
 def blocks_in_words(specification: Specification) -> str:
@@ -208,6 +208,6 @@ def traffic_table(report: Report) -> Table:
         for component, tensors in components.items() if isinstance(components, Mapping) else ():
             for tensor, counts in tensors.items():
                 if isinstance(counts, Mapping):
-                    ways = [f"{counts.get(way, 0) // 8:,}" for way in ("read", "write")]
+                    ways = [f"{counts.get(direction, 0) // 8:,}" for direction in ("read", "write")]
                     table.add(einsum, component, tensor, *ways, f"{tensors['time'] * 1e9:,.2f}")
     return table

@@ -137,8 +137,8 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    drawn = blank(title, HEIGHT * len(stamps) + 0.5)
-    for axes, stamp in zip(drawn.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
+    picture = blank(title, HEIGHT * len(stamps) + 0.5)
+    for axes, stamp in zip(picture.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
         axes.plot(
             stamp.times, stamp.places, "," if len(stamp.places) > MANY else "s", markersize=3, color=COLOUR
         )
@@ -147,7 +147,7 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
         axes.set_xlabel("step", loc="right", fontsize="small")
         axes.set_ylabel("place", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    return drawn
+    return picture
 
 
 def outermost_in_space(prepared: Prepared) -> str | None:

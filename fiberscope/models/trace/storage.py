@@ -100,8 +100,8 @@ class Bound:
             yield self._attached(self.served, None)
 
     def _attached(self, recorder: Recorder, root: str | None) -> Attachment:
-        what = self.binding
-        return Attachment(what.tensor, what.rank, what.kind, recorder, root, self.placed)
+        binding = self.binding
+        return Attachment(binding.tensor, binding.rank, binding.kind, recorder, root, self.placed)
 
     def header_traffic(self) -> Traffic:
         """Return the traffic of the headers."""
@@ -294,11 +294,11 @@ class Storage:
 
     def _path(self, binding: StorageBinding) -> list[str]:
         """The components that bind the same, from the root of the architecture."""
-        what = (binding.tensor, binding.rank, binding.kind)
+        key = (binding.tensor, binding.rank, binding.kind)
         binding_it = {
             other.component
             for other in self.prepared.einsum.bindings.storage
-            if (other.tensor, other.rank, other.kind) == what
+            if (other.tensor, other.rank, other.kind) == key
         }
         return [name for name in self.components if name in binding_it]
 

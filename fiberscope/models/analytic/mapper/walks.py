@@ -89,10 +89,10 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     study = optuna.create_study(sampler=sampler)
     while True:
         trials = [study.ask() for _ in range(BATCH)]
-        asked = [_suggested(space, trial) for trial in trials]
-        for keep in sorted({asked_for[2] for asked_for in asked}):
-            alike = [at for at, asked_for in enumerate(asked) if asked_for[2] == keep]
-            places, orders = (np.stack([asked[at][part] for at in alike]) for part in (0, 1))
+        suggestions = [_suggested(space, trial) for trial in trials]
+        for keep in sorted({asked_for[2] for asked_for in suggestions}):
+            alike = [at for at, asked_for in enumerate(suggestions) if asked_for[2] == keep]
+            places, orders = (np.stack([suggestions[at][part] for at in alike]) for part in (0, 1))
             outcome = evaluate(design, space.mappings(places, orders, keep), metrics)
             for at, value in zip(alike, outcome.values.tolist(), strict=True):
                 study.tell(trials[at], value)

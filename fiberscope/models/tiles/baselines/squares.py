@@ -162,9 +162,9 @@ def swiftiles(squares: Squares, least: int, *, overflowing: float = OVERFLOWING,
     most = max(least, *squares.extents.values())
     side = min(most, max(least, _spread_evenly(squares)))
     held = np.concatenate(squares.held(side))
-    many = min(len(held), max(LEAST, math.ceil(SHARE * len(held))))
-    sample = np.random.default_rng(seed).choice(held, many, replace=False)
-    quantile = float(np.quantile(sample, 1 - overflowing)) if many else 1.0
+    sample_size = min(len(held), max(LEAST, math.ceil(SHARE * len(held))))
+    sample = np.random.default_rng(seed).choice(held, sample_size, replace=False)
+    quantile = float(np.quantile(sample, 1 - overflowing)) if sample_size else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
     scaled = min(most, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
     return squares.square_of(squares.held(scaled), scaled)
