@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope.base.errors import InputError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_roofline"]
 
 HEIGHT = 2.1  # inches, of the axes with their labels
+FAR = 30.0  # a ridge farther from the runs than this factor is not shown
 DASHES: Final[Sequence[Any]] = (
     *("-", (0, (4, 1)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 1)), (0, (2, 2)), (0, (6, 1, 1, 1, 1, 1))),
     (0, (1, 2)),
@@ -52,24 +54,22 @@ def draw_roofline(
     Raises:
         InputError: matplotlib is missing, or no run has operations and traffic.
     """
-    points = {
-        name: [point for each in several if (point := roofline(each))] for name, several in reports.items()
-    }
-    points = {name: several for name, several in points.items() if several}
-    if not points:
+    machines = [
+        _Machine(name, points, multipliers.get(name))
+        for name, several in reports.items()
+        if (points := [point for each in several if (point := roofline(each))])
+    ]
+    if not machines:
         raise InputError("no run has both operations and traffic; nothing to draw")
-    intensities = [point["intensity"] for several in points.values() for point in several]
-    across = min(intensities) / 2, max(intensities) * 2
+    points = [point for machine in machines for point in machine.points]
+    across = _extent([point["intensity"] for point in points], [machine.ridge for machine in machines])
     with paper_figure(width, HEIGHT) as figure:
         axes = figure.subplots()
         axes.set_xscale("log")
         axes.set_yscale("log")
-        handles = [
-            _draw_machine(axes, number, several, multipliers.get(name), across)
-            for number, (name, several) in enumerate(points.items())
-        ]
+        handles = [_draw_machine(axes, number, each, across) for number, each in enumerate(machines)]
         axes.set_xlim(*across)
-        works = {point["work"] for several in points.values() for point in several}
+        works = {point["work"] for point in points}
         work = {"multiply": "Multiplies", "useful multiply": "Multiplies"}
         named = {work.get(name, "Operations") for name in works}
         operations = named.pop() if len(named) == 1 else "Operations"
@@ -79,39 +79,64 @@ def draw_roofline(
             axis.set_major_formatter("{x:g}")
         axes.grid(visible=True, linewidth=0.3, color="#BBBBBB")
         trim_axes(axes)
-        lines = add_legend(figure, list(points), handles) + add_note(figure, note)
+        lines = add_legend(figure, [machine.name for machine in machines], handles) + add_note(figure, note)
         figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / points_of(1), 2))
     return figure
 
 
-def _draw_machine(
-    axes: Axes,
-    number: int,
-    points: Sequence[Mapping[str, Any]],
-    multipliers: float | None,
-    across: tuple[float, float],
-) -> Any:  # noqa: ANN401  (a line of matplotlib)
+@dataclass(frozen=True)
+class _Machine:
+    """A machine with the points of its runs, as ``roofline`` returns them, and its multipliers."""
+
+    name: str
+    points: Sequence[Mapping[str, Any]]
+    multipliers: float | None
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Return the peak bandwidth of the memory, in bytes a cycle."""
+        return max((point["bandwidth"] for point in self.points if point["bandwidth"]), default=None)
+
+    @property
+    def peak(self) -> float | None:
+        """Return the operations that the machine can do in a cycle."""
+        peaks = (point["peak"] for point in self.points if point["peak"])
+        return self.multipliers or max(peaks, default=None)
+
+    @property
+    def ridge(self) -> float | None:
+        """Return the operations per byte at which both roofs meet."""
+        return self.peak / self.bandwidth if self.bandwidth and self.peak else None
+
+    def roof(self, intensity: float) -> float:
+        """Return the lower of both roofs."""
+        limits = [self.bandwidth and self.bandwidth * intensity, self.peak]
+        return min(limit for limit in limits if limit)
+
+
+def _extent(intensities: Sequence[float], ridges: Sequence[float | None]) -> tuple[float, float]:
+    """Return the range of the scale: all runs, and the ridges that are not too far from them."""
+    low, high = min(intensities), max(intensities)
+    near = [ridge for ridge in ridges if ridge and low / FAR < ridge < high * FAR]
+    return min(low, *near, high) / 2, max(high, *near, low) * 2
+
+
+def _draw_machine(axes: Axes, number: int, machine: _Machine, across: tuple[float, float]) -> Any:  # noqa: ANN401
     """Draw the runs and the roofs of a machine, and return its entry for the legend."""
     from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
     from matplotlib.patheffects import Normal, Stroke  # noqa: PLC0415
 
     pattern, dashes = pattern_of(number), DASHES[number % len(DASHES)]
-    bandwidth = max((point["bandwidth"] for point in points if point["bandwidth"]), default=None)
-    peak = multipliers or max((point["peak"] for point in points if point["peak"]), default=None)
     look: Any = {"color": pattern.colour, "linestyle": dashes, "linewidth": 1.2}
     edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # yellow and grey are pale on white
-    if bandwidth is not None or peak is not None:
-        ridge = peak / bandwidth if bandwidth and peak else None
+    if machine.bandwidth or machine.peak:
+        ridge = machine.ridge
         corners = sorted({*across, *([ridge] if ridge and across[0] < ridge < across[1] else [])})
-        roofs = [
-            min(*([bandwidth * corner] if bandwidth else []), *([peak] if peak else []), float("inf"))
-            for corner in corners
-        ]
-        axes.plot(corners, roofs, zorder=2, path_effects=edge, **look)
+        axes.plot(corners, list(map(machine.roof, corners)), zorder=2, path_effects=edge, **look)
     dots: Any = {"marker": pattern.marker, "markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.4}
     axes.plot(
-        [point["intensity"] for point in points],
-        [point["rate"] for point in points],
+        [point["intensity"] for point in machine.points],
+        [point["rate"] for point in machine.points],
         zorder=3,
         **{**look, "linestyle": "none"},
         **dots,
