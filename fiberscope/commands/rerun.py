@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.base.errors import InputError
+from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.debug import Script, hold, script_lines
 from fiberscope.commands.options import Json, Quiet
 from fiberscope.commands.report_output import report_delivery
@@ -16,7 +16,9 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["rerun"]
 
-_Report = Annotated[Path, typer.Argument(metavar="FILE", help="Report written with --json.")]
+_Report = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Report written with --json, or archive of a study.")
+]
 _Anyway = Annotated[bool, typer.Option("--anyway", help="Run even if the sources or operands have changed.")]
 
 _To = Annotated[
@@ -25,15 +27,21 @@ _To = Annotated[
 ]
 
 
+_Workers = Annotated[
+    int | None, typer.Option(min=1, help="Number of workers for an archive; one for each core by default.")
+]
+
+
 def rerun(
     file: _Report,
     anyway: _Anyway = False,
     to: _To = None,
     script: Script = None,
+    workers: _Workers = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Repeat the run of a report, and show what differs.
+    """Repeat the run of a report, or all runs of an archive, and show what differs.
 
     Uses the same command, parameters and operands. Refused if the digest of the sources or operands differs
     from the report. Paths are relative to the current folder. With --to the run stops in a cycle, and takes
@@ -44,6 +52,7 @@ def rerun(
       fiberscope rerun out.json
       fiberscope rerun out.json --anyway --json again.json
       fiberscope rerun out.json --to 5000
+      fiberscope rerun study.zip
     """
     from fiberscope.commands.diff import show_difference
     from fiberscope.commands.progress import progress_display
@@ -52,6 +61,12 @@ def rerun(
     from fiberscope.run.rerun import rerun as run_again
 
     check_outputs({"the report": json}, {"the report FILE": file})
+    from fiberscope.results.store.archive import is_archive
+
+    if is_archive(file):
+        if to is not None or script is not None or json is not None:
+            raise InputError(f"{file}: is an archive; --to, --script and --json are of a report")
+        return _rerun_archive(file, workers, anyway, quiet)
     if to is not None:
         lines = script_lines(script)
         with debug_again(file, to, anyway=anyway) as session:
@@ -66,3 +81,28 @@ def rerun(
         print()
         show_difference(compare(before, after), before, after)
     return exit_code(after)
+
+
+def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -> int:
+    """Repeat the runs of an archive, and print them with whether they are equal."""
+    from fiberscope.commands.output import show
+    from fiberscope.explore.sweeps.archive_rerun import rerun_archive
+    from fiberscope.results.report.table import Table
+    from fiberscope.results.store.archive import count_runs
+
+    ended = rerun_archive(file, workers=workers, anyway=anyway, quiet=quiet)
+    if not quiet:
+        runs = Table(f"Runs of {file.name}", ["machine", "workload", "cycles", "cycles again", "numbers"])
+        for run in ended.runs:
+            cycles = "" if run.after is None or run.after["cycles"] is None else f"{run.after['cycles']:,}"
+            name, workload = run.before["machine"], run.before["workload"]
+            verdict = f"differ: {', '.join(run.differences)}" if run.differences else "equal"
+            runs.add(name, workload, f"{run.before['cycles']:,}", cycles, verdict)
+        show([runs], markdown=False)
+    count, different = len(ended.runs), len(ended.different)
+    failed = f"; not repeated: {ended.index.failed:,} that failed" if ended.index.failed else ""
+    if different:
+        print(f"Different: {different:,} of {count_runs(count)}{failed}")
+        return MACHINE_WRONG
+    print(f"Equal: all numbers of {count_runs(count)}{failed}")
+    return 0

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.figure_options import StudyFigure
 from fiberscope.commands.option_groups import expand_groups
+from fiberscope.commands.study_files import StudyFiles
 from fiberscope.results.report.files import check_outputs, write_text
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
@@ -66,7 +66,7 @@ _Json = Annotated[
 @expand_groups()
 def results(
     address: _Address,
-    drawn: StudyFigure,
+    files: StudyFiles,
     where: _Where = None,
     sort: _Sort = None,
     columns: _Columns = None,
@@ -78,7 +78,8 @@ def results(
 ) -> None:
     """Show the results of a sweep as a table, a row for each run.
 
-    Prints the most important columns; --csv and --json write all columns, and --plot draws a figure.
+    Prints the most important columns; --csv and --json write all columns, --plot draws a figure, and
+    --archive writes the whole store for others to repeat.
 
     \b
     Examples:
@@ -86,19 +87,19 @@ def results(
       fiberscope results study --csv -
       fiberscope results study --columns workload,pe_count,cycles/seconds
       fiberscope results study --where "pe_count = 32" --plot speedups.pdf --figure-width column
+      fiberscope results study --archive study.zip
       fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
-    if sql is not None and (where or sort or columns or sources or drawn.plot):
+    if sql is not None and (where or sort or columns or sources or files.plot):
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
-    check_outputs({"--csv": csv, "--json": json, "--plot": drawn.plot}, {})
+    check_outputs({"--csv": csv, "--json": json, "--plot": files.plot, "--archive": files.archive}, {})
     from fiberscope.results.store import Store
     from fiberscope.results.store.store import hidden_rows
 
     store, every = Store(address), sources or all_sources
-    if drawn.plot is not None:
-        drawn.draw(address, where, sort or [], all_sources=every)
-    whole = not {csv, json, drawn.plot} <= {None}
+    files.write(store, where, sort or [], all_sources=every)
+    whole = not {csv, json, files.plot, files.archive} <= {None}
     asked = columns or ("* EXCLUDE (report)" if whole else _telling(store, every))
     asked = f"{SOURCES}, {asked}" if sources and not whole else asked
     hidden = 0 if every else store.hidden()

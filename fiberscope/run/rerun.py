@@ -17,7 +17,7 @@ from fiberscope.results.report.parts import RecordedRequest
 from fiberscope.run.debug.session import Session
 from fiberscope.run.request import RUNS, GraphRequest, RunRequest, SimulationRequest
 
-__all__ = ["debug_again", "rerun"]
+__all__ = ["check_same", "debug_again", "rerun"]
 
 MOST_NAMED = 5  # modules, in a line
 
@@ -80,12 +80,18 @@ def requested_again(
     again, options = _asked_again(before, asked)
     if not anyway:
         parts = options.get("parts", {}).values()
-        _check(path, before, again.roots(parts).sources(), again.digests(progress))
+        check_same(path, before, again.roots(parts).sources(), again.digests(progress))
     return before, again, options
 
 
-def _check(path: Path, before: Report, sources: Sources, operands: Sequence[str]) -> None:
-    """Refuse other sources and other operands.
+def check_same(path: Path, before: Report, sources: Sources, operands: Sequence[str]) -> None:
+    """Refuse other sources and other operands than those of a report.
+
+    Args:
+        path: that of the report or of its archive, for messages.
+        before: the report.
+        sources: those of the run now.
+        operands: the digests of the operands now.
 
     Raises:
         InputError: naming them.

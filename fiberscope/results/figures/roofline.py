@@ -89,7 +89,7 @@ class _Machine:
     """A machine with the points of its runs, as ``roofline`` returns them, and its multipliers."""
 
     name: str
-    points: Sequence[Mapping[str, Any]]
+    points: Sequence[dict[str, Any]]
     multipliers: float | None
 
     @property

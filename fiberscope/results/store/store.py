@@ -180,6 +180,15 @@ class Store:
         arrived = tabulate_rows(self._rows(self._new()))
         return parameters(unify_schemas([*map(self._schema, self._parts()), arrived.schema]))
 
+    def contents(self) -> dict[str, bytes]:
+        """Return the files of the store by their names in it, with the rows in as few of them as can be."""
+        with suppress(OSError):  # of who may only read
+            self.gather()
+        arrived = [*self._new(), *self._place.files(self._place.arrived, STALE)]
+        folder = self._place.arrived.name
+        parts = {file.name: content for file, content in self._place.contents(self._parts())}
+        return parts | {f"{folder}/{file.name}": content for file, content in self._place.contents(arrived)}
+
     def _parts(self) -> list[Address]:
         return self._place.files(self._place.root, f"runs-{'[0-9]' * 6}.parquet")
 

@@ -1,0 +1,144 @@
+"""Runs of an archive again, and the numbers that differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import ignore_progress
+from fiberscope.explore.sweeps.api import run_tasks
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
+from fiberscope.explore.sweeps.point import Point, build_request, load_parts
+from fiberscope.explore.sweeps.point_process import Limits
+from fiberscope.explore.sweeps.progress import Progress, show_progress
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import CIRCUMSTANCES
+from fiberscope.results.store import Store
+from fiberscope.results.store.archive import StudyArchive, extract_archive
+from fiberscope.results.store.columns import DONE
+from fiberscope.run.rerun import check_same
+
+__all__ = ["ArchiveRerun", "RepeatedRun", "rerun_archive"]
+
+Row = Mapping[str, Any]
+REPORT: Final = "report"
+# Columns in which two equal runs may differ, or that are compared as parts of the report.
+UNCOMPARED: Final = {REPORT, "digest", "wall_seconds", "version", "source", "settings", "families"}
+
+
+@dataclass(frozen=True)
+class RepeatedRun:
+    """A run of an archive beside the same run now.
+
+    Args:
+        before, after: the rows; None if there is no run now.
+        differences: the columns in which they differ; ``report`` if only the reports do.
+    """
+
+    before: Row
+    after: Row | None
+    differences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class ArchiveRerun:
+    """An archive, and all of its runs that were done, again."""
+
+    index: StudyArchive
+    runs: Sequence[RepeatedRun]
+
+    @property
+    def different(self) -> list[RepeatedRun]:
+        """Return the runs that differ."""
+        return [run for run in self.runs if run.differences]
+
+
+def rerun_archive(
+    path: Path, *, workers: int | None = None, anyway: bool = False, quiet: bool = False
+) -> ArchiveRerun:
+    """Repeat all runs of an archive that were done, and compare the rows and the reports.
+
+    Args:
+        path: the archive.
+        workers: processes on this computer, one for each core by default.
+        anyway: repeat them also by other sources, and on other operands.
+        quiet: show no progress.
+
+    Raises:
+        InputError: it is no archive, a run cannot be repeated, or not by the same sources and operands.
+    """
+    with TemporaryDirectory(prefix="fiberscope-") as folder:
+        index, store = extract_archive(path, Path(folder, "archived"))
+        rows = store.table(f"SELECT * FROM runs WHERE status = '{DONE}'", all_sources=False).to_pylist()
+        rows.sort(key=lambda row: (row["machine"], row["workload"], row["digest"]))
+        tasks = _plan(path, rows, anyway)
+        again = Store(Path(folder, "again"), make=True)
+        unique = list({task.digest: task for task in tasks}.values())
+        progress = Progress(unique)
+        with show_progress(progress, quiet, None):
+            ready = [task for task in unique if not task.refused]
+            run_tasks(ready, again, ExecutorChoice(workers=workers), Limits(), progress)
+        after = {row["digest"]: row for row in again.table("SELECT * FROM runs").to_pylist()}
+        pairs = zip(rows, (after.get(task.digest) for task in tasks), strict=True)
+        return ArchiveRerun(index, [_compare(before, row) for before, row in pairs])
+
+
+def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
+    """Return the tasks of rows, in their order.
+
+    Raises:
+        InputError: a row has no report, or its run is by other sources or on other operands now.
+    """
+    resolver, tasks = ParameterResolver(), []
+    for row in rows:
+        name = f"{row['machine']} on {row['workload']}"
+        before = Report.parse(row[REPORT] or "", f"{path}: {name}")
+        point = _point(row, before, f"{path}: {name}")
+        (task,) = plan_tasks([point], resolver)
+        if task.digest != row["digest"] and not anyway:
+            request = build_request(point)
+            sources = request.roots(load_parts(point).values()).sources()
+            check_same(path, before, sources, request.digests(ignore_progress))
+            raise InputError(f"{path}: {name} has other parameters now; --anyway runs it with these")
+        tasks.append(task)
+    return tasks
+
+
+def _point(row: Row, before: Report, place: str) -> Point:
+    """Return the point of a row."""
+    if before.source is None:
+        raise InputError(f"{place}: written by {before.version}, which did not record the request")
+    asked = before.source.asked
+    return Point(
+        row["command"],
+        row["accelerator"],
+        row["workload"],
+        asked.settings,
+        exact=asked.exact,
+        sample=json.loads(row["sampling"]) if row["sampling"] else None,
+        name=row["machine"] if row["machine"] != row["accelerator"] else "",
+        parts=json.loads(row["parts"]) if row["parts"] else {},
+    )
+
+
+def _compare(before: Row, after: Row | None) -> RepeatedRun:
+    """Return two rows of a run with the columns in which they differ."""
+    if after is None:
+        return RepeatedRun(before, None, ["status"])
+    columns = [name for name in before if name in after and name not in UNCOMPARED]
+    differences = [name for name in columns if before[name] != after[name]]
+    if not differences and _numbers(before) != _numbers(after):
+        differences = [REPORT]
+    return RepeatedRun(before, after, differences)
+
+
+def _numbers(row: Row) -> dict[str, Any]:
+    """Return the report of a row without the parts in which two equal runs may differ."""
+    report: dict[str, Any] = json.loads(row[REPORT] or "{}")
+    return {key: value for key, value in report.items() if key not in (*CIRCUMSTANCES, "version")}
