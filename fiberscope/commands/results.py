@@ -105,10 +105,7 @@ def results(
     hidden = 0 if every else store.hidden()
     query = _query(asked, where, sort or (["version", "source"] if sources else []))
     rows = store.table(query if sql is None else sql, all_sources=every)
-    if csv is not None:
-        write_text(csv, _as_csv(rows))
-    if json is not None:
-        write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
+    _write_rows(rows, csv, json)
     if not whole:
         _show(rows)
         _tell_surrogates(store, every)
@@ -117,6 +114,14 @@ def results(
         print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
     elif not (whole or sources or sql):
         _tell_sources(store)
+
+
+def _write_rows(rows: pa.Table, csv: Path | None, json: Path | None) -> None:
+    """Write the rows to the files that are asked for."""
+    if csv is not None:
+        write_text(csv, _as_csv(rows))
+    if json is not None:
+        write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
 
 
 def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
