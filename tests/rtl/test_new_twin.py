@@ -38,8 +38,8 @@ def listed(file):
 
 
 def costs():
-    groups = (ROOT / FAULTS).read_text(encoding="utf-8").split("\n- ")
-    faults = sum(len(group.splitlines()) for group in groups if f'-k {NAME}"' in group)
+    groups = (ROOT / FAULTS).read_text(encoding="utf-8").split("\n  - ")
+    faults = sum(len(group.splitlines()) for group in groups if group.startswith(TWIN))
     lists = len(listed(BINS)) + faults
     return {TWIN: len(beside_its_logic(TWIN)), TRIAL: len(said(TRIAL)), "lists": lists}
 

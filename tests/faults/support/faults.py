@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,22 +71,25 @@ class Fault:
 
 
 def read() -> list[Fault]:
-    """Return the faults of all lists. Each is old, new and what, perhaps with a deviation, below its file.
+    """Return the faults of all lists, by area and file: old, new and what, perhaps a deviation.
+
+    A mapping among the faults of a file names the ``tests`` for those below it.
 
     Raises:
-        TypeError: a group or a fault lacks a value, or has one too many.
+        TypeError: a fault lacks a value, or has one too many.
     """
-    groups = [group for path in sorted(LISTS.glob("*.yaml")) for group in _groups(path)]
-    return [fault for group in groups for fault in _faults(**group)]
+    lists = [yaml.load(path.read_text(encoding="utf-8"), _LOADER) for path in sorted(LISTS.glob("*.yaml"))]
+    areas = [area for areas in lists for entry in areas for area in entry.items()]
+    return [fault for area, files in areas for entry in files for fault in _faults(area, *entry.popitem())]
 
 
-def _groups(path: Path) -> Sequence[dict[str, Any]]:
-    groups: Sequence[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
-    return groups
-
-
-def _faults(area: str, file: str, faults: Sequence[Sequence[Any]], tests: str = "") -> list[Fault]:
-    return [Fault(area, file, *values, tests=tests) for values in faults]
+def _faults(area: str, file: str, rows: Sequence[Any]) -> Iterator[Fault]:
+    tests = ""
+    for row in rows:
+        if isinstance(row, dict):
+            tests = row["tests"]
+        else:
+            yield Fault(area, file, *row, tests=tests)
 
 
 @cache
