@@ -78,8 +78,12 @@ def stages_of(specification: Specification) -> list[Stage]:
         raise refuse(
             specification, "its cascade repeats, and a machine from a specification runs a cascade once"
         )
+    outputs: set[str] = set()
     for einsum in specification.einsums:
         _check(specification, einsum)
+        if einsum.output in outputs:
+            raise refuse(specification, f"two Einsums have the output {einsum.output}")
+        outputs.add(einsum.output)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
     stages: list[Stage] = []
     for names in blocks(specification.einsums):
