@@ -96,5 +96,5 @@ def test_the_comparison_with_sam_is_that_of_the_other_pages() -> None:
     speed = reference.split("\n## Speed", 1)[1]
     bounds = [int(bound) for pair in re.findall(r"\| (\d+) to (\d+) \|", speed) for bound in pair]
     assert f"{min(bounds)} to {max(bounds)} times as fast" in PAGE
-    claims = reference.split("| figure | claim |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
-    assert {claim.rsplit("|", 2)[1].strip() for claim in claims} == {"yes"}
+    claims = validation.split("| Figure | Claim |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    assert [claim.rsplit("|", 2)[1].strip() for claim in claims] == ["yes"] * 10
