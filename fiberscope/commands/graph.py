@@ -173,7 +173,7 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
     check_graph(read)
     result = rewritten(read, names)
     write_gv(result, path)
-    print(f"Blocks: {len(read.nodes)} before, {len(result.nodes)} behind {', '.join(names)}")
+    print(f"Blocks: {len(read.nodes)} before, {len(result.nodes)} after {', '.join(names)}")
     print(f"Written: {path}")
 
 

@@ -74,7 +74,7 @@ def test_the_rewritten_graph_takes_the_cycles_of_the_page() -> None:
     before, after = (run(graph, OPERANDS).cycles for graph in (dense(), located))
     assert f"takes {after:,} cycles instead of {before:,}" in PAGE
     assert f"which takes {after:,} with the defaults" in PAGE
-    for setting, *_, cycles in table("setting | default"):
+    for setting, *_, cycles in table("example | default"):
         name, value = setting.strip("`").split("=")
         assert f"{run(located, OPERANDS, {name: int(value)}).cycles:,}" == cycles
 

@@ -1,8 +1,8 @@
 """Explain a deadlock of a graph: which paths wait for each other, and how deep channels must be.
 
 Two paths fork at a block and meet again at another. If one of them holds its tokens back, as a path through a
-reducer does, the other has to hold as many meanwhile; where its channels cannot, neither moves. The depth
-that would do is searched by running the graph again, first without a bound, then by halving.
+reducer does, the other has to hold as many meanwhile; where its channels cannot, neither moves. The
+sufficient depth is searched by running the graph again, first without a bound, then by halving.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def advice(
     """
     free = unbounded()
     if not _runs(free):
-        return "It stands still without bounds too: no capacity would do."
+        return "The graph deadlocks without bounds too: no capacity is enough."
     full = [place for place, channel in stuck.channel_of.items() if _is_full(channel)]
     lines = [_described(stuck, place, free.channel_of[place]) for place in full]
     depth = least_depth(stuck.parameters.depth, _reached(free), with_depth)
-    return "\n".join([*lines, f"Channels of {depth} tokens would do (tried): --set depth={depth}"])
+    return "\n".join([*lines, f"Channels of {depth} tokens are enough (tested): --set depth={depth}"])
 
 
 def least_depth(stuck: int, enough: int, with_depth: Callable[[int], GraphMachine]) -> int:
@@ -73,7 +73,7 @@ def _described(machine: GraphMachine, place: int, free: Channel) -> str:
     channel = machine.channel_of[place]
     what = (
         f"The stream from {source} {stream.output} to {target} {stream.input} is full "
-        f"({channel.occupancy} of {channel.capacity} tokens; without bounds it had room for {free.capacity})"
+        f"({channel.occupancy} of {channel.capacity} tokens; unbounded, it grew to {free.capacity} slots)"
     )
     for other in graph.streams_into(target):
         waits = graph.streams.index(other)
