@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fiberscope.explore.ablate import ablate
     from fiberscope.explore.check import check
     from fiberscope.explore.compare import compare
+    from fiberscope.explore.sweeps.design_search import search
     from fiberscope.explore.sweeps.suite import suite
     from fiberscope.explore.sweeps.sweep import sweep
     from fiberscope.models.analytic.api import analyze
@@ -70,6 +71,7 @@ __all__ = [
     "plot",
     "profile",
     "sage",
+    "search",
     "simulate",
     "suite",
     "sweep",
@@ -99,6 +101,7 @@ _HOMES = {
     "debug": "fiberscope.run.debug.api",
     "model": "fiberscope.models.trace.api",
     "sage": "fiberscope.run.format_ranking",
+    "search": "fiberscope.explore.sweeps.design_search",
     "simulate": "fiberscope.run.api",
     "suite": "fiberscope.explore.sweeps.suite",
     "sweep": "fiberscope.explore.sweeps.sweep",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,22 +97,16 @@ def search(
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
       fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
+    from fiberscope.explore.sweeps.design_search import Objectives, prepare_search
     from fiberscope.explore.sweeps.point_process import Limits
-    from fiberscope.explore.sweeps.search import Goal, Limit, Search
     from fiberscope.explore.sweeps.search_plot import draw_designs
-    from fiberscope.explore.sweeps.search_space import read_space
     from fiberscope.results.report.pictures import check_picture, save_figure
-    from fiberscope.results.store import Store
 
-    goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
-    if not goals:
-        raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
     if plot is not None:
         check_picture(plot)
-    common = _design(command, accelerator, placed, sampled.request(seed))
-    shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
-    limits, space = [Limit.parse(text) for text in subject_to or []], read_space(over, shared[0])
-    study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
+    design = _design(command, accelerator, placed, sampled.request(seed))
+    objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
+    study = prepare_search(design, workloads, over, objectives, store)
     limit = Limits(placed.timeout, _bytes(placed.memory))
     with placed.live_page(f"search: {accelerator}") as follow:
         study.run(placed.executors(), limit, placed.quiet, follow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from pydantic import RootModel
+from pydantic import RootModel, ValidationError
 
-from fiberscope.accelerators.yaml_document import read_document
+from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.plan import ParameterResolver, plan_tasks
@@ -27,19 +28,23 @@ class _Space(RootModel[dict[str, Span]]):
     """Spans by parameter."""
 
 
-def read_space(path: Path, point: Point) -> dict[str, Span]:
-    """Return the spans of a file, by parameter.
+def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[str, Span]:
+    """Return the spans of a file or of a mapping, by parameter.
 
     Args:
-        path: of the file.
+        over: the path of the file, or the mapping.
         point: whose parameters they are.
 
     Raises:
         ConfigurationError, InputError: it cannot be read, or is not as it should be, or has a value that can
             never be; with line and column.
     """
-    document = read_document(path)
-    space = validate_document(_Space, document).root
+    if isinstance(over, Mapping):
+        document = Document("over", {}, {}, {})
+        space = _validate_mapping(over)
+    else:
+        document = read_document(Path(over))
+        space = validate_document(_Space, document).root
     if not space:
         raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
     settle = ParameterResolver()
@@ -53,6 +58,16 @@ def read_space(path: Path, point: Point) -> dict[str, Span]:
         except (InputError, ValueError) as error:
             raise InputError(f"{place}: {error}") from error
     return space
+
+
+def _validate_mapping(spans: Mapping[str, object]) -> dict[str, Span]:
+    lists = {key: list(span) if isinstance(span, tuple | range) else span for key, span in spans.items()}
+    try:
+        return _Space.model_validate(lists).root
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        message = fault["msg"].removeprefix("Value error, ")
+        raise InputError(f"over: {fault['loc'][0]} is {fault['input']!r}; {message}") from error
 
 
 def distribution_of(key: str, span: Span) -> BaseDistribution:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.progress import Follow
 
-__all__ = ["is_study", "merge_study", "sweep"]
+__all__ = ["is_study", "merge_study", "store_address", "sweep"]
 
 
 def sweep(
@@ -69,7 +69,7 @@ def sweep(
     keys = {**study, **({"store": str(store)} if store else {})}
     with saved_operands(workloads, store) as names:
         study_ = merge_study(accelerator, list(names), keys)
-        with _address(study_.store) as address:
+        with store_address(study_.store) as address:
             swept = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
             return swept.frame().replace({"workload": {text: name for text, name in names.items() if name}})
 
@@ -106,7 +106,7 @@ def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def _address(store: str | None) -> Iterator[str]:
+def store_address(store: str | None) -> Iterator[str]:
     """Yield the address of the store, or that of a temporary folder."""
     if store is not None:
         yield store

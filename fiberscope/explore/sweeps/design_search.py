@@ -1,0 +1,199 @@
+"""Searches from Python: ``fiberscope.search("gamma", "wiki-Vote", SPACE, minimise="cycles")``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from fiberscope.accelerators.quantities import SIZE
+from fiberscope.accelerators.sampling import Sample
+from fiberscope.base.errors import InputError
+from fiberscope.base.extras import naming_extras
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
+from fiberscope.explore.sweeps.memory_operands import saved_operands
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.sweep import store_address
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fiberscope.explore.sweeps.search import Search
+
+__all__ = ["Objectives", "SearchKeys", "SearchResult", "prepare_search", "search"]
+
+
+class SearchKeys(TypedDict, total=False):
+    """Keys of the runs of a search, each as ``fiberscope.sweep`` takes it.
+
+    ``parts`` are components of the user, ``module:Class`` by the name of the part.
+    """
+
+    command: str
+    settings: Mapping[str, object]
+    parts: Mapping[str, str]
+    config: str
+    exact: bool
+    sample: Sample | float | str | bool
+    timeout: float
+    memory: int | str
+    scheduler: str
+    slurm: Path
+    pbs: Path
+    workers: int
+
+
+@dataclass(frozen=True)
+class Objectives:
+    """Goals and limits of a search: columns of a store, or SQL over them.
+
+    Args:
+        minimise, maximise: measures that are to be small or large.
+        subject_to: limits, as ``area_um2 < 40e6``.
+        points: the number of designs, those in the store among them.
+        seed: the seed of the suggestions.
+    """
+
+    minimise: Sequence[str] = ()
+    maximise: Sequence[str] = ()
+    subject_to: Sequence[str] = ()
+    points: int = 100
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Result of a search.
+
+    Args:
+        best: the designs that no other design beats in all measures: parameters and measures by name.
+        runs: the rows of all runs in the store of the search.
+    """
+
+    best: Sequence[Mapping[str, Any]]
+    runs: pd.DataFrame = field(repr=False, compare=False)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each of the best designs, with its parameters by dotted key and its measures."""
+        import pandas as pd  # noqa: PLC0415  (it takes time to load)
+
+        return pd.DataFrame(self.best)
+
+    def _repr_html_(self) -> str:
+        """Return the frame as a table, for a notebook."""
+        return str(self.frame().to_html(index=False))
+
+
+def search(
+    accelerator: AnyMachine,
+    workloads: object,
+    over: Mapping[str, object] | str | Path,
+    *,
+    minimise: str | Sequence[str] = (),
+    maximise: str | Sequence[str] = (),
+    subject_to: str | Sequence[str] = (),
+    points: int = 100,
+    seed: int = 0,
+    store: str | Path | None = None,
+    progress: bool = True,
+    **keys: Unpack[SearchKeys],
+) -> SearchResult:
+    """Search for the parameters with the lowest cycles, or other measures.
+
+    Args:
+        accelerator, workloads: as ``fiberscope.sweep`` takes them; of several workloads, a measure is the
+            geometric mean.
+        over: for each parameter a list of values, or a range as ``{"from": 1, "to": 9}``; or a YAML file.
+        minimise, maximise: columns of a store or SQL over them, as ``"cycles * pe_count"``.
+        subject_to: limits, as ``"area_um2 < 40e6"``.
+        points: the number of designs, those in the store among them.
+        seed: the seed of the suggestions.
+        store: the folder or address of the results; a search with the same store continues.
+        progress: whether the progress is shown.
+        keys: see ``SearchKeys``.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a measure that can never be.
+    """
+    with naming_extras("fiberscope.search"):
+        from fiberscope.explore.sweeps.point_process import Limits  # noqa: PLC0415
+
+    objectives = Objectives(_several(minimise), _several(maximise), _several(subject_to), points, seed)
+    limits = Limits(keys.get("timeout"), _bytes(keys.get("memory")))
+    executors = ExecutorChoice(keys.get("scheduler"), keys.get("slurm"), keys.get("pbs"), keys.get("workers"))
+    named = None if store is None else str(store)
+    with saved_operands(workloads, store) as names, store_address(named) as address:
+        study = prepare_search(_design(accelerator, keys), list(names), over, objectives, address)
+        study.run(executors, limits, quiet=not progress)
+        return _result(study)
+
+
+def prepare_search(
+    design: Point,
+    workloads: Sequence[str],
+    over: Mapping[str, object] | str | Path,
+    objectives: Objectives,
+    store: str | Path,
+) -> Search:
+    """Return a search that can be run.
+
+    Args:
+        design: what is the same for all designs, without a workload.
+        workloads: the workloads, each once.
+        over: spans by parameter, or the file that has them.
+        objectives: the goals and limits.
+        store: the folder or address of the results, which is made if all else is right.
+
+    Raises:
+        ConfigurationError, InputError: a goal, a limit or a space that cannot be searched by.
+    """
+    with naming_extras("fiberscope.search"):
+        from fiberscope.explore.sweeps.search import Goal, Limit, Search  # noqa: PLC0415
+        from fiberscope.explore.sweeps.search_space import read_space  # noqa: PLC0415
+        from fiberscope.results.store import Store  # noqa: PLC0415
+
+    largest = [Goal(measure, largest=True) for measure in objectives.maximise]
+    goals = [*map(Goal, objectives.minimise), *largest]
+    if not goals:
+        raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
+    shared = [replace(design, workload=workload) for workload in dict.fromkeys(workloads)]
+    limits, space = [Limit.parse(text) for text in objectives.subject_to], read_space(over, shared[0])
+    kept = Store(store, make=True)
+    return Search(shared, space, goals, kept, objectives.points, limits, objectives.seed)
+
+
+def _bytes(size: int | str | None) -> int | None:
+    try:
+        return None if size is None else SIZE.parse(size)
+    except ValueError as error:
+        raise InputError(f"memory {size}: {error}") from error
+
+
+def _several(texts: str | Sequence[str]) -> Sequence[str]:
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
+    """Return the design that a search begins with, without a workload."""
+    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (few searches are of sampled runs)
+
+    machine, sample = parse_machine(accelerator), requested_sample(keys.get("sample"))
+    return Point(
+        keys.get("command", "sim"),
+        machine.accelerator,
+        "",
+        {**keys.get("settings", {}), **machine.set},
+        keys.get("config"),
+        keys.get("exact", False),
+        None if sample is None else asdict(sample),
+        name=machine.own_name,
+        parts={**keys.get("parts", {}), **machine.parts},
+    )
+
+
+def _result(study: Search) -> SearchResult:
+    measures = [goal.measure for goal in study.goals]
+    best = [{**values, **dict(zip(measures, measured, strict=True))} for values, measured in study.best()]
+    return SearchResult(best, study.store.frame())
