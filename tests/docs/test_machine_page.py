@@ -12,7 +12,6 @@ from fiberscope import cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how_to_add_a_machine.md").read_text(encoding="utf-8")
-TEMPLATE = ROOT / "fiberscope" / "template" / "row_wise"
 EXCERPT = re.compile(r"<!-- template -->\n<!-- no-run -->\n```python\n(.*?)```", re.DOTALL)
 STEP = re.compile(r"^\d\. In `([\w.]+)`.*$", re.MULTILINE)
 OPERANDS = "uniform:rows=60,cols=60,nonzeros=300"
@@ -22,8 +21,8 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_excerpts_are_lines_of_the_template() -> None:
-    lines = {squeeze(line) for line in (TEMPLATE / "machine.py").read_text(encoding="utf-8").splitlines()}
+def test_the_excerpts_are_lines_that_the_command_writes(machine: Path) -> None:
+    lines = {squeeze(line) for line in (machine / "machine.py").read_text(encoding="utf-8").splitlines()}
     # The page leaves out the type of a class variable.
     lines |= {re.sub(r"ClassVar\[.*\] =", "ClassVar =", line) for line in lines}
     shown = [squeeze(line) for excerpt in EXCERPT.findall(PAGE) for line in excerpt.splitlines()]
@@ -31,9 +30,22 @@ def test_the_excerpts_are_lines_of_the_template() -> None:
     assert [line for line in shown if line not in lines] == []
 
 
-def test_the_files_of_the_template_are_on_the_page() -> None:
-    files = {file.name.replace("row_wise", "mine") for file in TEMPLATE.iterdir() if file.is_file()}
-    assert [file for file in sorted(files) if f"`{file}`" not in PAGE] == []
+def test_the_files_of_the_template_are_on_the_page_and_the_others_are_marked(machine: Path) -> None:
+    files = {file.name for file in machine.iterdir()}
+    rows = PAGE.split("| file | in the template |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in row.split("|")[1:3]] for row in rows]
+    shown = {file: mark for names, mark in cells for file in re.findall(r"`([\w.]+)`", names)}
+    assert set(shown.values()) == {"yes", "no"}
+    assert {file for file, mark in shown.items() if mark == "yes"} == files
+
+
+def test_the_example_of_checks_is_one_that_the_command_takes(
+    machine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = re.findall(r"```yaml\n(counts:.*?)```", PAGE, re.DOTALL)
+    (machine / "check.yaml").write_text(example, encoding="utf-8")
+    assert cli.run(["check", "./mine", OPERANDS]) == 0
+    assert "waits: memory answers" in capsys.readouterr().out
 
 
 @pytest.fixture

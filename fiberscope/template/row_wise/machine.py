@@ -36,7 +36,7 @@ from fiberscope.workloads.canonical import CsrArray
 from .parts import RowSums
 
 A, B, Z = range(3)  # numbers of the tensors, the upper bits of an address
-SHARE = 1 << 32  # bytes of addresses: each processing element's rows of A and Z lie by themselves
+SHARE = 1 << 32  # bytes: a processing element has a range of addresses for its rows of A, and one for Z
 
 
 class ProcessingElements(Configuration):
@@ -149,7 +149,7 @@ class RowWise(Composition[RowWiseParameters]):
 
     def layouts(self) -> Sequence[Layout]:
         """B row behind row, of which those that A names are read; A and Z by processing element."""
-        named = np.unique(np.asarray(self.a.coordinates, np.intp))
+        named = np.unique(np.asarray(self.a.coordinates, np.intp))  # the rows of B that A names
         return [
             *self.places.layouts(named),
             *(Layout.stream(place, SHARE, stream.bytes) for place, stream in self.streams),
