@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress
 from fiberscope.explore import tables
 from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
 from fiberscope.explore.stall_attribution import Group, attribute_stalls
@@ -169,7 +170,7 @@ def check(
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
     explain: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> Check:
     """Solve a problem on the machine and by its specification; the arguments are ``simulate``'s.
 

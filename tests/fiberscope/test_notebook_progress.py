@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -71,6 +72,19 @@ def test_a_run_shows_its_progress_unless_it_is_told_not_to(kernel: Kernel) -> No
     assert kernel.shown == []
     report = fiberscope.simulate("gamma", SMALL)
     assert any(f"cycle {report.cycles:,}" in html or "simulating" in html for html in kernel.shown)
+    assert kernel.shown[-1] == ""
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    "run",
+    [partial(fiberscope.model, "gamma", SMALL), partial(fiberscope.check, "gamma", SMALL)],
+    ids=["model", "check"],
+)
+def test_other_runs_show_their_progress_too(kernel: Kernel, run: Callable[..., object]) -> None:
+    run(progress=False)
+    assert kernel.shown == []
+    run()
     assert kernel.shown[-1] == ""
 
 

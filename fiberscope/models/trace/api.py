@@ -17,6 +17,7 @@ from fiberscope.accelerators.machine import Accelerator, CachedTraffic
 from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
+from fiberscope.base.notebook import shown_progress
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
@@ -67,7 +68,7 @@ def model(
     tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Report:
     """Run a cascade on real tensors, verify its results, count what its machine did, and report.
 
@@ -78,14 +79,12 @@ def model(
         tensors: or operands by name; the rows of a matrix are the first declared rank of its tensor.
         settings: by key: symbols, parameters of the machine, and options of the model as ``semantics``.
         exact: refuse a surrogate for a matrix that cannot be had.
-        progress: called now and then with stage, work done and work in all.
+        progress: called now and then with stage, work done and work in all; False hides a notebook's bar.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: what was given cannot be modelled.
         VerificationError: a result is wrong; it has the report.
     """
-    tell = progress or ignore_progress
-    ready = prepare(specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell)
     request = RecordedRequest(
         command="model",
         machine=specification,
@@ -94,7 +93,11 @@ def model(
         settings=given_settings(settings),
         exact=exact,
     )
-    return ready.run(tell, source_entry(ready.roots, request))
+    with shown_progress(progress) as tell:
+        ready = prepare(
+            specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell
+        )
+        return ready.run(tell, source_entry(ready.roots, request))
 
 
 @dataclass(frozen=True)
