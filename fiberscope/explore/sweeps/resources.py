@@ -77,14 +77,14 @@ def _find(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
 
 
 def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
-    """Bytes of SRAM of all components of a run; None without costs or without components."""
+    """Bytes of SRAM of all components of a run; None if the costs list none."""
     families = row.get("families")
     if not (costs.is_file() and isinstance(families, str)):
         return None
     with suppress(ConfigurationError):
         sizes = sram_bytes(read_cost_file(costs), config)
         counts: dict[str, int] = {name: each["count"] for name, each in json.loads(families).items()}
-        return sum(count * _size_of(name, sizes) for name, count in counts.items())
+        return sum(count * _size_of(name, sizes) for name, count in counts.items()) or None
     return None
 
 

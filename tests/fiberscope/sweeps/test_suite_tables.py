@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 
 from fiberscope import cli
 from fiberscope.accelerators import find, names
+from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.resources import Resources, read_resources, resource_warnings
 from fiberscope.explore.sweeps.scaling import read_scaling
@@ -173,8 +175,6 @@ def test_machines_that_differ_by_more_than_two_times_are_named() -> None:
 
 @pytest.mark.parametrize("machine", names())
 def test_every_machine_says_its_multipliers(machine: str) -> None:
-    from fiberscope.accelerators.configuration import load, values
-
     accelerator = find(machine)
     configured = values(load(accelerator.configuration, accelerator.folder / "config.yaml", name=machine))
     multipliers = read_scaling(accelerator.folder).amount("multipliers", configured)
@@ -218,6 +218,18 @@ def test_a_fault_of_the_file_is_a_line_below_the_tables(
     assert resource_warnings({"mine": resources}) == [
         "mine: scaling.yaml: there is no pe.cuont; did you mean pe.count?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("families", "size"), [('{"fibercache.bank": {"count": 48}}', 48), ('{"pe": {"count": 1}}', None)]
+)
+def test_srams_are_those_of_the_components_of_a_run(families: str, size: int | None) -> None:
+    accelerator = find("gamma")
+    config = values(load(accelerator.configuration, accelerator.folder / "config.yaml", name="gamma"))
+    row = {"command": "sim", "accelerator": "gamma", "config": json.dumps(config), "families": families}
+    sram = read_resources({**row, "seconds": 1e-6, "cycles": 1000}).sram_bytes
+    lines = 3 * (1 << 20) // 64  # of the FiberCache, each with 51 bits of tag and state
+    assert sram == (size and pytest.approx((3 << 20) + lines * 51 / 8))
 
 
 def test_a_run_of_another_command_has_no_multipliers() -> None:
