@@ -5,9 +5,20 @@ from collections import deque
 
 import pytest
 
-from fiberscope.hw.memory.axi_rtl import BLOCK, INCREMENTING, LINES, WRITES_BITS, AxiParameters
+from fiberscope.hw.memory.axi_rtl import (
+    BLOCK,
+    CHANNELS,
+    INCREMENTING,
+    LINES,
+    WRITES_BITS,
+    AxiParameters,
+    with_axi,
+)
 from fiberscope.hw.memory.protocol import READ, WRITE
+from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.composition import Composition, Link, Part
+from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS
 
 CYCLES = 4000
 
@@ -65,9 +76,8 @@ def run(given, requests, memory, often=0.7):
     left, replies, reads = deque(requests), [], sum(request[0] == READ for request in requests)
     for now in range(CYCLES):
         offered = left[0] if left and generator.random() < often else None
-        fields = dict(
-            zip(("control", "coordinate", "reference", "line"), offered or (0, 0, 0, 0), strict=True)
-        )
+        shown = offered or (WRITE, 0, 0, 0)  # a write that is not valid is none
+        fields = dict(zip(("control", "coordinate", "reference", "line"), shown, strict=True))
         wires = {f"requests_{name}": word for name, word in fields.items()}
         wires |= {
             "requests_valid": int(offered is not None),
@@ -131,3 +141,25 @@ def test_as_many_writes_wait_as_can_be_counted_and_no_more():
     memory.generator.randint = lambda _low, _high: next(delays)
     assert run(given, requests, memory, often=1.0) == [(7, 1)]
     assert memory.most == most
+
+
+def test_each_port_of_a_machine_has_channels_of_its_own():
+    given, parts, exports, links = AxiParameters(16), {}, {}, []
+    for place in range(2):
+        for port, direction in (("requests", "output"), ("replies", "input")):
+            kept = Part(channel.OF_STREAM, channel.carrying(given.memory.stream(port, direction), 2))
+            parts |= {f"{port}_{place}": kept, f"{port}_{place}_behind": kept}
+            links.append(Link(f"{port}_{place}.out", f"{port}_{place}_behind.in"))
+        exports |= {
+            f"{REQUESTS}[{place}]": f"requests_{place}_behind.out",
+            f"asked[{place}]": f"requests_{place}.in",
+            f"{REPLIES}[{place}]": f"replies_{place}.in",
+            f"answered[{place}]": f"replies_{place}_behind.out",
+        }
+    module = with_axi(Composition("machine", parts, tuple(links), exports), given)
+    for place in range(2):
+        assert Link(f"axi_{place}.replies", f"replies_{place}.in") in module.links
+        assert Link(f"requests_{place}_behind.out", f"axi_{place}.requests") in module.links
+        assert {
+            f"{name}[{place}]": f"axi_{place}.{name}" for name in CHANNELS
+        }.items() <= module.exports.items()

@@ -110,3 +110,11 @@ def test_planted_a_block_without_registers_waits():
     found = waits(BLOCKS["two_finger"], SCENARIOS["two_finger"].drawn(3))
     assert "matches_a_valid" in found
     assert "a_ready" in found
+
+
+def test_channels_at_inputs_are_as_large_as_those_at_outputs():
+    block, parameters = BLOCKS["two_finger"], SCENARIOS["two_finger"].drawn(3)
+    whole = registered(block, CAPACITY, inputs=True).compose(parameters)
+    capacities = {name: part.parameters.capacity for name, part in whole.parts.items() if name != "block"}
+    assert set(capacities.values()) == {CAPACITY}
+    assert {name.partition("_")[0] for name in capacities} == {"before", "behind"}

@@ -151,6 +151,13 @@ def test_each_module_is_written_once_and_instantiated_by_name():
     assert text == merge_tree.BLOCK.verilog(MergeTreeParameters(radix=3, leaves=2, value_bits=32))
 
 
+def test_without_status_no_module_of_it_has_any():
+    for shows in (True, False):
+        text = merge_tree.BLOCK.verilog(SMALL, status=shows)
+        assert ("output pending" in text) == shows
+        assert (".pending(" in text) == shows
+
+
 def test_a_composition_is_a_part_of_another():
     inner = compose(SMALL)
     tree = Part(merge_tree.BLOCK, SMALL)
