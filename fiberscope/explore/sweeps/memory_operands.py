@@ -12,12 +12,11 @@ from pathlib import Path
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.remote_files import address_of
+from fiberscope.results.store.store import OPERANDS
 from fiberscope.workloads import Workload, from_scipy
 from fiberscope.workloads.sparse import sparse
 
 __all__ = ["saved_operands"]
-
-FOLDER = "_operands"  # of a store
 
 
 @contextmanager
@@ -43,7 +42,7 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
         yield dict.fromkeys(texts, "")
         return
     if store is not None and not address_of(str(store)):
-        yield _save(several, Path(store, FOLDER))
+        yield _save(several, Path(store, OPERANDS))
         return
     with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
         yield _save(several, Path(folder))

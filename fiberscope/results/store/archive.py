@@ -22,14 +22,15 @@ from fiberscope.base.version import __version__
 from fiberscope.results.report.files import make_folder, write_bytes
 from fiberscope.results.report.schema import Document
 from fiberscope.results.store.columns import DONE
-from fiberscope.results.store.store import Store
+from fiberscope.results.store.store import OPERANDS, Store
 
 __all__ = ["StudyArchive", "appendix_line", "count_runs", "extract_archive", "is_archive", "write_archive"]
 
 SCHEMA: Final = "fiberscope-archive-1"
 INDEX, STORE = "archive.json", "store/"  # the names in an archive
 MEMBER: Final = re.compile(
-    r"store/(runs-\d{6}\.parquet|_arrived/([0-9a-f]{64}\.json\.gz|stale_sources\.json))"
+    r"store/(runs-\d{6}\.parquet|_arrived/([0-9a-f]{64}\.json\.gz|stale_sources\.json)"
+    rf"|{OPERANDS}/[0-9a-f]+/[^/\\]+\.npz)"
 )
 MOST_EXPANSION = 200  # of a compressed file: rows are compressed already
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files: the same store makes the same archive
@@ -168,7 +169,9 @@ def extract_archive(path: Path, folder: Path) -> tuple[StudyArchive, Store]:
         raise InputError(f"{path}: is no archive of a study, or is damaged: {error}") from error
     make_folder(folder / "_arrived")
     for name, content in files.items():
-        write_bytes(folder / name.removeprefix(STORE), content)
+        target = folder / name.removeprefix(STORE)
+        make_folder(target.parent)
+        write_bytes(target, content)
     return index, Store(folder)
 
 

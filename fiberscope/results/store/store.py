@@ -46,9 +46,10 @@ from fiberscope.results.store.locations import Address, BusyError, open_location
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PART_ROWS", "Store", "hidden_rows"]
+__all__ = ["OPERANDS", "PART_ROWS", "Store", "hidden_rows"]
 
 PART_ROWS = 1000
+OPERANDS = "_operands"  # folder of the matrices in memory that a sweep saved
 ROW = ".json.gz"  # a file of one row
 STALE = "stale_sources.json"
 GATHER_ROWS = 500  # files of one row that may pile up
@@ -187,7 +188,10 @@ class Store:
         arrived = [*self._new(), *self._place.files(self._place.arrived, STALE)]
         folder = self._place.arrived.name
         parts = {file.name: content for file, content in self._place.contents(self._parts())}
-        return parts | {f"{folder}/{file.name}": content for file, content in self._place.contents(arrived)}
+        parts |= {f"{folder}/{file.name}": content for file, content in self._place.contents(arrived)}
+        root = Path(str(self._place.root))  # of a folder of this computer; others have no operands
+        operands = sorted(root.glob(f"{OPERANDS}/*/*.npz"))
+        return parts | {file.relative_to(root).as_posix(): file.read_bytes() for file in operands}
 
     def _parts(self) -> list[Address]:
         return self._place.files(self._place.root, f"runs-{'[0-9]' * 6}.parquet")

@@ -25,7 +25,7 @@ ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=20,cols=30,nonze
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an archive of one run that is done, and one that is refused."""
     folder = tmp_path_factory.mktemp("archive")
-    options: dict[str, Any] = {"store": folder / "study", "workers": 1, "quiet": True}
+    options: dict[str, Any] = {"store": folder / "study", "workers": 1, "progress": False}
     fiberscope.sweep("gamma", [ONE, TWO], settings={"pe.count": 4}, **options)
     write_archive(Store(folder / "study"), folder / "study.zip")
     return folder
@@ -69,6 +69,15 @@ def test_an_archive_has_the_store_its_sources_and_the_environment(
     assert {"python", "compiler", "numpy", "scipy", "pyarrow"} <= index.environment.keys()
     assert shown.startswith("Archive: again.zip, 1 run and 1 that failed\nFor an artifact appendix: ")
     assert "`fiberscope rerun again.zip` repeats all and compares every number." in shown
+
+
+def test_saved_operands_are_in_the_archive(folder: Path) -> None:
+    saved = Path("study", "_operands", "0123abcd", "mine.npz")
+    saved.parent.mkdir(parents=True)
+    saved.write_bytes(b"a matrix")
+    write_archive(Store("study"), Path("again.zip"))
+    extract_archive(Path("again.zip"), folder / "extracted")
+    assert Path("extracted", *saved.parts[1:]).read_bytes() == b"a matrix"
 
 
 @pytest.mark.usefixtures("sweeps_here")
@@ -116,6 +125,10 @@ def test_other_sources_are_refused_in_one_line(folder: Path, monkeypatch: pytest
         (
             "store/../../evil.parquet",
             "study.zip: holds 'store/../../evil.parquet', which is no file of a store",
+        ),
+        (
+            "store/_operands/../a.npz",
+            "study.zip: holds 'store/_operands/../a.npz', which is no file of a store",
         ),
         ("store/runs-000001.parquet", "study.zip: store/runs-000001.parquet is not what the index says"),
     ],

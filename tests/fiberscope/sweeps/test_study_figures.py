@@ -29,7 +29,7 @@ ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonze
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store of two machines, of which one has two settings, on two workloads."""
     folder = tmp_path_factory.mktemp("study")
-    options: dict[str, Any] = {"store": folder / "study", "workers": 1, "quiet": True}
+    options: dict[str, Any] = {"store": folder / "study", "workers": 1, "progress": False}
     fiberscope.sweep("gamma", [ONE, TWO], grid={"pe.count": [4, 8]}, **options)
     fiberscope.sweep("outerspace", [ONE, TWO], **options)
     return folder
