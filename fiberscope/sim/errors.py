@@ -30,7 +30,7 @@ class DeadlockError(SimulationError):
         self.cycle = cycle
         self.blocked = tuple(blocked)
         lines = "\n".join(f"  - {line}" for line in self.blocked)
-        super().__init__(f"deadlock at cycle {cycle}: {state}, yet\n{lines}")
+        super().__init__(f"deadlock at cycle {cycle}: {state}, but:\n{lines}")
 
 
 def refused_wake(name: str, cycle: int, wake: int) -> SimulationError:

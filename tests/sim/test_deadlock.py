@@ -26,7 +26,7 @@ def test_a_deadlock_names_the_blocked_components_ports_channels_and_occupancies(
     kernel.connect(gate, "out", sink, "in", capacity=1)
     error = deadlocked(kernel)
     assert str(error) == (
-        "deadlock at cycle 3: nothing can wake, yet\n"
+        "deadlock at cycle 3: nothing can wake, but:\n"
         "  - left waits for space at out: channel gamma.gate.ways[0] holds 2 of 2 tokens, "
         "the first: control 0, coordinate 1, reference 1, value 1\n"
         "  - gamma.gate waits for a token at ways[1]: channel gamma.gate.ways[1] holds 0 of 2 tokens"
@@ -51,7 +51,7 @@ def test_a_part_that_never_sleeps_does_not_hide_a_deadlock(apart, monkeypatch):
     monkeypatch.setattr(deadlock, "STEPS_A_LOOK", 1 << 15)
     kernel = stuck_gate(poller=Scripted("poller", lambda self, now: self.busy(now + apart)))
     error = deadlocked(kernel)
-    stood = re.match(r"deadlock at cycle \d+: no token has moved for ([\d,]+) time steps, yet", str(error))
+    stood = re.match(r"deadlock at cycle \d+: no token has moved for ([\d,]+) time steps, but:", str(error))
     assert 1 << 15 <= int(stood[1].replace(",", "")) < (1 << 15) + (1 << 14)
     assert [line.split(" waits")[0] for line in error.blocked] == ["source", "gate"]
 
