@@ -15,7 +15,7 @@ from fiberscope.sim.testing import StreamSink, StreamSource
 
 
 def fiber(scale, elements):
-    """The tokens of a fiber: its elements, which name the register of their scale, and a stop."""
+    """One token for each element, with the register of its scale, and a stop."""
     return [(DATA, column, scale, value) for column, value in elements.items()] + [(STOP, 0, 0, 0.0)]
 
 
