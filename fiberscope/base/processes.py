@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["ALONE", "StartError", "check_fork", "check_processes"]
+__all__ = ["ALONE", "StartError", "check_processes"]
 
 ALONE = "--workers 1 runs all of it in one process"
 SPARE_FILES = 16  # open files that a process needs beside those of its workers
@@ -23,24 +23,23 @@ class StartError(InputError):
     """A process cannot be started: the message names the resource that is missing."""
 
 
-def check_processes(workers: int, files_each: int, advice: str = ALONE) -> None:
+def check_processes(workers: int, files_each: int) -> None:
     """Check that worker processes can be started.
 
     Args:
         workers: processes that are about to be started.
         files_each: files and sockets that this process opens for each worker.
-        advice: what the user can do instead.
 
     Raises:
         StartError: a limit of open files or processes, shared memory or temporary files are in the way.
     """
-    _check_files(workers * files_each + SPARE_FILES, advice)
-    _check_temporary_files(advice)
-    _check_semaphores(advice)
-    check_fork(advice)
+    _check_files(workers * files_each + SPARE_FILES)
+    _check_temporary_files()
+    _check_semaphores()
+    _check_fork()
 
 
-def _check_files(needed: int, advice: str) -> None:
+def _check_files(needed: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         used = len(os.listdir("/proc/self/fd"))
@@ -57,11 +56,11 @@ def _check_files(needed: int, advice: str) -> None:
             return
     raise StartError(
         f"workers cannot start: at most {soft} files may be open (ulimit -n), "
-        f"and {wanted} are needed; raise the limit, or {advice}"
+        f"and {wanted} are needed; raise the limit, or {ALONE}"
     )
 
 
-def _check_temporary_files(advice: str) -> None:
+def _check_temporary_files() -> None:
     try:
         with tempfile.NamedTemporaryFile(prefix="fiberscope-") as file:
             file.write(bytes(SPACE_BYTES))
@@ -70,26 +69,21 @@ def _check_temporary_files(advice: str) -> None:
         folder = os.environ.get("TMPDIR", "/tmp") if error.errno == errno.ENOENT else tempfile.gettempdir()
         raise StartError(
             f"workers cannot start: no temporary file can be written in {folder} "
-            f"({error.strerror}); name another folder in TMPDIR, or {advice}"
+            f"({error.strerror}); name another folder in TMPDIR, or {ALONE}"
         ) from error
 
 
-def _check_semaphores(advice: str) -> None:
+def _check_semaphores() -> None:
     try:
         multiprocessing.get_context("spawn").Lock()
     except OSError as error:
         raise StartError(
             f"workers cannot start: no semaphore can be made in /dev/shm ({error.strerror}); "
-            f"make /dev/shm writable, or {advice}"
+            f"make /dev/shm writable, or {ALONE}"
         ) from error
 
 
-def check_fork(advice: str) -> None:
-    """Check that one process can be started.
-
-    Raises:
-        StartError: the system refuses it.
-    """
+def _check_fork() -> None:
     try:
         subprocess.run(["true"], stdin=subprocess.DEVNULL, check=False, close_fds=False)
     except FileNotFoundError:
@@ -97,5 +91,5 @@ def check_fork(advice: str) -> None:
     except OSError as error:
         raise StartError(
             f"workers cannot start: the system starts no process ({error.strerror}); "
-            f"see ulimit -u, or {advice}"
+            f"see ulimit -u, or {ALONE}"
         ) from error

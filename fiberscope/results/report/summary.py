@@ -57,9 +57,9 @@ def as_text(report: Record, width: int = WIDTH) -> str:
     return print_trimmed(console, _fitted(report, console))
 
 
-def as_html(report: Record, width: int = WIDTH) -> str:
+def as_html(report: Record) -> str:
     """The summary as a piece of HTML, colours included, for a notebook."""
-    console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
+    console = Console(file=io.StringIO(), record=True, width=WIDTH, highlight=False, markup=False)
     console.print(_fitted(report, console))
     if report.analytical is not None:
         console.print(*(table.rich() for table in tables(report)), sep="\n")

@@ -89,9 +89,9 @@ class Squares:
         """
         return self._largest(least, lambda candidate: candidate.overflowing == 0, scan)
 
-    def tailors(self, least: int, *, scan: bool = False, overflowing: float = OVERFLOWING) -> Square:
-        """The largest squares of which few overflow: at most this share of all inputs' tiles together."""
-        return self._largest(least, lambda candidate: candidate.overflowing <= overflowing, scan)
+    def tailors(self, least: int, *, scan: bool = False) -> Square:
+        """The largest squares of which few overflow: at most ``OVERFLOWING`` of all inputs' tiles."""
+        return self._largest(least, lambda candidate: candidate.overflowing <= OVERFLOWING, scan)
 
     def _largest(self, least: int, accepts: _Accepts, scan: bool) -> Square:
         low, high = (-(-side // self.step) for side in (least, max(least, *self.extents.values())))
@@ -150,21 +150,19 @@ def _occupancies(tensor: SparseTensor, side: int) -> Integers:
     return counts[counts > 0]
 
 
-def swiftiles(squares: Squares, least: int, *, overflowing: float = OVERFLOWING, seed: int = 0) -> Square:
+def swiftiles(squares: Squares, least: int) -> Square:
     """Squares by one scaling; whether they keep the share that may overflow is not looked at.
 
     Args:
         squares: those of the kernel.
         least: side, at the least.
-        overflowing: share of tiles that may exceed the buffer.
-        seed: the seed of the sample.
     """
     most = max(least, *squares.extents.values())
     side = min(most, max(least, _spread_evenly(squares)))
     held = np.concatenate(squares.held(side))
     sample_size = min(len(held), max(LEAST, math.ceil(SHARE * len(held))))
-    sample = np.random.default_rng(seed).choice(held, sample_size, replace=False)
-    quantile = float(np.quantile(sample, 1 - overflowing)) if sample_size else 1.0
+    sample = np.random.default_rng(0).choice(held, sample_size, replace=False)
+    quantile = float(np.quantile(sample, 1 - OVERFLOWING)) if sample_size else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
     scaled = min(most, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
     return squares.square_of(squares.held(scaled), scaled)
