@@ -78,3 +78,17 @@ def test_a_difference_is_a_frame_and_a_table(reports: list[Report]) -> None:
     assert (cycles["before"], cycles["after"]) == tuple(report.cycles for report in reports)
     assert "pe.count" in difference._repr_html_()
     assert "Nothing changed" in reports[0].diff(reports[0])._repr_html_()
+
+
+def test_a_notebook_shows_a_summary_once(reports: list[Report], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a notebook, a console of rich displays what it prints: texts and HTML would come twice."""
+    displayed: list[object] = []
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *parts: displayed.append(parts))
+    assert "cycles" in reports[0]._repr_html_()
+    assert "cycles" in str(reports[0])
+    with fiberscope.debug("gamma", SMALL, settings={"pe.count": 2}) as session:
+        shown = session.show("pe00.merger")
+        assert "pe00.merger" in str(shown)
+        assert "pe00.merger" in shown._repr_html_()
+    assert displayed == []

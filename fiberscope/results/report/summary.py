@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -40,6 +41,7 @@ STATES = (
     ("output_stall", "waiting for output", "magenta", "░", ">"),
     ("idle", "idle", "dim", "·", "."),
 )
+TEXT: Any = {"highlight": False, "markup": False, "force_jupyter": False}  # else a notebook displays it too
 
 
 def show(report: Record, console: Console) -> None:
@@ -53,13 +55,13 @@ def show(report: Record, console: Console) -> None:
 
 def as_text(report: Record, width: int = WIDTH) -> str:
     """The summary as plain text of so many columns, without a final newline."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
+    console = Console(file=io.StringIO(), width=width, color_system=None, **TEXT)
     return print_trimmed(console, _fitted(report, console))
 
 
 def as_html(report: Record) -> str:
     """The summary as a piece of HTML, colours included, for a notebook."""
-    console = Console(file=io.StringIO(), record=True, width=WIDTH, highlight=False, markup=False)
+    console = Console(file=io.StringIO(), width=WIDTH, record=True, **TEXT)
     console.print(_fitted(report, console))
     if report.analytical is not None:
         console.print(*(table.rich() for table in tables(report)), sep="\n")

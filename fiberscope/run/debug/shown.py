@@ -67,7 +67,7 @@ def _console(*, record: bool = False) -> tuple[Console, io.StringIO]:
     from rich.console import Console  # noqa: PLC0415  (it has thousands, to import)
 
     text = io.StringIO()
-    options = {"markup": False, "emoji": False, "highlight": False}
+    options = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}
     return Console(file=text, width=WIDTH, record=record, **options), text  # type: ignore[arg-type]
 
 
