@@ -76,7 +76,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers sampling help first ready sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare faults check lint types docs bench release-check release clean
+.PHONY: layers sampling help first ready sim validation convert converted model wave which study paper cosim rtl asked whole test test-all test-bare faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -122,6 +122,17 @@ study: $(READY) $(VENV)/sweep ## Run a worked study, Gamma's FiberCache and radi
 	@mkdir -p $(OUT)
 	@$(VENV)/bin/fiberscope sweep examples/studies/gamma_fibercache.yaml --store $(OUT)/study
 	@$(VENV)/bin/fiberscope page $(OUT)/study -o $(OUT)/study.html
+
+PAPER = $(VENV)/bin/fiberscope suite gamma outerspace extensor sigma weight_stationary gamma-8=gamma:pe.count=8 \
+    --workloads examples/paper/workloads.txt --store $(OUT)/paper/store
+
+paper: $(READY) $(VENV)/sweep $(VENV)/plots ## Run five machines and a changed one on ten matrices: figures, tables and an archive for a paper.
+	@mkdir -p $(OUT)/paper
+	@$(PAPER) --plot $(OUT)/paper/speedup.pdf --latex $(OUT)/paper/speedup.tex
+	@$(PAPER) --columns energy,edp --latex $(OUT)/paper/energy.tex --quiet
+	@for kind in roofline energy traffic front; do \
+	    $(VENV)/bin/fiberscope results $(OUT)/paper/store --against gamma --figure $$kind --plot $(OUT)/paper/$$kind.pdf; done
+	@$(VENV)/bin/fiberscope results $(OUT)/paper/store --archive $(OUT)/paper/study.zip
 
 which:
 	@test -n $(call quoted,$(ACC)) && test -n $(call quoted,$(MTX)) || { \

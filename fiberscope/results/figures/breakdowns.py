@@ -130,7 +130,7 @@ def draw_stacked_bars(stacked: StackedBars, width: float) -> Figure:
             groups = [stacked.groups[number] for number in numbers]
             _draw_row(axes, stacked, groups, names)
             _name_bars(axes, short, groups, panels, under)
-        label_scale(figure, rows, stacked.label, PANEL)
+        label_scale(figure, rows, stacked.label, 1.1 * PANEL)
         lines = add_legend(figure, names) + add_note(figure, stacked.note)
         inches = len(rows) * (PANEL + panels.label_inches + under / points_of(1))
         figure.set_figheight(round(inches + 1.35 * lines * TEXT / points_of(1), 2))

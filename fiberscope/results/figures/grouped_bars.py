@@ -132,7 +132,7 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
         for axes, groups in zip(rows, panels.rows, strict=True):
             _draw_row(axes, bars, groups, panels)
         _scale(rows, bars)
-        label_scale(figure, rows, bars.label, PANEL)
+        label_scale(figure, rows, bars.label, 1.1 * PANEL)
         legend_rows = add_legend(figure, bars.series)
         lines = legend_rows + add_note(figure, bars.note)
         inches = len(panels.rows) * (PANEL + panels.label_inches) + 1.35 * lines * TEXT / points_of(1)
