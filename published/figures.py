@@ -24,13 +24,13 @@ class Figure:
         machine: or the tool, or the publication.
         figure: what is measured, with its unit.
         run: the operands, or the place in the publication.
-        published, ours: the values.
+        published, ours: the values; ours is None for a run elsewhere of which only the error was recorded.
         settings: the memory model, or what else is not as it ships.
         public: the error of a public tool, TeAAL's model, on the same figure; None if there is none.
         held: nobody looked at the published value before the machine was finished.
         settled: what was tuned, chosen after a comparison with this figure; empty if nothing was.
         ran: ``HERE``, or the commit that ran where the matrix could be fetched.
-        rounded: ours follows from an error that was recorded to three digits.
+        recorded: the error of a run elsewhere, as it was recorded.
         source: the publication.
     """
 
@@ -38,18 +38,21 @@ class Figure:
     figure: str
     run: str
     published: float
-    ours: float
+    ours: float | None
     settings: str = ""
     public: float | None = None
     held: bool = False
     settled: str = ""
     ran: str = HERE
-    rounded: bool = False
+    recorded: float | None = None
     source: str = ""
 
     @property
     def error(self) -> float:
         """Ours over the published, less 1."""
+        if self.recorded is not None:
+            return self.recorded
+        assert self.ours is not None
         return self.ours / self.published - 1.0
 
     @property
@@ -117,7 +120,7 @@ _CELLS: Mapping[str, Callable[[Figure], str]] = {
     "Settings": lambda figure: figure.settings,
     "Known": lambda figure: figure.known,
     "Published": lambda figure: _number(figure.published),
-    "Ours": lambda figure: _about(figure.ours) if figure.rounded else _number(figure.ours),
+    "Ours": lambda figure: _number(figure.ours) if figure.ours is not None else _about(figure),
     "Error": lambda figure: percent(figure.error),
     "TeAAL's error": lambda figure: "" if figure.public is None else percent(figure.public),
     "Source": lambda figure: figure.source,
@@ -170,6 +173,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def _about(value: float) -> str:
-    """Format a number that is known to three digits, as it follows from a rounded error."""
+def _about(figure: Figure) -> str:
+    """Return our value to three digits, as it follows from a rounded error."""
+    value = figure.published * (1 + figure.error)
     return f"about {float(f'{value:.3g}'):,.0f}"

@@ -118,13 +118,13 @@ def _run_elsewhere(machine: str, publication: Published, run: FetchedRun) -> Fig
         "cycles",
         run.matrix,
         figures.cycles,
-        run.cycles or figures.cycles * (1 + run.error),
+        run.cycles,
         run.model,
         _public(teaal, figures.cycles),
         figures.held,
         figures.settled_with(run.model),
         run.commit,
-        rounded=run.cycles is None,
+        run.error,
     )
 
 
