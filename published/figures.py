@@ -113,7 +113,7 @@ def as_data(figures: Iterable[Figure]) -> list[dict[str, Any]]:
 
 _CELLS: Mapping[str, Callable[[Figure], str]] = {
     "Model": lambda figure: figure.machine,
-    "Figure": lambda figure: figure.figure,
+    "Quantity": lambda figure: figure.figure,
     "Run": lambda figure: (
         figure.run if figure.ran == HERE else f"{figure.run}, run elsewhere by {figure.ran}"
     ),
@@ -140,7 +140,7 @@ def figure_table(title: str, figures: Sequence[Figure], *without: str) -> Table:
 def mean_table(means: Sequence[MeanError]) -> Table:
     """Return a row for each machine, figure and settings; cells have mean error and count."""
     knowledge = [known.capitalize() for known in (*KNOWN, ALL)]
-    columns = ("Model", "Figure", "Settings", *knowledge, "Largest error", "TeAAL's mean")
+    columns = ("Model", "Quantity", "Settings", *knowledge, "Largest error", "TeAAL's mean")
     table = Table("Mean absolute errors", columns, labels=3)
     groups: dict[tuple[str, str, str], dict[str, MeanError]] = {}
     for mean in means:

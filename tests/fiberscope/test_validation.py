@@ -75,7 +75,7 @@ def test_a_mean_of_the_page_is_of_all_its_rows(mean):
     rows = [
         row
         for title, row in FIGURES
-        if (title, row["Figure"], row["Settings"]) == (mean["Model"], mean["Figure"], mean["Settings"])
+        if (title, row["Quantity"], row["Settings"]) == (mean["Model"], mean["Quantity"], mean["Settings"])
     ]
     assert rows
     for column in ("Tuned on it", "Not tuned on it", "Held out", "All"):
@@ -162,7 +162,7 @@ def test_the_table_of_means_has_a_column_for_each_kind_of_knowledge():
     (table, *_others) = validation_tables(rows, [])
     assert dict(zip(table.columns, table.rows[0], strict=True)) == {
         "Model": "toy",
-        "Figure": "cycles",
+        "Quantity": "cycles",
         "Settings": "plain",
         "Tuned on it": "50.0% of 1",
         "Not tuned on it": "20.0% of 2",
