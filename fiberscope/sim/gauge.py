@@ -35,15 +35,21 @@ class Gauge:
 
 
 class CycleGauge(Gauge):
-    """The cycle of a clock that has this period."""
+    """The cycle of a clock.
 
-    def __init__(self, period: int) -> None:
+    Args:
+        period: of the clock.
+        begin: number of the run's first cycle.
+    """
+
+    def __init__(self, period: int, begin: int = 0) -> None:
         super().__init__(1)
         self.period = period  # C: long
+        self.begin = begin  # C: long
 
     def read(self, time: int) -> int:
         """Return the cycle at this time, rounded up."""
-        return (time + self.period - 1) // self.period
+        return self.begin + (time + self.period - 1) // self.period
 
 
 class AccountGauge(Gauge):

@@ -49,6 +49,12 @@ def full_name(name: str, names: Iterable[str]) -> str | None:
     )
 
 
+def matches_any(pattern: str, names: Iterable[str]) -> bool:
+    """Return whether a pattern, as of ``choose``, matches any of the instance names."""
+    short = _without_zeros(pattern)
+    return any(_matches(name, pattern) or _matches(_without_zeros(name), short) for name in names)
+
+
 def choose_one(components: Sequence[Component], name: str) -> Component:
     """The component of this name, with or without the machine's leading name, or the one that it matches.
 

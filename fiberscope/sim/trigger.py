@@ -62,14 +62,15 @@ class Trigger:
         text: the condition.
         kernel: the machine, built.
         called: what it is in a message.
+        begin: number of the run's first cycle in comparisons with ``cycle``.
 
     Raises:
         SimulationError: if it is no condition, or names what the machine does not have.
     """
 
-    def __init__(self, text: str, kernel: Kernel, called: str = "trigger") -> None:
+    def __init__(self, text: str, kernel: Kernel, called: str = "trigger", begin: int = 0) -> None:
         self.text = text
-        self._kernel = kernel
+        self._kernel, self._begin = kernel, begin
         self._called = called
         self.predicate = Disjunction(
             [
@@ -101,7 +102,7 @@ class Trigger:
             return self._token_comparison(what[0], what[2], sign, bound)
         if len(what) > 2:
             raise self._fault(f"{' '.join(words)} is no comparison")
-        gauges = gauges_of(self._kernel, what, self._fault)
+        gauges = gauges_of(self._kernel, what, self._fault, self._begin)
         signed = any(gauge.signed for gauge in gauges)
         return Comparison(gauges, sign, self._bound(bound, sign, gauges[0].names, signed))
 
@@ -136,9 +137,11 @@ class Trigger:
 
 
 def gauges_of(
-    kernel: Kernel, words: Sequence[str], fault: Callable[[str, bool], SimulationError]
+    kernel: Kernel, words: Sequence[str], fault: Callable[[str, bool], SimulationError], begin: int = 0
 ) -> list[Gauge]:
     """Return what is compared: ``cycle``, or the gauges of a name in the matching components.
+
+    ``begin`` is the number of the run's first cycle.
 
     Raises:
         SimulationError: as ``fault`` words it.
@@ -146,7 +149,7 @@ def gauges_of(
     first = kernel.clocks[0].period
     *pattern, name = words
     if not pattern and name == CYCLE:
-        return [CycleGauge(first)]
+        return [CycleGauge(first, begin)]
     if not pattern:
         scope, _, name = name.rpartition(".")
         if not scope:

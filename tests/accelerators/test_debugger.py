@@ -12,11 +12,14 @@ from machine_case import cases
 
 import fiberscope
 from fiberscope.accelerators.testing import MachineCase
+from fiberscope.base.errors import InputError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
 CASES = cases()
 ROOT = Path(__file__).parents[2]
 GRAPH = str(ROOT / "examples" / "graphs" / "fig14_identity.gv")
+UNFUSED = str(ROOT / "examples" / "graphs" / "fig11_unfused.gv")  # runs in two phases
+UNFUSED_TENSORS = {"B": "uniform:rows=9,cols=8,nonzeros=20", "C": "ones:shape=9x7", "D": "ones"}
 
 
 def requested(case: MachineCase) -> dict:
@@ -69,6 +72,7 @@ def test_a_cycle_looks_the_same_however_it_is_reached_and_the_report_is_that_of_
     ("machine", "tensors"),
     [
         (GRAPH, {"tensors": {"B": "uniform:rows=30,cols=30,nonzeros=90"}}),
+        (UNFUSED, {"tensors": UNFUSED_TENSORS}),
         ("convert csr csc", {"a": "uniform:rows=30,cols=30,nonzeros=90"}),
         (
             "spec:gamma",
@@ -247,3 +251,53 @@ def test_ctrl_c_while_a_copy_is_made_reaches_no_other_process():
         session.run(50)
         session._live.__class__(session._live.connection, 0).interrupt()  # of which no process is known yet
         assert session.step(5).data.cycle == 55
+
+
+@pytest.fixture
+def phases():
+    """A session of a graph of two phases, and the cycle in which the second one begins."""
+    with fiberscope.debug(UNFUSED, tensors=UNFUSED_TENSORS) as session:
+        session.until("arrayvals_T state == busy or cycle >= 10000")
+        first = session.show("arrayvals_T").data
+        border = first.cycle - sum(first.accounts.values())
+        session.goto(0)
+        yield session, border
+
+
+def test_one_session_goes_over_all_phases_of_a_graph_and_back(phases):
+    session, border = phases
+    assert str(session.info()).startswith("cycle 0, phase 1 of 2\n")
+    assert str(session.goto(border)) == f"cycle {border}, phase 1 of 2"
+    assert session.show("arrayvals_C").data
+    assert str(session.step()) == f"cycle {border + 1}, phase 2 of 2"
+    assert session.show("arrayvals_T").data.cycle == border + 1
+    assert str(session.back()) == f"cycle {border}, phase 1 of 2"
+    assert str(session.until(f"cycle >= {border + 5}")).startswith(f"cycle {border + 5}, phase 2 of 2: ")
+    assert all(arrival >= border for arrival, _words in session.queue("fiberlookup_T0_i.in_ref").data.tokens)
+    assert str(session.run()).endswith(", phase 2 of 2: the run is done")
+
+
+def test_a_breakpoint_on_a_block_of_another_phase_waits_for_that_phase(phases):
+    session, border = phases
+    session.add_break("arrayvals_T loads >= 2")
+    session.add_break("arrayvals_C loads >= 2")
+    session.watch("arrayvals_T loads")
+    assert "not in phase 1" in str(session.run())
+    assert (session.stop.number, session.cycle < border) == (2, True)
+    session.run()
+    assert (session.stop.number, session.cycle > border) == (1, True)
+    for verb in (session.add_break, session.until):
+        with pytest.raises(InputError, match="no component matches the scope arrayvals_Q"):
+            verb("arrayvals_Q busy > 3")
+    with pytest.raises(InputError, match="no component matches the scope arrayvals_C"):
+        session.until("arrayvals_C busy > 3")  # of a phase that is past
+
+
+def test_recordings_end_with_the_phase_and_an_early_report_is_incomplete(phases, tmp_path):
+    session, border = phases
+    session.run(border - 5)
+    assert str(session.timeline(tmp_path / "states.json")).endswith(f"cycles {border - 5:,} to {border:,}")
+    session.step(20)
+    report = session.report()
+    assert not report.complete
+    assert {name.split(".")[1] for name in report.components} == {"phase1", "phase2"}

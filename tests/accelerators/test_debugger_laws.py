@@ -36,12 +36,19 @@ def _graph(**options) -> Session:
     return fiberscope.debug(path, tensors={"B": SMALL}, **options)
 
 
+def _phases(**options) -> Session:
+    path = str(ROOT / "examples" / "graphs" / "fig11_unfused.gv")
+    tensors = {"B": "uniform:rows=9,cols=8,nonzeros=20", "C": "ones:shape=9x7", "D": "ones"}
+    return fiberscope.debug(path, tensors=tensors, **options)
+
+
 RUNS: dict[str, Callable[..., Session]] = {
     **{name: _machine(name) for name in cases()},
     "specification": lambda **options: fiberscope.debug(
         str(ROOT / "examples" / "specifications" / "spmv.yaml"), tensors={"A": SMALL, "x": VECTOR}, **options
     ),
     "graph": _graph,
+    "graph of two phases": _phases,
     "conversion": lambda **options: fiberscope.debug("convert csr csc", SMALL, **options),
     "machine of one's own": lambda **options: fiberscope.debug(
         str(ROOT / "examples" / "inner_product"), SMALL, SMALL, **options

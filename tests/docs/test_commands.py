@@ -64,6 +64,7 @@ def test_the_commands_of_the_page_work(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # the prompt of the debugger ends at once
     for command in commands(page.read_text(encoding="utf-8")):
         check(command)
 

@@ -156,6 +156,15 @@ class GraphMachine:
         self._consumers[source.name, port] = number + 1
         return f"{port}[{number}]"
 
+    @property
+    def blocks_by_phase(self) -> dict[int, list[str]]:
+        """The names of the blocks of all phases of the graph, by phase."""
+        nodes = [node for node in self.graph.nodes.values() if not _unused(node)]
+        names = {
+            phase: block_names([node for node in nodes if node.phase == phase]) for phase in self.graph.phases
+        }
+        return {phase: [f"{self.NAME}.{name}" for name in of.values()] for phase, of in names.items()}
+
     def operations(self) -> dict[str, int]:
         """Operations of its ALUs, by name."""
         counts = {"multiply": 0}

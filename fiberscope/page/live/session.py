@@ -17,6 +17,7 @@ from fiberscope.page.live.view import LiveView
 from fiberscope.run.debug.host import Stop
 from fiberscope.run.debug.session import Session
 from fiberscope.run.debug.shown import stop_shown
+from fiberscope.run.debug.simulators import Simulator
 from fiberscope.sim import Kernel
 
 __all__ = ["live_debugger"]
@@ -51,9 +52,11 @@ class LiveSession:
 
     def __init__(self, view: LiveView, session: Session) -> None:
         self._view, self._session = view, session
-        self._stop, self._is_running = Stop(session.cycle, "cycle"), False
+        self._stop, self._is_running = session.stop, False
         self._stage = Stage(SIMULATING, time.monotonic())
         self._selected = ""
+        self._phase = session.stop.phase
+        self._artists: list[Simulator] = []  # copies that draw the machine while the session goes on
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._take_commands, daemon=True)
 
@@ -64,8 +67,7 @@ class LiveSession:
 
     def __enter__(self) -> LiveSession:
         """Show the machine where it is."""
-        self._view.send("machine", self._session.observe(_names))
-        self._artist = self._session.copy()  # draws the machine while the session goes on
+        self._show_machine()
         self._publish()
         self._session.followers.append(self._follow)
         self._thread.start()
@@ -75,14 +77,23 @@ class LiveSession:
         """Take no more commands; show the end of a session, unless an error ends it."""
         self._has_ended.set()
         self._thread.join()
-        self._artist.close()
+        for artist in self._artists:
+            artist.close()
         self._session.followers.remove(self._follow)
         if raised[0] is None:
             self._view.end([f"The session has ended, in cycle {self._session.cycle:,}."])
 
+    def _show_machine(self) -> None:
+        """Send the names of the machine; its drawing follows when a page is open."""
+        self._view.send("machine", self._session.observe(_names))
+        self._artists.append(self._session.copy())
+
     def _follow(self, stop: Stop, is_running: bool) -> None:
         begins = is_running and not self._is_running
         self._stop, self._is_running = stop, is_running
+        if stop.phase != self._phase:  # another machine
+            self._phase = stop.phase
+            self._show_machine()
         self._publish(begins)
 
     def _publish(self, begins: bool = False) -> None:
@@ -99,8 +110,8 @@ class LiveSession:
         self._view.send("state", {**state, **counts, "recordings": []})
 
     def _take_commands(self) -> None:
-        """Obey the page until the session ends; draw the machine when the first page is open."""
-        is_drawn = is_stale = False
+        """Obey the page until the session ends; draw each machine when a page is open."""
+        drawn, is_stale = None, False
         while not self._has_ended.is_set():
             for command in self._view.commands(WAIT_SECONDS):
                 if command["do"] == "pause" and self._is_running:
@@ -109,9 +120,12 @@ class LiveSession:
                     self._selected, is_stale = command["component"], True
             # The session itself says that the simulation is gone.
             with suppress(InputError, OSError):
-                if self._view.viewers and not is_drawn:
-                    is_drawn = True
-                    self._view.send("drawing", self._artist.ask("observe", _drawing))
+                artist = self._artists[-1]
+                if self._view.viewers and artist is not drawn:
+                    while self._artists[0] is not artist:
+                        self._artists.pop(0).close()
+                    drawn = artist
+                    self._view.send("drawing", artist.ask("observe", _drawing))
                 is_stale = is_stale and not self._has_published()
 
     def _has_published(self) -> bool:

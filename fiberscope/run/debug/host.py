@@ -22,18 +22,18 @@ from fiberscope.accelerators.machine import Machine
 from fiberscope.base.errors import InputError
 from fiberscope.results.errors import FailedRunError, UnwrittenFileError
 from fiberscope.results.recording.files import StateFiles
-from fiberscope.results.recording.waits import Wait, wait_chain
+from fiberscope.results.recording.waits import Wait
 from fiberscope.results.report import timeline
 from fiberscope.results.report.timeline import Observer
-from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
+from fiberscope.run.debug.phases import Phase
+from fiberscope.run.debug.views import ComponentView, QueueView
 from fiberscope.run.request import RunRequest as RequestedRun
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
-from fiberscope.sim.condition import Onset, Predicate
+from fiberscope.sim.condition import Onset
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.lookahead import remove_lookahead
-from fiberscope.sim.scopes import choose, choose_one
 from fiberscope.sim.seek import seek
-from fiberscope.sim.trigger import Trigger, find_channel, gauges_of, names_of
+from fiberscope.sim.trigger import names_of
 
 __all__ = ["Failure", "Names", "Stop", "serve", "serve_in_thread"]
 
@@ -54,6 +54,7 @@ class Stop:
         text: the condition that holds, or what the deadlock is.
         number: of the breakpoint, as it was asked for.
         ended: whether the run is done or in a deadlock.
+        phase: the phase, as in ``phase 1 of 2``; empty if the run has one phase only.
     """
 
     cycle: int
@@ -61,6 +62,7 @@ class Stop:
     text: str = ""
     number: int = 0
     ended: bool = False
+    phase: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str
 def _serve(host: Host, run: RequestedRun, options: dict[str, Any]) -> None:
     answer: tuple[str, object]
     try:
-        answer = "report", run.run(drive=host.drive, **options)
+        answer = "report", run.run(**dict.fromkeys(run.drives, host.drive), **options)
     except SystemExit:
         raise
     except (FailedRunError, UnwrittenFileError) as error:
@@ -139,11 +141,15 @@ class Host:
     def __init__(self, connection: Connection, leave: Callable[[], object]) -> None:
         self.connection, self._leave = connection, leave
         self._children: list[int] = []
+        self._begin = self.cycle = 0  # cycle of the session in which the phase begins; cycle of the phase
+        self._request: tuple[str, Any] | None = None  # that goes on in the next phase
 
     def drive(
         self, machine: Machine, lookers: Sequence[Observer], cycle_limit: int | None, progress: Progress
     ) -> Run:
         """Do what the session asks until it wants the report; in the place of ``timeline.run``.
+
+        It is called for each phase of a graph. It returns from a phase that is done when the session goes on.
 
         Raises:
             DeadlockError: the machine stands still.
@@ -155,15 +161,15 @@ class Host:
         self._ended: Run | None = None
         self._deadlock: DeadlockError | None = None
         self._sliced: tuple[int, str | None, Sequence[str]] | None = None  # the request that a slice ended
-        self.cycle = 0
+        self._begin, self.cycle = self._begin + self.cycle, 0
+        self._phase = Phase(machine, self._begin)
         remove_lookahead(self._kernel)
         self._kernel.trace(_InStep(), MAX_TIME)  # type: ignore[arg-type]
-        self.connection.send(("ok", self.stop("cycle")))
+        if self._request is None:
+            self.connection.send(("ok", self.stop("cycle")))
         while True:
-            try:
-                method, arguments = self.connection.recv()
-            except (EOFError, OSError):
-                self._leave()
+            method, arguments = self._request or self._receive()
+            self._request = None
             if method == "finish":
                 return self._finish()
             if method == "fork":
@@ -175,7 +181,17 @@ class Host:
                 answer = ("error", InputError(str(error)))
             except Exception as error:
                 answer = ("error", _portable(error))
+            if self._request is not None and self._ended is not None:
+                return self._ended
             self.connection.send(answer)
+
+    def _receive(self) -> tuple[str, Any]:
+        """Return the next request; leave if nobody can ask any more."""
+        try:
+            request: tuple[str, Any] = self.connection.recv()
+        except (EOFError, OSError):
+            self._leave()
+        return request
 
     def _fork(self) -> None:
         """Make a copy, which answers at the connection that comes behind this request."""
@@ -196,6 +212,8 @@ class Host:
         """Describe how the run ended, or where it was stopped."""
         if self._deadlock is not None:
             raise self._deadlock
+        if self._ended and not self._phase.is_last:
+            self._request = ("finish", ())
         return self._ended or self._kernel.run(cycle_limit=self.cycle)
 
     @property
@@ -205,7 +223,8 @@ class Host:
 
     def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
         """Return the stop at which the machine is."""
-        return Stop(self.cycle, reason, text, number, bool(self._ended or self._deadlock))
+        is_over = bool(self._deadlock or (self._ended and self._phase.is_last))
+        return Stop(self._begin + self.cycle, reason, text, number, is_over, str(self._phase))
 
     def advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
         """Run to a cycle, or the first at which a condition holds or a breakpoint's begins to hold.
@@ -219,23 +238,38 @@ class Host:
         Raises:
             SimulationError: what is said is no condition.
         """
+        end = None if target is None else target - self._begin
+        stop = self._advance(end, until, breaks, seconds)
+        if stop.reason != "done" or self._phase.is_last:
+            return stop
+        if end is None or end > self.cycle:
+            self._request = "advance", (target, until, breaks, seconds)
+        return self.stop("cycle")
+
+    def _advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
+        """Advance within the phase; the target is a cycle of the phase.
+
+        The first cycle of a later phase is that of the end of the phase before, which is what it shows.
+        """
+        is_shown = self.cycle > 0 or self._begin == 0
         if (self.cycle, until, breaks) != self._sliced:
-            self._goal = None if until is None else self._condition(until)
-            self._onsets = [Onset(self._condition(text), self._time) for text in breaks]
+            self._goal = None if until is None else self._phase.condition(until, later=is_shown)
+            predicates = [self._phase.condition(text) for text in breaks]
+            self._onsets = [predicate and Onset(predicate, self._time) for predicate in predicates]
         self._sliced = None
         goal, onsets = self._goal, self._onsets
-        if goal is not None and goal.holds(self._time):
+        if is_shown and goal is not None and goal.holds(self._time):
             return self.stop("until", str(until))
-        conditions = [*([goal] if goal else []), *onsets]
+        conditions = [condition for condition in (goal, *onsets) if condition is not None]
         ends, step = time.monotonic() + seconds, SLICE_CYCLES
         target = min(MAX_TIME if target is None else target, MAX_TIME if self._limit is None else self._limit)
         while self.cycle < target and not (self._ended or self._deadlock):
-            upto, began = min(target, self.cycle + step), time.monotonic()
-            if conditions:
+            upto, began = min(target, self.cycle + (step if is_shown else 1)), time.monotonic()
+            if conditions and is_shown:
                 upto = seek(self._kernel, self.cycle, min(upto, self._look()), conditions)
-            interrupted = self._run_to(upto)
+            interrupted, is_shown = self._run_to(upto), True
             for number, onset in enumerate(onsets):
-                if onset.pause(self._time, 1) == 0:
+                if onset is not None and onset.pause(self._time, 1) == 0:
                     return self.stop("break", breaks[number], number)
             if goal is not None and goal.holds(self._time):
                 return self.stop("until", str(until))
@@ -250,9 +284,6 @@ class Host:
         if self._deadlock is not None:
             return self.stop("deadlock", str(self._deadlock))
         return self.stop("done" if self._ended else "cycle")
-
-    def _condition(self, text: str) -> Predicate:
-        return Trigger(text, self._kernel, "condition").predicate
 
     def _look(self) -> int:
         """Have the lookers look that want to in this cycle; the next cycle in which one wants to."""
@@ -284,35 +315,23 @@ class Host:
 
     def show(self, pattern: str) -> list[ComponentView]:
         """The components that a pattern means."""
-        return [
-            component_view(self._kernel, component, self._time)
-            for component in choose(self._kernel.components, [pattern])
-        ]
+        return self._phase.components(pattern, self._time)
 
     def queue(self, name: str) -> QueueView:
         """The tokens in a channel."""
-        return queue_view(self._kernel, find_channel(self._kernel, name))
+        return self._phase.queue(name)
 
     def why(self, name: str) -> list[Wait]:
         """The chain of waits of a component."""
-        component = choose_one(self._kernel.components, name)
-        return wait_chain(self._kernel, component, self._time)
+        return self._phase.chain(name, self._time)
 
     def value(self, expression: str) -> str:
         """A quantity of conditions, or a condition, as text."""
-        words = expression.split()
-        try:
-            if len(words) <= 2:
-                gauges = gauges_of(self._kernel, words, _refusal(expression))
-                values = [(gauge.names, gauge.read(self._time)) for gauge in gauges]
-                return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
-            return "yes" if Trigger(expression, self._kernel, "expression").holds(self._time) else "no"
-        except SimulationError as error:
-            raise InputError(str(error)) from error
+        return self._phase.value(expression, self._time)
 
     def check(self, condition: str) -> None:
-        """Refuse what is no condition on this machine."""
-        Trigger(condition, self._kernel, "condition")
+        """Refuse what is no condition on this machine, in any phase."""
+        self._phase.condition(condition)
 
     def names(self) -> Names:
         """Return the names of the machine, without its own in front."""
@@ -336,7 +355,7 @@ class Host:
         self._kernel.trace(None)
         window = (self.cycle, MAX_TIME if cycles is None else self.cycle + cycles)
         with write_vcd(self._kernel, path, window=window, scopes=scopes):
-            return self.advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
+            return self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
 
     def timeline(self, path: Path, cycles: int | None) -> Stop:
         """Write what the components do from here on, for so many cycles or to the end."""
@@ -344,7 +363,7 @@ class Host:
         files = StateFiles(path, window=(self.cycle, MAX_TIME if cycles is None else self.cycle + cycles))
         watch = files.watch(self._kernel)
         self._lookers.append(watch)
-        stop = self.advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
+        stop = self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
         if not self._ended and cycles is not None and watch.next_look() == self.cycle:
             watch.look(self.cycle)
         fault = files.write(watch)
@@ -354,8 +373,5 @@ class Host:
 
     def _require_running(self) -> None:
         if self._ended or self._deadlock:
-            raise InputError(f"the run has ended in cycle {self.cycle:,}: nothing more can be recorded")
-
-
-def _refusal(expression: str) -> Callable[[str, bool], SimulationError]:
-    return lambda what, _example: SimulationError(f"the expression {expression!r}: {what}")
+            what, cycle = str(self._phase) or "the run", self._begin + self.cycle
+            raise InputError(f"{what} has ended in cycle {cycle:,}: nothing more can be recorded")

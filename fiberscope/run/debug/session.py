@@ -46,7 +46,8 @@ class Session:
         snapshots: how many copies are kept at the most, beside the one of the start.
         snapshot_memory: bytes that these hold at the most; by default half of the host's memory.
 
-    ``cycle`` is where the machine is: everything before that cycle of the first clock has happened.
+    ``cycle`` is where the machine is: everything before that cycle of the first clock has happened. ``stop``
+    is the last stop.
     ``followers`` are called with the last stop and whether the machine runs: when a command begins to move
     the machine, now and then meanwhile, and at the stop. ``lock`` is held while the simulation answers;
     another thread that looks at the session holds it meanwhile.
@@ -67,7 +68,7 @@ class Session:
         self.followers: list[Callable[[Stop, bool], None]] = []
         self._is_interrupted = False
         self._root = first.number if isinstance(first, ForkedSimulator) else 0
-        self._stop = Stop(0, "cycle")
+        self.stop: Stop = self._live.ask("stop", "cycle")
         self._most, self._memory = snapshots if self._root else 0, snapshot_memory or _half_of_memory()
         self._visited: deque[int] = deque(maxlen=VISITED)
         self._breaks: dict[int, str] = {}
@@ -97,7 +98,7 @@ class Session:
     @property
     def cycle(self) -> int:
         """The cycle that the machine is in."""
-        return self._stop.cycle
+        return self.stop.cycle
 
     def run(self, cycle: int | None = None) -> Shown:
         """Run to the end, or to a cycle, or to a breakpoint.
@@ -137,7 +138,7 @@ class Session:
             with self.lock:
                 simulator = self._kept[nearest].copy()
                 self._live.close()
-                self._live, self._stop = simulator, Stop(nearest, "cycle")
+                self._live, self.stop = simulator, simulator.ask("stop", "cycle")
         self._visited.append(cycle)
         return self._advance(cycle, None, [])
 
@@ -151,11 +152,11 @@ class Session:
             if cycle is None or cycle > self.cycle:
                 self._keep()
             with self.lock:
-                self._stop = self._run_slice(cycle, until, breaks)
-                is_running = self._stop.reason == "slice"
+                self.stop = self._run_slice(cycle, until, breaks)
+                is_running = self.stop.reason == "slice"
                 self._tell(is_running)
             if not is_running:
-                return stop_shown(self._stop, self._watched())
+                return stop_shown(self.stop, self._watched())
 
     def _run_slice(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Stop:
         texts = [self._breaks[number] for number in breaks]
@@ -168,7 +169,7 @@ class Session:
 
     def _tell(self, is_running: bool) -> None:
         for follower in self.followers:
-            follower(self._stop, is_running)
+            follower(self.stop, is_running)
 
     def interrupt(self) -> None:
         """Stop a machine that runs, as Ctrl-C does; from another thread."""
@@ -196,7 +197,7 @@ class Session:
     def _keep(self) -> None:
         """Keep a copy of the present cycle, and not too many."""
         nearest = self._kept.keys()[self._kept.bisect_right(self.cycle) - 1]
-        if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self._stop.ended:
+        if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self.stop.ended:
             return
         older, self._newest = self._newest, self.copy()
         self._kept[self.cycle] = self._newest
@@ -316,7 +317,7 @@ class Session:
     def info(self) -> Shown:
         """Show the cycle, breakpoints, watched quantities, and snapshots."""
         lines = [
-            str(stop_shown(self._stop, self._watched())),
+            str(stop_shown(self.stop, self._watched())),
             f"breakpoints: {'; '.join(f'{n}: {text}' for n, text in self._breaks.items()) or 'none'}",
             f"snapshots: {', '.join(f'{cycle:,}' for cycle in self._kept)}",
         ]

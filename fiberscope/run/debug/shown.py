@@ -18,12 +18,12 @@ __all__ = ["Shown", "chain_shown", "components_shown", "queue_shown", "stop_show
 
 WIDTH = 110  # columns, where the output is no terminal
 STOPS = {
-    "cycle": "cycle {cycle:,}",
-    "until": "cycle {cycle:,}: {text} holds",
-    "break": "cycle {cycle:,}: breakpoint {number}, {text}",
-    "interrupted": "cycle {cycle:,}: interrupted",
-    "done": "cycle {cycle:,}: the run is done",
-    "deadlock": "cycle {cycle:,}: {text}",
+    "cycle": "cycle {cycle:,}{place}",
+    "until": "cycle {cycle:,}{place}: {text} holds",
+    "break": "cycle {cycle:,}{place}: breakpoint {number}, {text}",
+    "interrupted": "cycle {cycle:,}{place}: interrupted",
+    "done": "cycle {cycle:,}{place}: the run is done",
+    "deadlock": "cycle {cycle:,}{place}: {text}",
 }
 
 
@@ -83,7 +83,11 @@ def _table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
 
 def stop_shown(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
     """Show the cycle in which the machine stopped, the cause, and the watched quantities."""
-    lines = [STOPS[stop.reason].format(**vars(stop)), *(f"{name}: {value}" for name, value in watched)]
+    place = stop.phase and f", {stop.phase}"
+    lines = [
+        STOPS[stop.reason].format(**vars(stop), place=place),
+        *(f"{name}: {value}" for name, value in watched),
+    ]
     return Shown("\n".join(lines), data=stop)
 
 

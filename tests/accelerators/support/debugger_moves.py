@@ -52,10 +52,10 @@ def looks(session: Session, number: int) -> tuple[str, ...]:
 
 def follow(session: Session, cycles: int, moves) -> None:
     """Make moves; each is a verb and a share of the run's cycles or the number of a name."""
-    conditions = conditions_of(session)
-    names = [view.name for view in session.show("*").data]
-    ports = [f"{view.name}.{one.port}" for view in session.show("*").data for one in view.channels]
     for verb, number in moves:
+        conditions, views = conditions_of(session), session.show("*").data  # of the present phase
+        names = [view.name for view in views]
+        ports = [f"{view.name}.{one.port}" for view in views for one in view.channels]
         if verb in {"run", "goto"}:
             target = int(number * cycles)
             getattr(session, verb)(max(target, session.cycle) if verb == "run" else target)
@@ -76,7 +76,7 @@ def check(start: Start, moves, **options) -> None:
     report, cycles = whole(start)
     with start(**options) as session:
         follow(session, cycles, moves)
-        here, ended = session.cycle, session._stop.ended
+        here, ended = session.cycle, session.stop.ended
         seen = looks(session, len(moves))
         with start(snapshots=0) as straight:
             straight.run(None if ended else here)

@@ -144,6 +144,23 @@ def test_a_block_of_a_graph_is_shown_with_its_mode() -> None:
     assert "graph.fiberlookup_B1_j" in page.sent[0][1]["components"]
 
 
+def test_each_phase_of_a_graph_is_shown_also_behind_steps_back() -> None:
+    page = PageStub()
+    page.viewers = 1
+    graph = str(ROOT / "examples" / "graphs" / "fig11_unfused.gv")
+    tensors = {"B": "uniform:rows=9,cols=8,nonzeros=20", "C": "ones:shape=9x7", "D": "ones"}
+    with (
+        fiberscope.debug(graph, tensors=tensors) as session,
+        LiveSession(page, session),  # type: ignore[arg-type]
+    ):
+        for number, move in enumerate((session.run, lambda: session.goto(5), session.run), 1):
+            wait(lambda least=number: [event for event, _data in page.sent].count("drawing") >= least)
+            move()
+    machines = [data["components"] for event, data in page.sent if event == "machine"]
+    assert ["graph.arrayvals_T" in components for components in machines] == [False, True, False, True]
+    assert "phase 2 of 2" in page.states()[-1]["text"]
+
+
 def test_the_pause_of_the_page_stops_a_command_and_not_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "SLICE_SECONDS", 0.0)  # the page is told of every slice
     page = PageStub()

@@ -1,0 +1,132 @@
+"""Phase of a graph under the debugger: its place in the run, and what cycles and names mean in it.
+
+The phases of a graph are machines that run one after another. The cycles of a session count on over all of
+them; each kernel counts from 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fiberscope.accelerators.machine import Machine
+from fiberscope.base.errors import InputError
+from fiberscope.results.recording.waits import Wait, wait_chain
+from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
+from fiberscope.sim import SimulationError
+from fiberscope.sim.condition import Predicate
+from fiberscope.sim.scopes import choose, choose_one, matches_any
+from fiberscope.sim.trigger import Trigger, find_channel, gauges_of
+
+__all__ = ["Phase"]
+
+_WORD = re.compile(r"[^\s<>=!]+")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Phase of a run; a machine that is no graph has one phase.
+
+    Args:
+        machine: the machine of the phase.
+        begin: cycle of the session in which the phase begins.
+    """
+
+    machine: Machine
+    begin: int
+
+    @property
+    def number(self) -> int:
+        """The number of the phase, from 1."""
+        return getattr(self.machine, "phase", 1)
+
+    @property
+    def blocks(self) -> Mapping[int, Sequence[str]]:
+        """The names of blocks by phase; empty for a machine that is no graph."""
+        return getattr(self.machine, "blocks_by_phase", {})
+
+    @property
+    def is_last(self) -> bool:
+        """Return whether no phase follows."""
+        return not any(number > self.number for number in self.blocks)
+
+    def __str__(self) -> str:
+        """The phase in words; empty if the run has one phase only."""
+        return f"phase {self.number} of {len(self.blocks)}" if len(self.blocks) > 1 else ""
+
+    def condition(self, text: str, *, later: bool = False) -> Predicate | None:
+        """Return a condition; None if it is on blocks of another phase.
+
+        Args:
+            text: the condition.
+            later: refuse conditions on blocks of earlier phases.
+
+        Raises:
+            SimulationError: it is no condition.
+        """
+        try:
+            return Trigger(text, self.machine.kernel, "condition", self.begin).predicate
+        except SimulationError:
+            if not self._is_elsewhere(text, later):
+                raise
+            return None
+
+    def _is_elsewhere(self, text: str, later: bool = False) -> bool:
+        """Return whether a text names a block of another phase."""
+        first = self.number + 1 if later else 0
+        blocks = [
+            name
+            for number, names in self.blocks.items()
+            for name in names
+            if number >= first and number != self.number
+        ]
+        machine = self.machine.kernel.components[0].name.partition(".")[0]
+        words = [word.removeprefix(f"{machine}.").split(".") for word in _WORD.findall(text)]
+        scopes = [".".join(word[:depth]) for word in words for depth in range(1, len(word) + 1)]
+        return any(matches_any(scope, blocks) for scope in scopes)
+
+    def value(self, expression: str, time: int) -> str:
+        """Return a quantity of conditions, or a condition, as text.
+
+        Args:
+            expression: the quantity, or the condition.
+            time: base tick before which everything has ticked, and at which nothing has.
+
+        Raises:
+            InputError: it is neither.
+        """
+        kernel, words = self.machine.kernel, expression.split()
+        try:
+            if len(words) <= 2:
+                gauges = gauges_of(kernel, words, _refusal(expression), self.begin)
+                values = [(gauge.names, gauge.read(time)) for gauge in gauges]
+                return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
+            return "yes" if Trigger(expression, kernel, "expression", self.begin).holds(time) else "no"
+        except SimulationError as error:
+            if self._is_elsewhere(expression):
+                return f"not in phase {self.number}"
+            raise InputError(str(error)) from error
+
+    def components(self, pattern: str, time: int) -> list[ComponentView]:
+        """Return views of the components that a pattern means."""
+        views = [
+            component_view(self.machine.kernel, component, time)
+            for component in choose(self.machine.kernel.components, [pattern])
+        ]
+        return [replace(view, cycle=view.cycle + self.begin, since=view.since + self.begin) for view in views]
+
+    def queue(self, name: str) -> QueueView:
+        """Return the tokens in a channel."""
+        view = queue_view(self.machine.kernel, find_channel(self.machine.kernel, name))
+        return replace(view, tokens=[(arrival + self.begin, words) for arrival, words in view.tokens])
+
+    def chain(self, name: str, time: int) -> list[Wait]:
+        """Return the chain of waits of a component."""
+        component = choose_one(self.machine.kernel.components, name)
+        chain = wait_chain(self.machine.kernel, component, time)
+        return [replace(wait, since=wait.since + self.begin) for wait in chain]
+
+
+def _refusal(expression: str) -> Callable[[str, bool], SimulationError]:
+    return lambda what, _example: SimulationError(f"the expression {expression!r}: {what}")
