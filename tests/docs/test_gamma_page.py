@@ -44,12 +44,15 @@ def tokens() -> Tokens:
 
 
 def test_the_steps_up_to_the_merger_are_those_of_the_run(tokens: Tokens) -> None:
-    dispatch, pointers, fetch, passed, read, first, second, last, merge = (
+    dispatch, pointers, *sent, passed, read, first, second, last, merge = (
         int(row[0]) for row in table("cycle | part")
     )
     fetches, reads = ([(at, word[-1] & 0xFF) for at, word in tokens[name]] for name in ("fetches", "reads"))
     assert tokens["tasks"][0] == (dispatch + 1, (0,))
-    assert fetches[:4] == [(pointers + 1, 0), (fetch + 1, 0), (fetch + 2, 0), (fetch + 3, 64)]
+    assert fetches[:4] == [
+        (pointers + 1, 0),
+        *((at + 1, line) for at, line in zip(sent, (0, 0, 64), strict=True)),
+    ]
     assert tokens["handed_on"][0] == (passed + 1, (0,)) == (read, (0,))
     assert reads[:3] == [(read + 1, 0), (read + 2, 0), (read + 3, 64)]
     assert [at - 1 for at, _ in tokens["way0"][:3]] == [first] * 3  # two elements and the stop
@@ -103,13 +106,17 @@ def test_the_accuracy_is_that_of_the_validation() -> None:
         .split("\ngamma:\n", 1)[1]
         .split("\nextensor:", 1)[0]
     )
-    for matrix, published, ours, error in shown:
+    for matrix, published, ours, error, version in shown:
         (line,) = [
             row
             for row in rows.splitlines()
             if re.match(rf"\| cycles \| {re.escape(matrix)}[ ,].*\| simple \|", row)
         ]
         assert line.split(" | ")[4:7] == [published, ours, error.replace(" ", "")]
+        assert ("run elsewhere" in line) == (version == "an earlier version")
+    first = (DOCS / "accuracy.md").read_text(encoding="utf-8")
+    for _, cycles in table("settings | cycles of wiki-Vote"):
+        assert f"| {cycles} |" in first + rows
     mean = sum(abs(float(row[3].rstrip(" %"))) for row in shown) / len(shown)
     assert f"is {mean:.1f} %:" in PAGE
     means = (DOCS / "validation.md").read_text(encoding="utf-8").splitlines()
