@@ -61,9 +61,7 @@ def rerun(
     from fiberscope.run.rerun import rerun as run_again
 
     check_outputs({"the report": json}, {"the report FILE": file})
-    from fiberscope.results.store.archive import is_archive
-
-    if is_archive(file):
+    if _is_archive(file):
         if to is not None or script is not None or json is not None:
             raise InputError(f"{file}: is an archive; --to, --script and --json are of a report")
         return _rerun_archive(file, workers, anyway, quiet)
@@ -81,6 +79,13 @@ def rerun(
         print()
         show_difference(compare(before, after), before, after)
     return exit_code(after)
+
+
+def _is_archive(file: Path) -> bool:
+    """Return whether a file is to be read as an archive, by its name or its content."""
+    from zipfile import is_zipfile
+
+    return file.suffix == ".zip" or is_zipfile(file)
 
 
 def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.remote_files import address_of
-from fiberscope.results.store.store import OPERANDS
+from fiberscope.results.store_layout import OPERANDS
 from fiberscope.workloads import Workload, from_scipy
 from fiberscope.workloads.sparse import sparse
 

@@ -22,9 +22,10 @@ from fiberscope.base.version import __version__
 from fiberscope.results.report.files import make_folder, write_bytes
 from fiberscope.results.report.schema import Document
 from fiberscope.results.store.columns import DONE
-from fiberscope.results.store.store import OPERANDS, Store
+from fiberscope.results.store.store import Store
+from fiberscope.results.store_layout import OPERANDS
 
-__all__ = ["StudyArchive", "appendix_line", "count_runs", "extract_archive", "is_archive", "write_archive"]
+__all__ = ["StudyArchive", "appendix_line", "count_runs", "extract_archive", "write_archive"]
 
 SCHEMA: Final = "fiberscope-archive-1"
 INDEX, STORE = "archive.json", "store/"  # the names in an archive
@@ -141,13 +142,6 @@ def _sources(store: Store) -> dict[str, dict[str, dict[str, str] | str | bool | 
         for report in reports.values()
         if report.source
     }
-
-
-def is_archive(path: Path) -> bool:
-    """Return whether a file is to be read as an archive, by its name or its content."""
-    with suppress(OSError):
-        return path.suffix == ".zip" or zipfile.is_zipfile(path)
-    return False
 
 
 def extract_archive(path: Path, folder: Path) -> tuple[StudyArchive, Store]:

@@ -42,14 +42,14 @@ from fiberscope.results.store.columns import (
     widen_table,
 )
 from fiberscope.results.store.locations import Address, BusyError, open_location
+from fiberscope.results.store_layout import OPERANDS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OPERANDS", "PART_ROWS", "Store", "hidden_rows"]
+__all__ = ["PART_ROWS", "Store", "hidden_rows"]
 
 PART_ROWS = 1000
-OPERANDS = "_operands"  # folder of the matrices in memory that a sweep saved
 ROW = ".json.gz"  # a file of one row
 STALE = "stale_sources.json"
 GATHER_ROWS = 500  # files of one row that may pile up
