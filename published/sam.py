@@ -206,7 +206,7 @@ def _claims_of_13(cycles: Mapping[tuple[str, str], int]) -> list[Claim]:
         Claim(
             "13",
             "skipping and splitting gain more on longer runs of nonzeros",
-            f"cycles with runs of 100 over cycles with runs of 1: skip {gains['skip']:.2f}, "
+            f"cycles with runs of 100 nonzeros, divided by cycles with runs of 1: skip {gains['skip']:.2f}, "
             f"split {gains['split']:.2f}, compressed {gains['crd']:.2f}",
             "skip and split below compressed",
             max(gains["skip"], gains["split"]) < gains["crd"],
@@ -214,7 +214,8 @@ def _claims_of_13(cycles: Mapping[tuple[str, str], int]) -> list[Claim]:
         Claim(
             "13",
             "bit vectors do not depend on the length of runs and blocks",
-            f"cycles at length 100 over cycles at length 1: runs {gains['bv']:.2f}, blocks {blocks:.2f}",
+            f"cycles at length 100, divided by cycles at length 1: runs {gains['bv']:.2f}, "
+            f"blocks {blocks:.2f}",
             "between 0.5 and 1.5",
             max(abs(gains["bv"] - 1), abs(blocks - 1)) < 0.5,
         ),
