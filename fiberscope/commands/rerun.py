@@ -41,7 +41,7 @@ def rerun(
     json: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Repeat the run of a report, or all runs of an archive, and show what differs.
+    """Repeat a run, or the runs of an archive, and show what differs.
 
     Uses the same command, parameters and operands. Refused if the digest of the sources or operands differs
     from the report. Paths are relative to the current folder. With --to the run stops in a cycle, and takes

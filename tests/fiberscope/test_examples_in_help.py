@@ -148,6 +148,7 @@ SLOW = (
     "fiberscope build",
     "fiberscope compare",
     "fiberscope graph rtl",
+    "fiberscope rerun study.zip",
     "fiberscope sweep",
     "fiberscope search",
 )
@@ -166,6 +167,9 @@ def test_an_example_of_a_help_text_works(
 ) -> None:
     arguments = shrunk(example)
     _skip_what_is_missing(arguments)
+    if "study.zip" in arguments:
+        sweep = ["sweep", "gamma", "a.mtx", "--grid=pe.count=1,2", "--store=done", "--quiet"]
+        assert cli.run(sweep) == cli.run(["results", "done", "--archive", "study.zip"]) == 0
     code = cli.run(arguments)
     assert code == 0 or (arguments[0] == "wave" and _is_about_the_viewer(capsys.readouterr().err))
 

@@ -64,6 +64,7 @@ def _common(workload: str) -> dict[str, object]:
     return {
         "command": "sim",
         "accelerator": "gamma",
+        "machine": "gamma",
         "workload": workload,
         "fidelity": "event",
         "version": "0.1.0",

@@ -124,7 +124,7 @@ def test_a_retry_that_is_ended_at_once_leaves_the_rows_of_what_had_failed(
     scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, Any] = {"points": [{"fault": "deadlock"}, {"fault": "none"}], "store": tmp_path}
-    given |= {"scheduler": scheduler, "quiet": True}
+    given |= {"scheduler": scheduler, "progress": False}
     before = fiberscope.sweep(toy, "uniform:rows=9,cols=9,nonzeros=20", **given)
 
     def interrupted(*_arguments: object) -> None:
@@ -151,7 +151,7 @@ def test_a_point_that_takes_too_long_or_too_much_has_its_row(
             strict=True,
         )
     ):
-        given = {"scheduler": scheduler, "quiet": True, **limit}
+        given = {"scheduler": scheduler, "progress": False, **limit}
         frame = fiberscope.sweep("gamma", f"{large},seed={number}", store=tmp_path, **given)
         assert frame["status"][0] == status
         assert frame["reason"][0].startswith(reason)
@@ -332,7 +332,7 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
     pauses = list(range(1, 1 + 5 * (sweeps + deaths)))
     key = credentials(workers.security, "client")
     options = {"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}
-    options |= {"store": store, "scheduler": scheduler, "quiet": True}
+    options |= {"store": store, "scheduler": scheduler, "progress": False}
     seen: dict[str, bytes] = {}
     ended = 0
     for _ in range(sweeps):
@@ -359,7 +359,7 @@ def test_two_sweeps_share_a_store(scheduler: str, small: str, tmp_path: Path) ->
         threading.Thread(
             target=fiberscope.sweep,
             args=("gamma", small),
-            kwargs={"grid": {"pe.count": counts}, "store": tmp_path, "scheduler": scheduler, "quiet": True},
+            kwargs={"grid": {"pe.count": counts}, "store": tmp_path, "scheduler": scheduler, "progress": False},
         )
         for counts in ([1, 2, 3, 4], [3, 4, 5, 6])
     ]
