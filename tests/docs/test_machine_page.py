@@ -45,7 +45,19 @@ def test_the_example_of_checks_is_one_that_the_command_takes(
     (example,) = re.findall(r"```yaml\n(counts:.*?)```", PAGE, re.DOTALL)
     (machine / "check.yaml").write_text(example, encoding="utf-8")
     assert cli.run(["check", "./mine", OPERANDS]) == 0
-    assert "waits: memory answers" in capsys.readouterr().out
+    out = squeeze(capsys.readouterr().out)
+    (shown,) = re.findall(r"```text\n(.* works, on average\n.*?)```", PAGE, re.DOTALL)
+    assert all(squeeze(line) in out for line in shown.splitlines())
+    (pe,) = re.findall(r"```yaml\n(pe:.*?)```", PAGE, re.DOTALL)
+    assert pe in (machine / "config.yaml").read_text(encoding="utf-8")
+
+
+def test_the_files_of_the_example_have_the_lines_of_the_page() -> None:
+    shown = re.findall(r"`(\w+\.\w+)` (\d+)", PAGE.split("| part of the work |", 1)[1].split("\n\n", 1)[0])
+    assert len(shown) == 7
+    for name, lines in shown:
+        text = (ROOT / "examples" / "matraptor" / name).read_text(encoding="utf-8")
+        assert len(text.splitlines()) == int(lines), name
 
 
 @pytest.fixture

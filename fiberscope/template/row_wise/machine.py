@@ -86,12 +86,16 @@ class RowWise(Composition[RowWiseParameters]):
         super().__init__(parameters, parts, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.a, self.b = (CompressedRows(operand.indptr, operand.indices, operand.data) for operand in (a, b))
+        # The addresses of the rows of B, computed from their lengths before the run
         self.places = RowPlaces(B << TENSOR_SHIFT, np.diff(b.indptr), parameters.pe.element)
         self.product: list[dict[int, float]] = [{} for _ in range(self.shape[0])]
         self.names = numbered("pe", parameters.pe.count)
+        # For each processing element, its rows of A, which are also its rows of Z
         self.shares = [range(i, self.shape[0], parameters.pe.count) for i in range(parameters.pe.count)]
+        # Each stream, with its operation, its tensor and the first byte of its range
         self.streams: list[tuple[tuple[int, int, int], MemoryStream]] = []
         self.readers = [self._add_reader(i) for i in range(parameters.pe.count)]
+        # A pipeline is a pair: zip makes a tuple of multipliers and a tuple of sums
         self.multipliers, self.sums = zip(*map(self._add_pipeline, range(parameters.pe.count)), strict=True)
         self.add_memory(list(self._users()), parameters.pe.line)
         self.build()
