@@ -142,6 +142,7 @@ def machines_on_workloads(folder: Path) -> Path:
         for seed in range(4):
             workload = f"uniform:rows=300,cols=300,nonzeros=2000,seed={seed}"
             told = {"status": "done", "accelerator": machine, "workload": workload, "command": "sim"}
+            told["machine"] = machine
             numbers = {"cycles": 1000 * factor + seed, "traffic_bytes": 5000 * factor, "seconds": 1e-6}
             digest = f"{machine}{seed}"
             store.add(digest, encode_row({"digest": digest, **told, **numbers, "version": "0.2.0"}, {}))

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("duckdb")
 from fiberscope.base.errors import InputError
-from fiberscope.commands.results import results
+from fiberscope.commands import results as command
 from fiberscope.results.store import Store
 from tests.fiberscope.store.test_store import cycles, filled
 
@@ -17,6 +17,14 @@ ODD = (
     "SELECT [1, 2] AS \":x: [b]\", DATE '2020-01-02' AS day, "
     "1.5::DECIMAL(9, 2) AS twice, 3 AS twice, 'NaN'::DOUBLE AS x"
 )
+
+
+FILES = {"plot": None, "figure": None, "against": None, "figure_width": "page", "archive": None}
+
+
+def results(store: Path | str, **asked: object) -> None:
+    """Run the command with these options."""
+    command.results(address=store, **{**FILES, **asked})
 
 
 @pytest.fixture
@@ -33,8 +41,12 @@ def test_values_and_names_of_any_kind_are_shown(store: Path, capsys: pytest.Capt
 
 
 def test_a_query_that_is_printed_loads_no_pandas(store: Path) -> None:
-    asked = "from pathlib import Path; from fiberscope.commands.results import results; import sys"
-    program = f"{asked}; results(Path({str(store)!r})); sys.exit('pandas' in sys.modules)"
+    program = f"""
+import sys
+from fiberscope import cli
+assert cli.run(["results", {str(store)!r}]) == 0
+sys.exit("pandas" in sys.modules)
+"""
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
 
 

@@ -355,11 +355,12 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
 
 
 def test_two_sweeps_share_a_store(scheduler: str, small: str, tmp_path: Path) -> None:
+    quiet = {"scheduler": scheduler, "progress": False}
     swept = [
         threading.Thread(
             target=fiberscope.sweep,
             args=("gamma", small),
-            kwargs={"grid": {"pe.count": counts}, "store": tmp_path, "scheduler": scheduler, "progress": False},
+            kwargs={"grid": {"pe.count": counts}, "store": tmp_path, **quiet},
         )
         for counts in ([1, 2, 3, 4], [3, 4, 5, 6])
     ]
