@@ -12,7 +12,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
-from fiberscope.commands.run_options import SimulationOptions, exit_code
+from fiberscope.commands.run_options import SimulationOptions, debugger_page, exit_code, page_title
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files, read_text
 
@@ -79,7 +79,8 @@ def debug(
         raise InputError(f"--snapshot-memory {snapshot_memory}: {error}") from error
     run = requested_run(accelerator, factors, tensors, **arguments)
     options = _run_options(asked)
-    with asked.live_debugger(run) as show, Session(run, options, snapshots, limit) as session, show(session):
+    page = debugger_page(asked.live, page_title(run))
+    with page as show, Session(run, options, snapshots, limit) as session, show(session):
         return hold(session, asked.json, script, lines)
 
 

@@ -9,9 +9,9 @@ import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.debug import Script, hold, script_lines
-from fiberscope.commands.options import Json, Quiet
+from fiberscope.commands.options import Json, Live, Quiet
 from fiberscope.commands.report_output import report_delivery
-from fiberscope.commands.run_options import exit_code
+from fiberscope.commands.run_options import debugger_page, exit_code
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["rerun"]
@@ -37,6 +37,7 @@ def rerun(
     anyway: _Anyway = False,
     to: _To = None,
     script: Script = None,
+    live: Live = None,
     workers: _Workers = None,
     json: Json = None,
     quiet: Quiet = False,
@@ -57,21 +58,19 @@ def rerun(
     from fiberscope.commands.diff import show_difference
     from fiberscope.commands.progress import progress_display
     from fiberscope.results.report.difference import compare
-    from fiberscope.run.rerun import debug_again
     from fiberscope.run.rerun import rerun as run_again
 
     check_outputs({"the report": json}, {"the report FILE": file})
     if _is_archive(file):
-        if to is not None or script is not None or json is not None:
-            raise InputError(f"{file}: is an archive; --to, --script and --json are of a report")
+        if {to, script, live, json} != {None}:
+            raise InputError(f"{file}: is an archive; --to, --script, --live and --json are of a report")
         return _rerun_archive(file, workers, anyway, quiet)
     if to is not None:
-        lines = script_lines(script)
-        with debug_again(file, to, anyway=anyway) as session:
-            print(session.info())
-            return hold(session, json, script, lines)
+        return _debug(file, to, script, live, anyway, json)
     if script is not None:
         raise InputError("--script needs --to CYCLE: its commands are of the debugger")
+    if live is not None:
+        raise InputError("--live needs --to CYCLE: its page shows the debugger")
     with report_delivery(json, quiet) as deliver, progress_display(quiet) as tell:
         before, after = run_again(file, tell, anyway=anyway)
     deliver(after)
@@ -86,6 +85,19 @@ def _is_archive(file: Path) -> bool:
     from zipfile import is_zipfile
 
     return file.suffix == ".zip" or is_zipfile(file)
+
+
+def _debug(
+    file: Path, cycle: int, script: Path | None, live: str | None, anyway: bool, json: Path | None
+) -> int:
+    """Hold the run of a report in a cycle, and take commands of the debugger; return the exit code."""
+    from fiberscope.run.rerun import debug_again
+
+    lines = script_lines(script)
+    page = debugger_page(live, f"{file}, run again")
+    with page as show, debug_again(file, cycle, anyway=anyway) as session, show(session):
+        print(session.info())
+        return hold(session, json, script, lines)
 
 
 def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -> int:

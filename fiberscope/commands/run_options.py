@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from fiberscope.run.debug.session import Session
     from fiberscope.run.request import RunRequest
 
-__all__ = ["ReportOptions", "SimulationOptions", "WaveformOptions", "exit_code"]
+__all__ = [
+    "ReportOptions",
+    "SimulationOptions",
+    "WaveformOptions",
+    "debugger_page",
+    "exit_code",
+    "page_title",
+]
 
 _Files: TypeAlias = "Mapping[str, Path | None]"
 _of_vcd = Needs("vcd", "--vcd FILE, the waveform to write")
@@ -239,21 +246,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             raise InputError("--live: not with --memory-trace, which one process writes; leave one out")
         from fiberscope.page.live.run import live_run
 
-        return live_run(self.live, _title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
-
-    def live_debugger(
-        self, run: RunRequest
-    ) -> AbstractContextManager[Callable[[Session], AbstractContextManager[object]]]:
-        """Return the context that yields what shows a debugging session, on a page if that was asked for.
-
-        Raises:
-            InputError: as of ``LiveView``.
-        """
-        if self.live is None:
-            return nullcontext(nullcontext)
-        from fiberscope.page.live.session import live_debugger
-
-        return live_debugger(self.live, _title(run))
+        return live_run(self.live, page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
 
     def ended(self, report: Report) -> int:
         """Show the energy if that was asked for; returns the exit code."""
@@ -282,10 +275,25 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         return state_files(self.timeline, self.perfetto, window)
 
 
-def _title(run: RunRequest) -> str:
+def page_title(run: RunRequest) -> str:
     """Return the title of the page of a run."""
     operands = [*filter(None, run.factors), *(f"{name}={tensor}" for name, tensor in run.tensors.items())]
     return f"{getattr(run.machine, 'name', run.machine)} on {', '.join(map(str, operands))}"
+
+
+def debugger_page(
+    port: str | None, title: str
+) -> AbstractContextManager[Callable[[Session], AbstractContextManager[object]]]:
+    """Return the context that yields what shows a debugging session, on a page if a port is asked for.
+
+    Raises:
+        InputError: as of ``LiveView``.
+    """
+    if port is None:
+        return nullcontext(nullcontext)
+    from fiberscope.page.live.session import live_debugger
+
+    return live_debugger(port, title)
 
 
 def exit_code(report: Report) -> int:

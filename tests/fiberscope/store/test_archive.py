@@ -178,7 +178,7 @@ def test_options_of_reports_are_refused_and_an_empty_store_too(
 ) -> None:
     assert cli.run(["rerun", "study.zip", "--to", "3"]) == 2
     assert capsys.readouterr().err == (
-        "fiberscope: study.zip: is an archive; --to, --script and --json are of a report\n"
+        "fiberscope: study.zip: is an archive; --to, --script, --live and --json are of a report\n"
     )
     Store("empty", make=True)
     with pytest.raises(InputError, match=r"^empty: has no runs to archive"):

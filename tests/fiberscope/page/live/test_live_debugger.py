@@ -91,6 +91,9 @@ def test_a_script_gives_the_same_answers_and_the_same_report_as_without(
     assert outputs[0].out == outputs[1].out
     assert (outputs[0].err, outputs[1].err.count("Live view: http://127.0.0.1:")) == ("", 1)
     assert without_host("0.json") == without_host("1.json")
+    assert cli.run(["rerun", "0.json", "--to", "5", "--script", "s.txt", "--json", "2.json", "--live"]) == 0
+    assert capsys.readouterr().err.count("Live view: http://127.0.0.1:") == 1
+    assert without_host("2.json") == without_host("0.json")
 
 
 def test_each_stop_is_shown_also_behind_steps_back() -> None:
