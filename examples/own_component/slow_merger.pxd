@@ -1,4 +1,4 @@
-# By hand, to show what C types look like.
+# By hand: it shows what C types look like.
 # The C types of slow_merger.py. Without them, or uncompiled, it does the same, more slowly.
 
 cimport cython

@@ -276,7 +276,10 @@ def test_a_family_without_components_is_refused_before_the_run(
             "settings=['lane.count=3']: it should be a dict of parameters by dotted key, "
             'as in {"pe.count": 64}',
         ),
-        ({"progress": 5}, "progress=5: it should be a function of stage, work done and work in all"),
+        (
+            {"progress": 5},
+            "progress=5: it should be a function of stage, work done and work in all, or False",
+        ),
         ({"exact": "no"}, "exact='no': it should be True or False"),
         ({"histograms": 1}, "histograms=1: it should be True or False"),
         ({"config": 3}, "config=3: it should be the path of a YAML file"),

@@ -129,5 +129,5 @@ def test_what_cannot_be_drawn_there_is_one_line(report, capsys, output, message)
 def test_a_missing_matplotlib_is_one_line_that_says_how_to_get_it(report, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert cli.run(["plot", "out.json"]) == 2
-    told = "pictures need matplotlib: pip install 'fiberscope[plots]', in a clone make .venv/plots"
+    told = "matplotlib is not installed: pip install 'fiberscope[plots]', in a clone make .venv/plots"
     assert capsys.readouterr().err == f"fiberscope: {told}\n"

@@ -281,7 +281,7 @@ def _parts_from_its_shadow(block):
 def test_ports_of_axi_keep_the_bytes_of_the_lanes_that_have_something():
     text = axis(BLOCK, ChannelParameters())
     for line in (
-        "//   in: control 0:0, number 12:1, half 28:13, in each of 3 lanes of 4 bytes",
+        "//   in (input): control 0:0, number 12:1, half 28:13, in each of 3 lanes of 4 bytes",
         "input [11:0] in_tkeep",
         ".in_mask({&in_tkeep[11:8], &in_tkeep[7:4], &in_tkeep[3:0]})",
         "assign out_tkeep = {{4{out_mask[2]}}, {4{out_mask[1]}}, {4{out_mask[0]}}};",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import install_commands
+from fiberscope.base.extras import missing
 from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
@@ -105,7 +105,7 @@ def new_figure(width: float, height: float, dots: float) -> Figure:
     try:
         from fiberscope.results.report.inline_figure import InlineFigure  # noqa: PLC0415  (heavy, and an extra)
     except ImportError as error:
-        raise InputError(f"pictures need matplotlib: {install_commands('plots')}") from error
+        raise InputError(missing("matplotlib")) from error
     return InlineFigure(figsize=(width, height), dpi=dots, layout="constrained")
 
 

@@ -262,3 +262,4 @@ def test_signals_have_the_two_smallest_heads_of_the_ways(generator):
         assert alive == len(heads)
         (first, way), (second, rival) = [*heads, (-1, -1), (-1, -1)][:2]
         assert smallest == [way, first, rival, second]
+    assert cycle > 1
