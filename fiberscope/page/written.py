@@ -59,12 +59,14 @@ def make_page(
     Raises:
         InputError: as of ``write_page``.
     """
-    store = next((str(each) for each in results if is_store(each)), None)
+    store = next((str(result) for result in results if is_store(result)), None)
     if store is not None and len(results) > 1:
         raise InputError(f"{store} has the results of many runs; a page is of one study, or of reports")
     single = store is None and len(results) == 1
     if timeline is not None and not single:
-        names = " ".join(str(each) for each in results if not isinstance(each, Report)) or "what is shown"
+        names = (
+            " ".join(str(result) for result in results if not isinstance(result, Report)) or "what is shown"
+        )
         raise InputError(f"--timeline {timeline}: is of one run, and {names} has several")
     if run_sources and not single:
         raise InputError("--run-sources draws the machine of one run; give one report")
@@ -72,12 +74,12 @@ def make_page(
         raise InputError("--all-sources is for the page of a sweep; give its store")
     if store is not None:
         return _page(_study(store, title, all_sources))
-    reports = [each if isinstance(each, Report) else Report.read(Path(each)) for each in results]
+    reports = [result if isinstance(result, Report) else Report.read(Path(result)) for result in results]
     if single:
         return report_page(reports[0], timeline, title, run_sources)
     from fiberscope.page.reports import side_by_side  # noqa: PLC0415  (needs the extra sweep)
 
-    named = [each.accelerator if isinstance(each, Report) else Path(each).name for each in results]
+    named = [result.accelerator if isinstance(result, Report) else Path(result).name for result in results]
     return _page(side_by_side(reports, title or " and ".join(named)))
 
 

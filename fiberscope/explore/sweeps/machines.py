@@ -22,7 +22,7 @@ _FORM = "NAME=MACHINE:KEY=VALUE,KEY=VALUE, for example gamma-16=gamma:pe.count=1
 
 
 def _part_names(parts: object) -> object:
-    """Parts as text; a class of a module becomes its module and name."""
+    """Return the parts as texts: of a class, its module and name."""
     if not isinstance(parts, Mapping):
         return parts
     classes = {name: part for name, part in parts.items() if callable(part)}

@@ -83,7 +83,7 @@ def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> f
         return None
     with suppress(ConfigurationError):
         sizes = sram_bytes(read_cost_file(costs), config)
-        counts: dict[str, int] = {name: each["count"] for name, each in json.loads(families).items()}
+        counts: dict[str, int] = {name: family["count"] for name, family in json.loads(families).items()}
         return sum(count * _size_of(name, sizes) for name, count in counts.items()) or None
     return None
 
@@ -96,9 +96,9 @@ def _size_of(family: str, sizes: Mapping[str, float]) -> float:
 def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
     """Return lines about faulty files, and about machines that differ by more than ``FAIR`` times."""
     kinds = {"multipliers": "multipliers", "bandwidth": "peak_bytes_per_second"}
-    lines = [f"{name}: {each.fault}" for name, each in resources.items() if each.fault]
+    lines = [f"{name}: {own.fault}" for name, own in resources.items() if own.fault]
     for kind, field in kinds.items():
-        amounts = {name: amount for name, each in resources.items() if (amount := getattr(each, field))}
+        amounts = {name: amount for name, own in resources.items() if (amount := getattr(own, field))}
         if not amounts:
             continue
         least, most = min(amounts, key=amounts.__getitem__), max(amounts, key=amounts.__getitem__)

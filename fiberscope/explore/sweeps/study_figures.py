@@ -116,7 +116,7 @@ def _multipliers(runs: StudyRuns, series: str) -> float | None:
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
     parts = {key: energy_parts(report) for key, report in _reports(store, runs).items()}
     totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
-    unit = _unit([1e-12 * sum(each.values()) for each in parts.values()], SI)
+    unit = _unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
     single = (1e-12 / unit[0], f"Energy ({unit[1]})")
     bare = [series for series in runs.series if not _has_memory(series, parts)]
     note = [f"without memory: {', '.join(bare)}"] if 0 < len(bare) < len(runs.series) else []
@@ -133,7 +133,7 @@ def _draw_traffic(store: Store, runs: StudyRuns, against: str, width: float) -> 
     for workload in runs.workloads:
         rows = [runs.done(series, workload) for series in (against, *runs.series)]
         least[workload] = next((row["traffic_minimum_bytes"] for row in rows if row), None) or 0.0
-    unit = _unit([sum(each.values()) for each in parts.values()], BYTES)
+    unit = _unit([sum(amounts.values()) for amounts in parts.values()], BYTES)
     single = (1.0 / unit[0], f"Traffic ({unit[1]})")
     return _draw_breakdown(runs, parts, least, single, f"Traffic over {against}'s minimum", width)
 

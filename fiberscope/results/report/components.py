@@ -64,7 +64,7 @@ class Components(dict[str, Component]):
         Raises:
             KeyError: there is none of this name; has the nearest names.
         """
-        members = {each: self[each] for each in self if family_name(each) == name}
+        members = {member: self[member] for member in self if family_name(member) == name}
         if not members:
             hint = nearest(name, [*dict.fromkeys(map(family_name, self)), *self])
             raise KeyError(f"no component or family is called {name}; {hint}")
@@ -73,9 +73,11 @@ class Components(dict[str, Component]):
     @property
     def total(self) -> Component:
         """The sums of the cycles, states and counters of all components."""
-        names = dict.fromkeys(name for each in self.values() for name in each.counters)
-        sums = {state: sum(getattr(each, state) for each in self.values()) for state in COUNTS}
-        counters = {name: sum(each.counters.get(name, 0) for each in self.values()) for name in names}
+        names = dict.fromkeys(name for component in self.values() for name in component.counters)
+        sums = {state: sum(getattr(component, state) for component in self.values()) for state in COUNTS}
+        counters = {
+            name: sum(component.counters.get(name, 0) for component in self.values()) for name in names
+        }
         return Component(**sums, counters=counters)
 
     def frame(self) -> pd.DataFrame:
@@ -91,10 +93,10 @@ class Components(dict[str, Component]):
         rows = [
             {
                 "family": family_name(name),
-                **{count: getattr(each, count) for count in COUNTS},
-                **each.counters,
+                **{count: getattr(component, count) for count in COUNTS},
+                **component.counters,
             }
-            for name, each in self.items()
+            for name, component in self.items()
         ]
         columns = dict.fromkeys(["family", *COUNTS, *(column for row in rows for column in row)])
         frame = pd.DataFrame(rows, index=pd.Index(list(self), name="component"), columns=list(columns))
