@@ -14,6 +14,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
+from fiberscope.base.errors import InputError
+
 __all__ = ["SIZE", "Bytes", "BytesPerSecond", "Hertz", "Picoseconds", "Quantity", "in_base_units"]
 
 # The digits are bounded, so that no text of a configuration can ask for a number with a million of them.
@@ -57,6 +59,17 @@ class Quantity:
             (unit for unit, factor in self.units.items() if amount % factor == 0), key=self.units.__getitem__
         )
         return f"{amount // self.units[unit]} {unit}"
+
+    def read(self, value: int | str, name: str) -> int:
+        """Return what ``parse`` does of a value that a message calls ``name``.
+
+        Raises:
+            InputError: it is none.
+        """
+        try:
+            return self.parse(value)
+        except ValueError as error:
+            raise InputError(f"{name} {value}: {error}") from error
 
     def short(self, amount: int) -> str:
         """The same as a setting on a command line has it, ``1008KiB``."""

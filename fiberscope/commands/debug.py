@@ -73,10 +73,7 @@ def debug(
     asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = script_lines(script)
     arguments = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
-    try:
-        limit = None if snapshot_memory is None else SIZE.parse(snapshot_memory)
-    except ValueError as error:
-        raise InputError(f"--snapshot-memory {snapshot_memory}: {error}") from error
+    limit = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
     run = requested_run(accelerator, factors, tensors, **arguments)
     options = _run_options(asked)
     page = debugger_page(asked.live, page_title(run))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator
 from fiberscope.commands.sample_options import Windows
@@ -97,6 +96,7 @@ def search(
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
       fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
+    from fiberscope.accelerators.quantities import SIZE
     from fiberscope.explore.sweeps.design_search import Objectives, prepare_search
     from fiberscope.explore.sweeps.point_process import Limits
     from fiberscope.explore.sweeps.search_plot import draw_designs
@@ -107,7 +107,7 @@ def search(
     design = _design(command, accelerator, placed, sampled.request(seed))
     objectives = Objectives(minimise or [], maximise or [], subject_to or [], points, seed)
     study = prepare_search(design, workloads, over, objectives, store)
-    limit = Limits(placed.timeout, _bytes(placed.memory))
+    limit = Limits(placed.timeout, None if placed.memory is None else SIZE.read(placed.memory, "--memory"))
     with placed.live_page(f"search: {accelerator}") as follow:
         study.run(placed.executors(), limit, placed.quiet, follow)
     if plot is not None:
@@ -134,20 +134,6 @@ def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sa
         name=machine.own_name,
         parts={**placed.parts_by_name(), **machine.parts},
     )
-
-
-def _bytes(text: str | None) -> int | None:
-    """Bytes of a text with a unit.
-
-    Raises:
-        InputError: none.
-    """
-    from fiberscope.accelerators.quantities import SIZE
-
-    try:
-        return None if text is None else SIZE.parse(text)
-    except ValueError as error:
-        raise InputError(f"--memory {text}: {error}") from error
 
 
 def _show(study: Search) -> None:

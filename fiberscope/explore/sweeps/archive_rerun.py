@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
 from fiberscope.explore.sweeps.api import run_tasks
 from fiberscope.explore.sweeps.executors import ExecutorChoice
-from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
+from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks, unique_tasks
 from fiberscope.explore.sweeps.point import Point, build_request, load_parts
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Progress, show_progress
@@ -79,7 +79,7 @@ def rerun_archive(
         rows.sort(key=lambda row: (row["machine"], row["workload"], row["digest"]))
         tasks = _plan(path, rows, anyway)
         again = Store(Path(folder, "again"), make=True)
-        unique = list({task.digest: task for task in tasks}.values())
+        unique = unique_tasks(tasks)
         progress = Progress(unique)
         with show_progress(progress, quiet, None):
             ready = [task for task in unique if not task.refused]

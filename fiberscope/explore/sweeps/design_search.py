@@ -121,7 +121,8 @@ def search(
         from fiberscope.explore.sweeps.point_process import Limits  # noqa: PLC0415
 
     objectives = Objectives(_several(minimise), _several(maximise), _several(subject_to), points, seed)
-    limits = Limits(keys.get("timeout"), _bytes(keys.get("memory")))
+    memory = keys.get("memory")
+    limits = Limits(keys.get("timeout"), None if memory is None else SIZE.read(memory, "memory"))
     executors = ExecutorChoice(keys.get("scheduler"), keys.get("slurm"), keys.get("pbs"), keys.get("workers"))
     named = None if store is None else str(store)
     with saved_operands(workloads, store) as names, store_address(named) as address:
@@ -162,13 +163,6 @@ def prepare_search(
     limits, space = [Limit.parse(text) for text in objectives.subject_to], read_space(over, shared[0])
     kept = Store(store, make=True)
     return Search(shared, space, goals, kept, objectives.points, limits, objectives.seed)
-
-
-def _bytes(size: int | str | None) -> int | None:
-    try:
-        return None if size is None else SIZE.parse(size)
-    except ValueError as error:
-        raise InputError(f"memory {size}: {error}") from error
 
 
 def _several(texts: str | Sequence[str]) -> Sequence[str]:

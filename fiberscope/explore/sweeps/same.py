@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fiberscope.accelerators.configuration import Configuration, values
+from fiberscope.accelerators.configuration import values
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.base.errors import InputError
@@ -65,7 +65,7 @@ def scale_machines(
     scaled, lines = list(machines), []
     for resource in resources:
         scalers = [_Scaler(machine, resource, settings or {}, config) for machine in scaled]
-        target = next(each for each in scalers if each.machine.name == against).amount()
+        target = next(scaler for scaler in scalers if scaler.machine.name == against).amount()
         for place, scaler in enumerate(scalers):
             if scaler.machine.name != against:
                 scaled[place], changes = scaler.scaled_to(target)
@@ -105,9 +105,8 @@ class _Scaler:
         if rule is None:
             file = f"{self._accelerator.folder.name}/scaling.yaml"
             raise self._complaint(f"{self.machine.name} has no rule; write one in {file}")
-        settings = self._settings_for(rule, own, target)
+        settings, design = self._settings_for(rule, own, target)
         changed = ", ".join(f"{key}={value} (was {own.parameters[key]})" for key, value in settings.items())
-        design = self._design(settings)
         line = f"--same {self._resource}: {self.machine.name} has {changed}{self._about(design, target)}"
         return self.machine.model_copy(update={"set": {**self.machine.set, **settings}}), [line]
 
@@ -116,8 +115,8 @@ class _Scaler:
         off = design.amount / target - 1
         return f", {off:+.1%} of the area" if self._resource == AREA else ""
 
-    def _settings_for(self, rule: Rule, own: _Design, target: float) -> dict[str, int]:
-        """The settings that meet the target.
+    def _settings_for(self, rule: Rule, own: _Design, target: float) -> tuple[dict[str, int], _Design]:
+        """Return the settings that meet the target, and the machine with them.
 
         Raises:
             InputError: there are none; with the nearest.
@@ -126,11 +125,11 @@ class _Scaler:
             settings = rule.scaled(own.parameters, target / own.amount)
             design = None if settings is None else self._possible(settings)
             if settings is not None and design is not None and self._is_met(design.amount, target):
-                return settings
+                return settings, design
         designs = self._near(rule, own, target)
         best = min(designs, key=lambda pair: abs(pair[1].amount - target), default=None)
         if best is not None and self._resource == AREA and self._is_met(best[1].amount, target):
-            return best[0]
+            return best
         close = (
             "" if best is None else f"; the nearest has {self._text(best[1].amount)}: {_assigned(best[0])}"
         )
@@ -177,7 +176,7 @@ class _Scaler:
         ready = resolve_run(self._accelerator, {**self._settings, **settings}, self._config)
         parameters = values(ready.configured)
         if self._resource == AREA:
-            amount = _area(self._accelerator, ready, ready.configured)
+            amount = _area(self._accelerator, ready)
         else:
             amount = self._scaling.amount(self._resource, parameters)
         if not amount:
@@ -191,14 +190,14 @@ class _Scaler:
         return abs(amount - target) <= TOLERANCE.get(self._resource, 0.0) * target
 
 
-def _area(accelerator: Accelerator[Any], ready: ResolvedRun, configured: Configuration) -> float | None:
+def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     """The area in mm2 as a report has it, of the machine that is built for a small product."""
-    prices = prices_of(accelerator, configured)
+    prices = prices_of(accelerator, ready.configured)
     if prices is None:
         return None
     problem = ready.maker.load(PROBE, None, exact=False, progress=ignore_progress)
     options = RunOptions(EVENT, None, False, False, accelerator.taking({}), ignore_progress)
-    machine: Any = build_model(accelerator, configured, problem, options)
+    machine: Any = build_model(accelerator, ready.configured, problem, options)
     parts = [prices.find_part(family_name(component.name)) for component in machine.kernel.components]
     return sum(part.um2 for part in parts if part is not None and part.um2 is not None) / 1e6
 

@@ -20,7 +20,7 @@ from fiberscope.results.report.estimates import relative_half_width
 from fiberscope.results.report.files import read_text
 from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
-from fiberscope.results.row_status import DONE
+from fiberscope.results.store_layout import DONE
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.suffixes import SUFFIXES
 

@@ -20,20 +20,21 @@ SERIES_LETTERS: Final = 40
 UNCUT: Final = 1000
 _KEY: Final = re.compile(r"\b\w+=")  # of an argument of a generator
 COLUMNS: Final = (
-    *(
-        "digest",
-        "status",
-        "reason",
-        "command",
-        "machine",
-        "accelerator",
-        "config",
-        "workload",
-        "workload_source",
-        "seconds",
-        "cycles",
-    ),
-    *("cycles_low", "cycles_high", "area_um2", "traffic_minimum_bytes"),
+    "digest",
+    "status",
+    "reason",
+    "command",
+    "machine",
+    "accelerator",
+    "config",
+    "workload",
+    "workload_source",
+    "seconds",
+    "cycles",
+    "cycles_low",
+    "cycles_high",
+    "area_um2",
+    "traffic_minimum_bytes",
 )
 Row = Mapping[str, Any]
 
@@ -123,11 +124,17 @@ def _workload_names(rows: Sequence[Row]) -> dict[str, str]:
 
 def _series_names(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
     """Return the name of each row: the machine, and the parameters in which its rows differ."""
-    texts = []
+    by_machine: dict[str, list[Row]] = {}
     for row in rows:
-        alike = [other for other in rows if other["machine"] == row["machine"]]
-        varied = [name for name in parameters if len({other[name] for other in alike}) > 1]
-        texts.append(" ".join([row["machine"], *(f"{name}={row[name]}" for name in varied)]))
+        by_machine.setdefault(row["machine"], []).append(row)
+    varied = {
+        machine: [name for name in parameters if len({row[name] for row in alike}) > 1]
+        for machine, alike in by_machine.items()
+    }
+    texts = [
+        " ".join([row["machine"], *(f"{name}={row[name]}" for name in varied[row["machine"]])])
+        for row in rows
+    ]
     distinct = list(dict.fromkeys(texts))
     names = dict(zip(distinct, short_names(distinct, SERIES_LETTERS), strict=True))
     return [names[text] for text in texts]

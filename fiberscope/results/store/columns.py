@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from fiberscope.base.text_encoding import escape_undecodable
-from fiberscope.results.row_status import DONE
+from fiberscope.results.store_layout import DONE
 
 __all__ = [
     "DONE",
