@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["results"]
 
 MOST_ROWS = 40  # in a terminal
-WORKLOAD = f"workload || if(workload_source = '{SURROGATE}', '{DAGGER}', '') AS workload"
+NAME = "coalesce(workload_name, workload)"
+WORKLOAD = f"{NAME} || if(workload_source = '{SURROGATE}', '{DAGGER}', '') AS workload"
 CYCLES, INTERVAL, SAMPLING = "cycles", ("cycles_low", "cycles_high"), "sampling"
 SOURCES = "substr(runs.source, 1, 12) AS source, version"
 

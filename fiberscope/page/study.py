@@ -74,7 +74,7 @@ def study_data(
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
         **({"spreads": spreads} if (spreads := _spreads(runs)) else {}),
-        "short_names": _short_names(runs["workload"]),
+        "short_names": _short_names(runs),
         "telling": [column["name"] for column in columns if column.pop("telling")],
         **_families([row["families"] for row in large]),
         "settings": _settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
@@ -219,9 +219,11 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _short_names(workloads: pd.Series[str]) -> dict[str, str]:
-    names = sorted(workloads.dropna().unique())
-    return dict(zip(names, short_names(names), strict=True))
+def _short_names(runs: pd.DataFrame) -> dict[str, str]:
+    """Return the name of each workload where room is short: its own, or a shortened one."""
+    own = runs.dropna(subset="workload_name").set_index("workload")["workload_name"].to_dict()
+    names = sorted(runs["workload"].dropna().unique())
+    return dict(zip(names, short_names(names), strict=True)) | {str(name): own[name] for name in own}
 
 
 def _families(texts: Sequence[str | None]) -> dict[str, Any]:

@@ -102,6 +102,8 @@ def run_study(
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
     note_stale(store, tasks)
+    named = [task for task in tasks if task.digest in have and task.point.workload_name]
+    store.name_workloads({task.digest: task.point.workload_name for task in named})
     progress = Progress(new)
     try:
         with show_progress(progress, quiet, follow):

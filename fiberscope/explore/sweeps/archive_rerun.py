@@ -124,6 +124,7 @@ def _point(row: Row, before: Report, place: str) -> Point:
         sample=json.loads(row["sampling"]) if row["sampling"] else None,
         name=row["machine"] if row["machine"] != row["accelerator"] else "",
         parts=json.loads(row["parts"]) if row["parts"] else {},
+        workload_name=row["workload_name"] or "",
     )
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,16 +24,20 @@ def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict
     """Save the matrices among the workloads of a sweep while the context lasts.
 
     Args:
-        workloads: one or several texts, paths, matrices of numpy or scipy, or ``Workload`` objects.
+        workloads: one or several texts, paths, matrices of numpy or scipy, or ``Workload`` objects; or the
+            names of texts, which may be empty.
         store: the store of the sweep. If it is a folder of this computer, the files stay in it.
 
     Yields:
-        The text of each workload, with the name that tables show; no name for a workload that was a text.
+        The text of each workload, with the name that tables show; an empty name without one.
 
     Raises:
         InputError: two matrices have the same name.
         WorkloadError: an object that is no matrix.
     """
+    if isinstance(workloads, Mapping):
+        yield dict(workloads)
+        return
     alone = isinstance(workloads, str) or not isinstance(workloads, Sequence)
     every = [workloads] if alone else list(workloads)  # type: ignore[call-overload]
     several = [shlex.quote(str(each)) if isinstance(each, Path) else each for each in every]

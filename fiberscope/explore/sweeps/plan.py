@@ -157,6 +157,7 @@ def _task(point: Point, settle: ParameterResolver) -> Task:
         "accelerator": point.accelerator,
         "parts": _written(point.parts) if point.parts else None,
         "workload": point.workload,
+        "workload_name": point.workload_name or None,
         "version": __version__,
         "source": settled.source,
         "workload_digest": _digest(json.dumps(content)),

@@ -44,6 +44,7 @@ class Point:
         places: where a file says what, as ``study.yaml:3:9``: by key of a study, and by dotted key.
         name: the machine's own name; empty if it only has that of its accelerator.
         parts: components of the user, ``module:Class`` or ``file.py:Class``, by the name of the part.
+        workload_name: the workload's own name, which tables show; empty if it has none.
     """
 
     command: str
@@ -56,6 +57,7 @@ class Point:
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     name: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
+    workload_name: str = ""
 
     @property
     def machine(self) -> str:

@@ -82,7 +82,8 @@ class Study(BaseModel):
         command: whose runs they are.
         accelerator: one, or several, each as ``parse_machine`` takes its text.
         machines: machines with names, settings and parts of their own.
-        workloads: of each run one, A or ``A B`` or ``NAME=TENSOR ...``; none for what has its own.
+        workloads: of each run one, A or ``A B`` or ``NAME=TENSOR ...``; none for what has its own. A mapping
+            gives them names, which tables show.
         settings: the settings of all runs.
         parts: components of the user in all runs, ``module:Class`` or ``file.py:Class`` by the part's name.
         config: a YAML file of parameters below them.
@@ -102,7 +103,7 @@ class Study(BaseModel):
     command: str = "sim"
     accelerator: str | list[str] = Field(default_factory=list)
     machines: list[MachineText] = []
-    workloads: str | list[str] = Field(default_factory=list)
+    workloads: str | list[str | dict[str, str]] | dict[str, str] = Field(default_factory=list)
     settings: dict[str, Any] = {}
     parts: PartNames = {}
     config: str | None = None
@@ -122,7 +123,7 @@ class Study(BaseModel):
         machines = self.named_machines()
         whole = {key: self._places.place(key) for key in ("command", "config", "sampling")}
         crossed = list(combine_points(self._grid(), self._lists()))
-        for (machine, at), (workload, where) in itertools.product(machines, self._workloads()):
+        for (machine, at), (workload, name, where) in itertools.product(machines, self._placed_workloads()):
             settings = {**self._entries(self.settings, "settings"), **self._own_settings(machine, at)}
             for entries in crossed:
                 self._check_own(machine, entries)
@@ -140,6 +141,7 @@ class Study(BaseModel):
                     places,
                     machine.own_name,
                     {**self.parts, **machine.parts},
+                    name,
                 )
 
     def named_machines(self) -> list[tuple[NamedMachine, _Path]]:
@@ -188,12 +190,31 @@ class Study(BaseModel):
             message = f"{key} is swept over, and {machine.name} sets it; leave one out"
             raise InputError(": ".join([*where, message]))
 
-    def _workloads(self) -> list[tuple[str, str]]:
-        """The workloads, each with its place."""
-        if isinstance(self.workloads, str):
-            return [(self.workloads, self._places.place("workloads"))]
-        named = [(name, self._places.place("workloads", at)) for at, name in enumerate(self.workloads)]
-        return named or [("", "")]
+    def named_workloads(self) -> dict[str, str]:
+        """The workloads, each with its own name, which is empty for those without one.
+
+        Raises:
+            InputError: two workloads have one name, or one has two.
+        """
+        return {workload: name for workload, name, _ in self._placed_workloads() if workload}
+
+    def _placed_workloads(self) -> list[tuple[str, str, str]]:
+        """The workloads, each with its name and place.
+
+        Raises:
+            InputError: as of ``named_workloads``.
+        """
+        listed = [self.workloads] if isinstance(self.workloads, str | dict) else self.workloads
+        paths: list[_Path] = [("workloads", at) for at in range(len(listed))]
+        if listed is not self.workloads:
+            paths = [("workloads",)]
+        placed = [
+            (text, name, self._places.place(*path, *filter(None, [name])))
+            for each, path in zip(listed, paths, strict=True)
+            for name, text in ({"": each} if isinstance(each, str) else each).items()
+        ]
+        _check_workload_names(placed)
+        return placed or [("", "", "")]
 
     def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
         return {key: Entry(value, self._places.place(*path, key)) for key, value in settings.items()}
@@ -212,6 +233,26 @@ class Study(BaseModel):
         return [points_ for points_ in (points, drawn) if points_]
 
 
+def _check_workload_names(placed: Sequence[tuple[str, str, str]]) -> None:
+    """Refuse a name that two workloads have, and a workload that has two names.
+
+    Args:
+        placed: workloads, names and places.
+
+    Raises:
+        InputError: naming them.
+    """
+    names: dict[str, str] = {}
+    for text, name, place in placed:
+        fault = ""
+        if name and names.setdefault(text, name) != name:
+            fault = f"{text} is called {names[text]} and {name}; give it one name"
+        elif name and any(other == name for workload, other in names.items() if workload != text):
+            fault = f"two workloads are called {name}; give each its own name"
+        if fault:
+            raise InputError(": ".join([*filter(None, [place]), fault]))
+
+
 def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     """The study of a file.
 
@@ -227,7 +268,8 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     own = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
     study = make_study({**own, **(instead or {})})
     study._places = KeyPositions(document, frozenset(instead or ()))
-    study.named_machines()  # report their errors now
+    study.named_machines()  # report their errors now, and those of workloads
+    study.named_workloads()
     return study
 
 

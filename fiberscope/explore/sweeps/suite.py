@@ -223,15 +223,11 @@ def suite(
     parsed = [parse_machine(machine) for machine in machines]
     several = [machine.name for machine in parsed]
     listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
-    names = (
-        {workload: name for workload, name in listed.items() if name} if isinstance(listed, Mapping) else {}
-    )
     _check_against(several, against)
     parsed, scaled = _scaled(parsed, same, against or several[0], options)
-    with saved_operands(list(listed), options.get("store")) as texts:
-        named = list(texts)
-        frame = sweep([*parsed], named, **options)
-    names |= {text: name for text, name in texts.items() if name}
+    with saved_operands(listed, options.get("store")) as names:
+        named = list(names)
+        frame = sweep([*parsed], names, **options)
     pairs = [(workload, machine) for machine in several for workload in named]
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
     runs = {pair: _ran(row) for pair, row in rows.items()}
@@ -239,7 +235,8 @@ def suite(
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
     }
     ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
-    return Suite(several, named, against or several[0], ordered, names, resources, scaled)
+    own = {workload: name for workload, name in names.items() if name}
+    return Suite(several, named, against or several[0], ordered, own, resources, scaled)
 
 
 def _scaled(

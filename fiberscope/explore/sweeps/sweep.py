@@ -43,7 +43,8 @@ def sweep(
             is a machine with a name and settings of its own, as is a mapping with ``name``, ``accelerator``,
             ``set`` and ``parts``.
         workloads: of each run one, or several. A text names operands: A, ``"A B"``, or ``"NAME=TENSOR ..."``.
-            A matrix in memory is A; a ``fiberscope.workloads.Workload`` also gives it a name.
+            A matrix in memory is A; a ``fiberscope.workloads.Workload`` also gives it a name. Or a mapping of
+            texts to names, which the column ``workload_name`` has.
         store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
             what is returned alone.
         scheduler: the address of a Dask scheduler whose workers are to run.
@@ -68,10 +69,15 @@ def sweep(
     executors = ExecutorChoice(scheduler, _path(slurm), _path(pbs), workers)
     keys = {**study, **({"store": str(store)} if store else {})}
     with saved_operands(workloads, store) as names:
-        study_ = merge_study(accelerator, list(names), keys)
+        study_ = merge_study(accelerator, workload_entries(names), keys)
         with store_address(study_.store) as address:
             swept = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
             return swept.frame().replace({"workload": {text: name for text, name in names.items() if name}})
+
+
+def workload_entries(names: Mapping[str, str]) -> list[str | Mapping[str, str]]:
+    """Return workloads as a study has them, from their names by text; an empty name is none."""
+    return [{name: text} if name else text for text, name in names.items()]
 
 
 def _path(path: str | Path | None) -> Path | None:
@@ -80,7 +86,7 @@ def _path(path: str | Path | None) -> Path | None:
 
 def merge_study(
     accelerator: str | Path | list[AnyMachine],
-    workloads: Sequence[str],
+    workloads: Sequence[str | Mapping[str, str]],
     keys: Mapping[str, Any],
 ) -> Study:
     """The study of a file with keys in the place of its own, or of keys alone.

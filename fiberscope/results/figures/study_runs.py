@@ -28,6 +28,7 @@ COLUMNS: Final = (
     "accelerator",
     "config",
     "workload",
+    "workload_name",
     "workload_source",
     "seconds",
     "cycles",
@@ -114,8 +115,9 @@ def shorten_workloads(workloads: Sequence[str]) -> list[str]:
 def _workload_names(rows: Sequence[Row]) -> dict[str, str]:
     """Return the short name of each workload."""
     surrogates = {row["workload"] for row in rows if row["workload_source"] == SURROGATE}
-    workloads = list(dict.fromkeys(row["workload"] for row in rows))
-    names = shorten_workloads(workloads)
+    own = {row["workload"]: row["workload_name"] or row["workload"] for row in rows}
+    workloads = list(own)
+    names = shorten_workloads(list(own.values()))
     return {
         workload: mark(name, SURROGATE if workload in surrogates else None)
         for workload, name in zip(workloads, names, strict=True)

@@ -40,6 +40,7 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "accelerator": TEXT,
     "parts": TEXT,  # JSON: components of the user by the part that they replace; null without any
     "workload": TEXT,
+    "workload_name": TEXT,  # its own in the study; null without one
     "fidelity": TEXT,
     "complete": TRUTH,
     "cycles": COUNT,

@@ -19,7 +19,7 @@ they have arrived, and reads them there.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +52,7 @@ __all__ = ["PART_ROWS", "Store", "hidden_rows"]
 PART_ROWS = 1000
 ROW = ".json.gz"  # a file of one row
 STALE = "stale_sources.json"
+WORKLOAD_NAME = "workload_name"
 GATHER_ROWS = 500  # files of one row that may pile up
 
 
@@ -106,6 +107,23 @@ class Store:
                 self._append(new)
             self._place.remove(new)
             self._place.remove_abandoned()
+
+    def name_workloads(self, names: Mapping[str, str]) -> None:
+        """Give workloads of runs their names, by the digests of the runs, in the place of those before."""
+        if not names:
+            return
+        self.gather()
+        with suppress(BusyError), self._place.locked():
+            for part in self._parts():
+                named = self._table(part, ["digest", WORKLOAD_NAME])
+                before = named[WORKLOAD_NAME].to_pylist()
+                digests = named["digest"].to_pylist()
+                after = [names.get(digest, name) for digest, name in zip(digests, before, strict=True)]
+                if after != before:
+                    table = self._table(part)
+                    field = table.schema.field(WORKLOAD_NAME)
+                    at = table.column_names.index(WORKLOAD_NAME)
+                    self._write(table.set_column(at, field, pa.array(after, field.type)), part)
 
     def table(self, sql: str, *, all_sources: bool = True) -> pa.Table:
         """Return the result of a query; the rows are called ``runs``.
