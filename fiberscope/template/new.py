@@ -1,4 +1,4 @@
-"""Write the folder of a user's own machine: a copy of ``fiberscope/template/row_wise`` under a new name."""
+"""Write the folder of a new machine: a copy of ``fiberscope/template/row_wise`` under another name."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ FILES = ("*.py", "*.yaml")
 
 
 def new_machine(name: str, folder: Path) -> Path:
-    """Write a machine that runs; returns its folder.
+    """Write the folder of a machine that runs, and return the folder.
 
     Args:
         name: the name of the machine and of its folder.
-        folder: in which that is made.
+        folder: the parent folder.
 
     Raises:
-        InputError: it cannot be called so, or something is there already.
+        InputError: the name is not valid, or a file or folder of this name exists already.
     """
     _check(name)
     place = folder / name
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder to make {name} in")
+        raise InputError(f"{folder} is not a folder; {name} is written into a folder that exists")
     if place.exists():
-        raise InputError(f"{place} is there already; choose another name, or another folder by --in")
+        raise InputError(f"{place} exists already; choose another name, or another folder by --in")
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as folder_:
-        whole = Path(folder_) / name  # it is there with all of its files, or not at all
+        whole = Path(folder_) / name  # renamed at the end: the folder is complete or does not exist
         whole.mkdir()
         for file in (file for pattern in FILES for file in TEMPLATE.glob(pattern)):
             text = file.read_text(encoding="utf-8").replace(NAME, name).replace(_class(NAME), _class(name))
@@ -46,7 +46,7 @@ def new_machine(name: str, folder: Path) -> Path:
 def _check(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise InputError(
-            f"a machine cannot be called {name}; its name is also that of a package, as in my_machine"
+            f"{name} is not a name for a machine; it should be a name of a package, such as my_machine"
         )
     if name in accelerators.names():
         raise InputError(f"{name} is a machine that ships; choose another name")

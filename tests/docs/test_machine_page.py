@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from fiberscope import cli
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how_to_add_a_machine.md").read_text(encoding="utf-8")
 EXCERPT = re.compile(r"<!-- template -->\n<!-- no-run -->\n```python\n(.*?)```", re.DOTALL)
+CACHE = re.compile(
+    r"^ *<!-- cache -->\n(?: *<!-- no-run -->\n)? *```\w+\n(.*?)^ *```", re.MULTILINE | re.DOTALL
+)
 STEP = re.compile(r"^\d\. In `([\w.]+)`.*$", re.MULTILINE)
 OPERANDS = "uniform:rows=60,cols=60,nonzeros=300"
 
@@ -22,7 +26,8 @@ def squeeze(text: str) -> str:
 
 
 def test_the_excerpts_are_lines_that_the_command_writes(machine: Path) -> None:
-    lines = {squeeze(line) for line in (machine / "machine.py").read_text(encoding="utf-8").splitlines()}
+    sources = [(machine / name).read_text(encoding="utf-8") for name in ("machine.py", "parts.py")]
+    lines = {squeeze(line) for source in sources for line in source.splitlines()}
     # The page leaves out the type of a class variable.
     lines |= {re.sub(r"ClassVar\[.*\] =", "ClassVar =", line) for line in lines}
     shown = [squeeze(line) for excerpt in EXCERPT.findall(PAGE) for line in excerpt.splitlines()]
@@ -85,3 +90,38 @@ def test_the_first_change_takes_the_cycles_that_the_page_says(machine: Path) -> 
     steps = squeeze(" ".join(step[0] for step in STEP.finditer(PAGE)))
     assert [part for part in ("drain: 4 ", field, call, drain) if part not in steps] == []
     assert f"now takes {fiberscope.simulate('./mine', OPERANDS).cycles:,} cycles" in PAGE
+
+
+def test_the_shared_cache_runs_as_the_page_says(machine: Path) -> None:
+    steps = [textwrap.dedent(step) for step in CACHE.findall(PAGE)]
+    section, imports, parameters, cache, users, port = steps
+    before = fiberscope.simulate("./mine", OPERANDS)
+    change(machine / "config.yaml", "network:\n", f"{section}network:\n")
+    text = (machine / "machine.py").read_text(encoding="utf-8")
+    (old_parameters,) = re.findall(r"class MineParameters.*?ProcessingElements\n", text, re.DOTALL)
+    (old_port,) = re.findall(r"    def _port\(.*?return [^\n]*\n", text, re.DOTALL)
+    change(
+        machine / "machine.py",
+        "from fiberscope.hw.memory.protocol",
+        f"{imports}from fiberscope.hw.memory.protocol",
+    )
+    change(machine / "machine.py", old_parameters, parameters)
+    change(machine / "machine.py", '"sums": RowSums,', '"sums": RowSums,\n        "bank": FiberCacheBank,')
+    change(
+        machine / "machine.py",
+        "        self.add_memory(",
+        "        self._add_cache()\n        self.add_memory(",
+    )
+    change(machine / "machine.py", old_port, textwrap.indent(f"{port}\n{cache}", "    "))
+    change(
+        machine / "machine.py",
+        'yield from ((reader, "requests", "replies") for reader in self.readers)',
+        users.strip(),
+    )
+    after = fiberscope.simulate("./mine", OPERANDS, checked=True)
+    cells = [f"{before.cycles:,} | {after.cycles:,}"]
+    cells += [
+        f"{before.traffic['B'].read_bytes / 1024:.2f} KiB | {after.traffic['B'].read_bytes / 1024:.2f} KiB"
+    ]
+    assert [cell for cell in cells if cell not in PAGE] == []
+    assert cli.run(["check", "./mine", OPERANDS]) == 0

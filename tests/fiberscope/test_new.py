@@ -117,10 +117,10 @@ def test_a_report_says_which_of_its_files_it_was_made_by(here: Path) -> None:
     ("words", "said"),
     [
         (["gamma"], "gamma is a machine that ships; choose another name"),
-        (["class"], "a machine cannot be called class; its name is also that of a package, as in my_machine"),
-        (["My-Machine"], "a machine cannot be called My-Machine; "),
-        (["there"], "there is there already; choose another name, or another folder by --in"),
-        (["mine", "--in", "nowhere"], "nowhere: there is no such folder to make mine in"),
+        (["class"], "class is not a name for a machine; it should be a name of a package, such as "),
+        (["My-Machine"], "My-Machine is not a name for a machine; "),
+        (["there"], "there exists already; choose another name, or another folder by --in"),
+        (["mine", "--in", "nowhere"], "nowhere is not a folder; mine is written into a folder that exists"),
     ],
 )
 def test_what_is_refused_costs_a_line_and_writes_nothing(

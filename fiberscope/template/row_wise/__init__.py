@@ -1,1 +1,1 @@
-"""A machine of one's own: row-wise product, a row of A at a time in each processing element."""
+"""Row-wise product of two matrices: each processing element computes one row of Z at a time."""

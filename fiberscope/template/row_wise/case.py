@@ -1,4 +1,4 @@
-"""Small makes of the machine, and operands that put every part to work."""
+"""Small configurations of the machine for its tests, and operands that make every part work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A machine of one's own: row-wise product, a row of A at a time in each processing element.
+"""Row-wise product of two matrices: each processing element computes one row of Z at a time.
 
-Each processing element has every so many-th row of A. It reads them in order, and for each of their elements
-the row of B that it names; multiplies, adds up by coordinate, and writes the row of Z.
+The rows of A are distributed in turn over the processing elements. A processing element reads its rows of A
+in order. For each element of a row, it reads the row of B that the element names, and multiplies. It adds up
+the products of equal coordinates, and writes the row of Z.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SHARE = 1 << 32  # bytes: a processing element has a range of addresses for its 
 
 
 class ProcessingElements(Configuration):
-    """The section ``pe``; ``config.yaml`` says what its parameters are."""
+    """The section ``pe`` of ``config.yaml``, which has the meaning and the unit of each parameter."""
 
     count: int = Field(ge=1, le=256)
     latency: int = Field(ge=1, le=1000)
@@ -52,18 +53,18 @@ class ProcessingElements(Configuration):
 
 
 class RowWiseParameters(CompositionParameters):
-    """All parameters."""
+    """All parameters of the machine."""
 
     pe: ProcessingElements
 
 
 class RowWise(Composition[RowWiseParameters]):
-    """The machine with its operands loaded; runs A times B.
+    """A machine that computes A times B.
 
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
-        parts, kernel: as of ``Composition``.
+        parts, kernel: see ``Composition``.
     """
 
     NAME = "row_wise"
@@ -108,11 +109,11 @@ class RowWise(Composition[RowWiseParameters]):
         return self.add(RowReader, name, self.a, self.b, self.shares[i], port, starts=starts, **sizes)
 
     def _port(self, tensor: int, i: int) -> int:
-        """The number of an element's port at memory: those of A come first, those of Z last."""
+        """Return the number of a memory port: the place of its component in ``_users``."""
         return tensor * self.parameters.pe.count + i
 
     def _add_pipeline(self, i: int) -> tuple[Component, Component]:
-        """Reader, multiplier and sums of an element, each behind the other."""
+        """Add the multiplier and the sums of a processing element, and connect them to its reader."""
         pe, name, connect = self.parameters.pe, self.names[i], self.kernel.connect
         multiplier = self.add("multiplier", f"{name}.multiplier", self.a.values)
         sums = self.add("sums", f"{name}.sums", self.product, self.shares[i], pe.element)
@@ -121,7 +122,7 @@ class RowWise(Composition[RowWiseParameters]):
         return multiplier, sums
 
     def _users(self) -> Iterator[User]:
-        """Yield the users of memory in the order of ports: users without replies come last."""
+        """Yield the users of memory in the order of their ports. Users without replies come last."""
         for i in range(len(self.names)):
             yield self._add_stream(i, READ, A, self.readers[i], "a"), "requests", "replies"
         yield from ((reader, "requests", "replies") for reader in self.readers)
@@ -129,7 +130,7 @@ class RowWise(Composition[RowWiseParameters]):
             yield self._add_stream(i, WRITE, Z, self.sums[i], "z"), "requests", ""
 
     def _add_stream(self, i: int, operation: int, tensor: int, user: Component, port: str) -> MemoryStream:
-        """Add the stream that moves an element's rows of A or of Z, in the order of their use."""
+        """Add the stream that moves the rows of A or Z of a processing element in the order of their use."""
         pe, connect = self.parameters.pe, self.kernel.connect
         sizes = {"line_bytes": pe.line, "lines": pe.lines, "most_jobs": pe.rows}
         place = operation, tensor, i * SHARE
@@ -141,18 +142,18 @@ class RowWise(Composition[RowWiseParameters]):
         return stream
 
     def result(self) -> CsrArray:
-        """Z as it was written."""
+        """Return Z as the machine wrote it."""
         rows = [sorted(row.items()) for row in self.product]
         entries = np.reshape([entry for row in rows for entry in row], (-1, 2))
         pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return sparse.csr_array((entries[:, 1], entries[:, 0].astype(int), pointers), shape=self.shape)
 
     def operations(self) -> dict[str, int]:
-        """Multiplies, and additions of products."""
+        """Return the numbers of multiplications and of additions."""
         return {"multiply": count("multiply", *self.multipliers), "add": count("add", *self.sums)}
 
     def layouts(self) -> Sequence[Layout]:
-        """B row behind row, of which those that A names are read; A and Z by processing element."""
+        """Return where the tensors lie: B row after row; A and Z by processing element."""
         named = np.unique(np.asarray(self.a.coordinates, np.intp))  # the rows of B that A names
         return [
             *self.places.layouts(named),
@@ -160,7 +161,7 @@ class RowWise(Composition[RowWiseParameters]):
         ]
 
     def progress(self) -> tuple[int, int]:
-        """Rows of Z done, and all."""
+        """Return the number of rows of Z that are done, and of all rows."""
         return sum(sum_unit.finished for sum_unit in self.sums), self.shape[0]
 
 

@@ -1,4 +1,4 @@
-"""Parts that no block of ``fiberscope.hw`` provides: sums of a row of Z."""
+"""The parts of this machine that no block of ``fiberscope.hw`` provides."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from fiberscope.sim.component import Component, Input, Output
 
 
 class RowSums(Component):
-    """Adds up the products of a row of Z by their coordinates, and has the row written at its end.
+    """Adds up the products of a row of Z by coordinate, and requests that the finished row is written.
 
-    Interface: products in on ``products``; ``z_jobs`` asks for the bytes of a row of Z to be written, and
-    ``z_done`` tells that they are on their way.
+    Interface: products arrive on ``products``. A token of ``z_jobs`` requests that a number of bytes is
+    written. A token of ``z_done`` reports that the requests for these bytes are sent.
 
-    Timing: a product a cycle; at the stop a cycle for each element of the row, which leave in order.
+    Timing: one product in a cycle. After the stop of a row, one cycle for each element of the row.
 
     Args:
         name: instance name.
-        product: where rows of Z are kept, by coordinate.
-        rows: the rows of Z that are made here, in their order.
+        product: the rows of Z; each maps a coordinate to its sum.
+        rows: the numbers of the rows that this component computes, in order.
         element_bytes: bytes of an element.
     """
 
     PORTS = (Input("products", STREAM), Output("z_jobs", JOB), Input("z_done", DONE))
-    COUNTERS = ("add",)  # done
+    COUNTERS = ("add",)
 
     products: Channel
     z_jobs: Channel
@@ -39,12 +39,12 @@ class RowSums(Component):
         self.product = product
         self.rows = rows
         self.element_bytes = element_bytes
-        self.finished = 0  # rows
-        self.ready = -1  # the cycle in which the row's last element has left; -1 where it has not ended
+        self.finished = 0  # rows that are done
+        self.ready = -1  # cycle in which the last element of the row has left; -1 before the stop arrives
         self.add = 0
 
     def tick(self, now: int) -> int:
-        """Take a product, or have a row written."""
+        """Take a product, or request that a row is written."""
         if self._retire() | self._take(now) | self._write(now):
             return self.busy(now + 1)
         if now < self.ready:

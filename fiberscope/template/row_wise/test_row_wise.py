@@ -1,4 +1,4 @@
-"""The machine: the laws of all machines, and its product and its counts against a plain model."""
+"""The rules of all machines, and the product and the counts against a plain model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_laws_of_all_machines(variant: str) -> None:
 
 
 def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Ones where a matrix has an entry, be it a zero."""
+    """Return ones in all places where a matrix has an entry, also an explicit zero."""
     return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
