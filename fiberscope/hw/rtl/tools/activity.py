@@ -6,14 +6,14 @@ these: each net is a long integer with a bit for a cycle, and a cell one operati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.words import joined
-from fiberscope.hw.rtl.tools.netlist import Netlist
+from fiberscope.hw.rtl.tools.netlist import Cell, Netlist
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = ["Activity", "DifferentNetlistError", "RecordingBackend"]
@@ -144,17 +144,15 @@ class _Cells:
     def compute(self, columns: Mapping[int, Sequence[int]], count: int) -> None:
         """Work out all nets in so many cycles, given the wires in each of them, and count."""
         planes = {column: list(_planes(columns[column], width)) for column, width in self.columns.items()}
-        nets = dict(_CONSTANTS)
+        nets: dict[int | str, int] = dict(_CONSTANTS)
         if self._reset is not None:
             nets[self._reset] = 0  # out of reset
         for column, bit, _width, net in self._places:
             nets[net] = planes[column][bit]
+        for cell in self._netlist.registers:
+            _drive(cell, cell.kind.outputs[:1], nets)
         for cell in self._netlist.logic:
-            pins = {pin: nets[net] for pin, net in cell.nets.items() if pin not in cell.kind.outputs}
-            for target, gate, sources in cell.kind.gates:
-                pins[target] = gate(*(pins[source] for source in sources))
-            for pin in cell.kind.outputs:
-                nets[cell.nets[pin]] = pins[pin]
+            _drive(cell, [pin for pin in cell.nets if pin not in cell.kind.outputs], nets)
         self._compare(nets, count)
         self._count(nets, count)
 
@@ -182,6 +180,15 @@ class _Cells:
             self._high[net] = self._high.get(net, 0) + levels.bit_count()
             self._last[net] = levels >> count - 1
         self._cycles += count
+
+
+def _drive(cell: Cell, known: Iterable[str], nets: dict[int | str, int]) -> None:
+    """Work out the nets that a cell drives from those at its pins that are known."""
+    pins = {pin: nets[cell.nets[pin]] for pin in known}
+    for target, gate, sources in cell.kind.gates:
+        pins[target] = gate(*(pins[source] for source in sources))
+    for pin in cell.kind.outputs:
+        nets[cell.nets[pin]] = pins[pin]
 
 
 def _instance_wires(instance: str, columns: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:

@@ -34,7 +34,7 @@ select -module {{module}}{LOGIC}
 write_verilog -noattr -noexpr -nohex -selected netlist.v
 select -clear
 design -reset
-read_liberty {{liberty}}
+read_liberty -ignore_miss_func {{liberty}}
 proc
 write_json cells.json
 """
@@ -52,7 +52,7 @@ class Kind:
         name: in the library.
         gates: what it consists of, each behind those that it needs: the wire that it drives, how it computes
             that, of which wires. Wires at pins are called as these.
-        outputs: its pins that drive a net.
+        outputs: its pins that drive a net; of a flip-flop first that of its state, as it is.
         data: the pin that a flip-flop takes over at the rising edge of ``clock``, None if it is none.
         clock: another pin of a flip-flop.
     """
@@ -142,19 +142,35 @@ def _kind(name: str, model: Json) -> Kind:
     pins = {pin: port["bits"][0] for pin, port in model["ports"].items()}
     outputs = [pin for pin, port in model["ports"].items() if port["direction"] == "output"]
     wires = {bit: pin for pin, bit in pins.items() if pin not in outputs}
+    gates = [(gate["type"], _ends(gate)) for gate in model["cells"].values()]
+    state = next(
+        (at for kind, at in gates if kind == _REGISTER and {at["D"], at["Q"]} <= {*pins.values()}), None
+    )
+    if state is not None:
+        outputs.sort(key=lambda pin: pins[pin] != state["Q"])
+        twins = [
+            at for kind, at in gates if kind == _REGISTER and (at["D"], at["C"]) == (state["D"], state["C"])
+        ]
+        wires.update((at["Q"], outputs[0]) for at in twins)  # Yosys reads IQ and IQN as a flip-flop each
+        gates = [(kind, at) for kind, at in gates if at not in twins]
     driven: dict[str, tuple[str, Callable[..., int], Sequence[str]]] = {
-        pin: (pin, pos, (_wire(pins[pin], wires),)) for pin in outputs
+        pin: (pin, pos, (_wire(pins[pin], wires),)) for pin in outputs[state is not None :]
     }
-    for gate in model["cells"].values():
-        at = {pin: bits[0] for pin, bits in gate["connections"].items()}
-        if gate["type"] == _REGISTER and {at["D"], at["Q"]} <= set(pins.values()):
-            return Kind(name, (), outputs, wires[at["D"]], wires[at["C"]])
-        if gate["type"] not in _GATES:
-            raise HdlError(f"the cell {name} is of a kind that cannot be followed ({gate['type']})")
+    for kind, at in gates:
+        if kind not in _GATES:
+            raise HdlError(f"the cell {name} is of a kind that cannot be followed ({kind})")
         target = _wire(at.pop("Y"), wires)
-        driven[target] = (target, _GATES[gate["type"]], tuple(_wire(bit, wires) for bit in at.values()))
+        driven[target] = (target, _GATES[kind], tuple(_wire(bit, wires) for bit in at.values()))
     order = TopologicalSorter({target: gate[2] for target, gate in driven.items()}).static_order()
-    return Kind(name, [driven[wire] for wire in order if wire in driven], outputs)
+    logic = [driven[wire] for wire in order if wire in driven]
+    if state is None:
+        return Kind(name, logic, outputs)
+    return Kind(name, logic, outputs, wires[state["D"]], wires[state["C"]])
+
+
+def _ends(gate: Json) -> dict[str, int | str]:
+    """The wire at each pin of a gate of one bit."""
+    return {pin: bits[0] for pin, bits in gate["connections"].items()}
 
 
 def _wire(bit: int | str, wires: Mapping[int | str, str]) -> str:
