@@ -8,9 +8,19 @@ from typing import Any
 
 from fiberscope.results.report.table import Table, percent
 
-__all__ = ["HERE", "Figure", "MeanError", "as_data", "figure_table", "mean_table", "tuned_table"]
+__all__ = [
+    "HERE",
+    "Figure",
+    "MeanError",
+    "as_data",
+    "figure_table",
+    "mean_table",
+    "memory_table",
+    "tuned_table",
+]
 
 HERE = "here"
+SIMPLE = "simple"  # the model of memory of the published runs
 ALL = "all"
 KNOWN = ("tuned on it", "not tuned on it", "held out")
 NAMED = 4  # runs that are named, in one cell
@@ -32,6 +42,8 @@ class Figure:
         ran: ``HERE``, or the commit that ran where the matrix could be fetched.
         recorded: the error of a run elsewhere, as it was recorded.
         source: the publication.
+        as_published: the settings are those of the published run; else ours shows what the published run left
+            out, and its distance from the published value is no error.
     """
 
     machine: str
@@ -46,6 +58,7 @@ class Figure:
     ran: str = HERE
     recorded: float | None = None
     source: str = ""
+    as_published: bool = True
 
     @property
     def error(self) -> float:
@@ -150,6 +163,20 @@ def mean_table(means: Sequence[MeanError]) -> Table:
         public = group[ALL].public
         theirs = "" if public is None else percent(public, signed=False)
         table.add(*common, *cells, percent(group[ALL].largest, signed=False), theirs)
+    return table
+
+
+def memory_table(figures: Sequence[Figure]) -> Table:
+    """Return the cycles with a real DRAM, which the published runs did not have, beside the others."""
+    columns = ("Model", "Run", "Simple memory", "With a real DRAM", "More")
+    table = Table("With a real DRAM it would be", columns, labels=2)
+    cycles = [figure for figure in figures if figure.figure == "cycles" and figure.ours is not None]
+    simple = {(figure.machine, figure.run): figure.ours for figure in cycles if figure.settings == SIMPLE}
+    for figure in cycles:
+        if not figure.as_published and (before := simple.get((figure.machine, figure.run))):
+            assert figure.ours is not None
+            more = percent(figure.ours / before - 1)
+            table.add(figure.machine, figure.run, _number(before), _number(figure.ours), more)
     return table
 
 

@@ -11,12 +11,12 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.converters.sage.configuration import sage_parameters
 from fiberscope.converters.sage.systems import OURS
-from fiberscope.explore.compare import FetchedRun, Figures, Published, Run, compare, read_published
+from fiberscope.explore.compare import FetchedRun, Published, Run, compare, read_published
 from fiberscope.results.report.table import Table
 from fiberscope.workloads.errors import nearest
 from published import sage
 from published.costs import costs, refuse_options
-from published.figures import Figure, MeanError, as_data, figure_table, mean_table, tuned_table
+from published.figures import Figure, MeanError, as_data, figure_table, mean_table, memory_table, tuned_table
 from published.sam import Claim, as_figures, claim_table, experiments
 from published.sparseloop import sparseloop
 
@@ -26,6 +26,7 @@ IN_SIGHT = (
     "a PE reads and multiplies nothing for a zero (zero_gating) and compares only the ids that it holds; "
     "both chosen after a comparison with Table III"
 )
+DRAM = "dram"  # the model of a real DRAM, in the files of published values
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
 # What there is; each is run alone by its name.
 PARTS = (*MACHINES, "costs", "sage", "sparseloop", "sam")
@@ -69,26 +70,32 @@ def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[
 
 
 def validation_tables(figures: Sequence[Figure], claims: Sequence[Claim]) -> list[Table]:
-    """Return the tables: mean errors, what was tuned on which run, claims, the figures of each machine."""
+    """Return the tables: mean errors, tuned choices, real DRAM, claims, the figures of each machine."""
     by_machine: dict[str, list[Figure]] = {}
-    for figure in figures:
+    judged = [figure for figure in figures if figure.as_published]
+    for figure in judged:
         by_machine.setdefault(figure.machine, []).append(figure)
-    tables = [mean_table(MeanError.of(figures)), tuned_table(figures)]
+    tables = [mean_table(MeanError.of(judged)), tuned_table(judged), memory_table(figures)]
     tables.append(claim_table("Claims of the SAM paper", claims))
     tables += [figure_table(name, group, "Model", "Source") for name, group in by_machine.items()]
     return [table for table in tables if table.rows]
 
 
 def machine_figures(accelerator: Accelerator[Any], tell: Callable[[str], None]) -> list[Figure]:
-    """Return the published runs of a machine: those at hand, then those that were run elsewhere."""
+    """Return the published runs of a machine: those at hand, then those that were run elsewhere.
+
+    Where the published runs had another memory, the runs with a real DRAM are among them.
+    """
     publication = read_published(accelerator)
-    runs = compare(accelerator, models=publication.as_published, tell=tell)
+    models = tuple(
+        model for model in publication.models if publication.is_as_published(model) or model == DRAM
+    )
+    runs = compare(accelerator, models=models, tell=tell)
     ran = {run.matrix for run in runs}
     figures = [figure for run in runs for figure in _of_run(accelerator.name, publication, run)]
+    elsewhere = (run for run in publication.elsewhere if run.matrix not in ran)
     return figures + [
-        _run_elsewhere(accelerator.name, publication, run)
-        for run in publication.elsewhere
-        if run.matrix not in ran
+        figure for run in elsewhere for figure in _run_elsewhere(accelerator.name, publication, run)
     ]
 
 
@@ -100,36 +107,37 @@ def _of_run(machine: str, publication: Published, run: Run) -> Iterator[Figure]:
     knowledge = figures.held, figures.settled_with(run.model)
     if run.reported is not None:
         numbers = run.reported, run.cycles, run.model, run.teaal_error
-        yield Figure(machine, "cycles", run.matrix, *numbers, *knowledge)
+        yield Figure(machine, "cycles", run.matrix, *numbers, *knowledge, as_published=run.as_published)
     reported, ours, teaal = (
         sum(getattr(tensor, name) or 0 for tensor in run.traffic) for name in ("reported", "ours", "teaal")
     )
-    if reported:
+    if reported and run.as_published:
         public = teaal / reported - 1 if teaal else None
         yield Figure(machine, "traffic, bytes", run.matrix, reported, ours, run.model, public, *knowledge)
 
 
-def _run_elsewhere(machine: str, publication: Published, run: FetchedRun) -> Figure:
-    figures, teaal = (publication.find(run.matrix, by) for by in ("reported", "TeAAL"))
-    assert figures is not None
-    assert figures.cycles is not None
-    return Figure(
-        machine,
-        "cycles",
-        run.matrix,
-        figures.cycles,
-        run.cycles,
-        run.model,
-        _public(teaal, figures.cycles),
-        figures.held,
-        figures.settled_with(run.model),
-        run.commit,
-        run.error,
-    )
+def _run_elsewhere(machine: str, publication: Published, run: FetchedRun) -> Iterator[Figure]:
+    """Its cycles, and the traffic of all tensors together if both are known."""
+    reported, teaal = (publication.find(run.matrix, by) for by in ("reported", "TeAAL"))
+    assert reported is not None
+    assert reported.cycles is not None
+    common = {
+        "held": reported.held,
+        "settled": reported.settled_with(run.model),
+        "ran": run.commit,
+        "as_published": publication.is_as_published(run.model),
+    }
+    public = _ratio(teaal.cycles if teaal else None, reported.cycles)
+    names = machine, "cycles", run.matrix, reported.cycles
+    yield Figure(*names, run.cycles, run.model, public, recorded=run.error, **common)
+    if run.traffic and reported.traffic and reported.minimum is None:
+        total = sum(reported.traffic.values())
+        public = _ratio(sum(teaal.traffic.values()) if teaal else None, total)
+        yield Figure(machine, "traffic, bytes", run.matrix, total, run.traffic, run.model, public, **common)
 
 
-def _public(teaal: Figures | None, reported: float) -> float | None:
-    return teaal.cycles / reported - 1 if teaal is not None and teaal.cycles is not None else None
+def _ratio(modelled: float | None, reported: float) -> float | None:
+    return modelled / reported - 1 if modelled else None
 
 
 def _ratios() -> Iterator[Figure]:

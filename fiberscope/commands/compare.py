@@ -29,6 +29,9 @@ Study: TypeAlias = Callable[[Sequence[str], Mapping[str, Any]], tuple[object, li
 
 STUDIES: Final = ("costs", "mint", "sage", "sam", "sparseloop", "tiles", "validation")
 
+# Of the errors of runs that have other settings than the published ones.
+ASIDE: Final = "an error in parentheses is of settings that the published runs did not have, and in no mean"
+
 _Matrices = Annotated[
     list[str] | None, typer.Argument(help="Published matrices, or figures of sam; all by default.")
 ]
@@ -158,18 +161,19 @@ def tables(runs: Sequence[Run]) -> list[Table]:
 
 def _cycles(runs: Sequence[Run]) -> Table:
     columns = ("Matrix", "Memory", "Cycles", "Reported", "Error", "TeAAL", "TeAAL's error")
-    table = Table("Cycles", columns, labels=2)
+    aside = any(not run.as_published for run in runs)
+    table = Table(f"Cycles; {ASIDE}" if aside else "Cycles", columns, labels=2)
     for run in runs:
         table.add(
             _name(run),
             run.model,
             _cycles_of(run),
             _number(run.reported),
-            _share(run.error),
+            _share(run.error) if run.as_published else f"({_share(run.error)})",
             _number(run.teaal),
             _share(run.teaal_error),
         )
-    for model in dict.fromkeys(run.model for run in runs):
+    for model in dict.fromkeys(run.model for run in runs if run.as_published):
         ours = [abs(run.error) for run in runs if run.model == model and run.error is not None]
         theirs = [abs(run.teaal_error) for run in runs if run.model == model and run.teaal_error is not None]
         table.add("mean, absolute", model, "", "", _mean(ours), "", _mean(theirs))

@@ -19,7 +19,8 @@ README = ROOT / "README.md"
 SAM_SETTINGS = "ideal tile memory"
 TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "sam"}
-QUOTED_SETTINGS = {"simple", "dram", "none, ideal output", "none, ideal output and input", "", SAM_SETTINGS}
+IDEAL_SETTINGS = {"none, ideal output", "none, ideal output and input", SAM_SETTINGS}
+QUOTED_SETTINGS = {"simple", "dram", "published rules", "", *IDEAL_SETTINGS}
 QUOTED = re.compile("(<!-- validation: begin -->\n)(.*?)(<!-- validation: end -->)", re.DOTALL)
 TINY = """%%MatrixMarket matrix coordinate real general
 4 4 6
@@ -222,3 +223,12 @@ def test_rows_have_cycles_and_the_traffic_of_all_tensors(toy, at_hand):
 def test_what_is_not_validated_is_refused(arguments, message, capsys):
     assert cli.run(["compare", "validation", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_run_with_a_real_dram_that_the_published_run_did_not_have_is_in_no_mean():
+    simple = Figure("toy", "cycles", "tiny", 100, 110, "simple")
+    dram = replace(simple, ours=132, settings="dram", as_published=False)
+    by_title = {table.title: table for table in validation_tables([simple, dram], [])}
+    assert [row[2] for row in by_title["Mean absolute errors"].rows] == ["simple"]
+    assert len(by_title["toy"].rows) == 1
+    assert by_title["With a real DRAM it would be"].rows == [("toy", "tiny", "110", "132", "+20.0%")]
