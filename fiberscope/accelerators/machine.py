@@ -211,8 +211,8 @@ class Accelerator(Generic[AnyConfiguration]):
             without time; None of a machine without such a count.
         unmoved: of a model that has run, names of tensors that its description binds to memory and that are
             not moved, with the reason.
-        areas: of a model, areas in um2 by component and what none is known of, where they follow from another
-            description than its components.
+        chip_parts: of a model, the parts that have area, clock and leakage, where they follow from another
+            description than its components: by name their number, and the price of one.
     """
 
     name: str
@@ -243,7 +243,7 @@ class Accelerator(Generic[AnyConfiguration]):
     sampler: Callable[..., Any] | None = None
     cached: Callable[..., CachedTraffic] | None = None
     unmoved: Callable[[Any], Mapping[str, str]] = lambda _model: {}
-    areas: Callable[[Any], tuple[Mapping[str, float], Sequence[str]]] | None = None
+    chip_parts: Callable[[Any], Mapping[str, tuple[int, Any]]] | None = None
 
     @property
     def costs_file(self) -> Path:

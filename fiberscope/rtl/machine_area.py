@@ -23,6 +23,7 @@ from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
+from fiberscope.results.costs.cost import sum_intervals
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, user_table
 from fiberscope.results.costs.prices import TABLES_NM, Prices
@@ -169,8 +170,12 @@ def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[
 def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
     """The area of so many components of each family, of those of which all is known."""
     parts = {family: prices.find_part(family) for family in counts} if prices else {}
-    areas = {name: area.um2 for name, area in parts.items() if area and not area.without}
-    return {name: counts[name] * um2 for name, um2 in areas.items() if um2 is not None}
+    areas = {name: part.areas.values() for name, part in parts.items() if part and part.areas}
+    return {
+        name: counts[name] * sum_intervals(costs)[0]
+        for name, costs in areas.items()
+        if all(cost.is_known for cost in costs)
+    }
 
 
 def _places(

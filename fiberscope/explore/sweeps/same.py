@@ -13,6 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
 from fiberscope.explore.sweeps.machines import NamedMachine
 from fiberscope.explore.sweeps.scaling import AREA, RESOURCES, Rule, read_scaling
+from fiberscope.results.costs.cost import sum_intervals
 from fiberscope.results.report.costs import prices_of
 from fiberscope.run.configure import ResolvedRun, resolve_run
 from fiberscope.run.execute import RunOptions, build_model
@@ -199,7 +200,8 @@ def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     options = RunOptions(EVENT, None, False, False, accelerator.taking({}), ignore_progress)
     machine: Any = build_model(accelerator, ready.configured, problem, options)
     parts = [prices.find_part(family_name(component.name)) for component in machine.kernel.components]
-    return sum(part.um2 for part in parts if part is not None and part.um2 is not None) / 1e6
+    costs = [cost for part in parts if part is not None for cost in part.areas.values()]
+    return sum_intervals(costs)[0] / 1e6
 
 
 def _assigned(settings: Mapping[str, object]) -> str:

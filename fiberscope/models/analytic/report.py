@@ -16,7 +16,8 @@ from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.evaluate import Evaluated
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
-from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
+from fiberscope.results.costs.cost import UNKNOWN, Cost
+from fiberscope.results.costs.run_costs import DYNAMIC, LEAKAGE, MEMORY, NO_WIRES, EnergyItem, Kind
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report import levels as level_parts
 from fiberscope.results.report.document import Report
@@ -25,6 +26,7 @@ from fiberscope.results.report.host import Timing
 
 __all__ = ["Levels", "bottleneck", "limits", "report"]
 
+OFF_CHIP = ("DRAM", "MainMemory", "HBM2")  # classes of levels outside of the chip, as the tables have them
 _NAMES = {"FixedStructured": "fixed-structured", "Uniform": "hypergeometric"}
 
 
@@ -148,25 +150,27 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
         traffic=_traffic(evaluated, levels),
         verification=verification("none", [], 0.0),
         bottleneck=bottleneck(evaluated),
-        **costs.energy_fields(_spent(evaluated, levels, computes), ENERGY_WITHOUT, seconds),
+        **costs.energy_fields(_energies(evaluated, levels, computes), seconds),
         levels=levels,
         analytical=_summary(case, evaluated, levels, computes, cycles, energy),
         source=source,
     )
 
 
-def _spent(
+def _energies(
     evaluated: Evaluated, levels: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
-) -> dict[str, dict[str, float]]:
-    """Energy by level and tensor, and of the computes."""
-    spent = {
-        name: {
-            **{tensor: tensor_.energy_pj for tensor, tensor_ in level.tensors.items()},
-            "leakage": level.leak_pj,
-        }
-        for name, level in levels.items()
-    }
-    return {**spent, computes_name(evaluated): {"compute": computes.energy_pj}}
+) -> Iterator[EnergyItem]:
+    """Yield the energies by level and tensor, and of the computes."""
+    kinds = {level.name: level.kind for level in evaluated.design.architecture.levels}
+    for name, level in levels.items():
+        kind: Kind = MEMORY if kinds[name] in OFF_CHIP else DYNAMIC
+        for tensor, energy in level.tensors.items():
+            yield EnergyItem(name, tensor, kind, Cost.exact(energy.energy_pj, "published"))
+        leakage = Cost.exact(level.leak_pj, "published") if level.leak_pj else UNKNOWN
+        yield EnergyItem(name, "leakage", LEAKAGE, leakage)
+    compute = Cost.exact(computes.energy_pj, "published")
+    yield EnergyItem(computes_name(evaluated), "compute", DYNAMIC, compute)
+    yield NO_WIRES
 
 
 def _summary(

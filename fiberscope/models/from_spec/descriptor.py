@@ -26,7 +26,7 @@ from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stages import Stage, check_instances
 from fiberscope.models.from_spec.units import own_part, units_in
-from fiberscope.models.trace.area import areas_of
+from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.source import place_of
 from fiberscope.models.trace.specification import Specification
@@ -78,7 +78,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
         own=_own(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),
-        areas=lambda model: areas_of(model.specification),
+        chip_parts=lambda model: chip_parts(model.specification),
         unmoved=MappedMachine.unmoved,
         workers=_workers(graphs)[-1],
         stages=_workers(graphs),

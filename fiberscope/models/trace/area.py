@@ -1,36 +1,31 @@
-"""The area of a specification's architecture: each component by its class, as often as it is there."""
+"""The parts of a specification's architecture that have area: each component by its class."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+from fiberscope.models.trace.energy import OFF_CHIP
 from fiberscope.models.trace.specification import Component, Specification
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import Part, price_part
-from fiberscope.results.costs.run_costs import AREA_WITHOUT
+from fiberscope.results.costs.run_costs import ChipParts
 
-__all__ = ["areas_of"]
+__all__ = ["chip_parts"]
 
 COSTS = Path(__file__).parent / "costs.yaml"
 ATTRIBUTES = ("width", "depth", "inputs", "radix")
-OFF_CHIP = "DRAM"
 
 
-def areas_of(specification: Specification) -> tuple[dict[str, float], list[str]]:
-    """Areas in um2 by component, all instances together, and what no area is known of.
+def chip_parts(specification: Specification) -> ChipParts:
+    """Return the number of instances of each component, and the price of one.
 
     A component that several configurations have is one.
     """
-    um2: dict[str, float] = {}
-    without = dict.fromkeys(AREA_WITHOUT)
-    for name, component in dict(_on_chip(specification)).items():
-        part = _part(component)
-        if part is not None and part.um2 is not None:
-            um2[name] = component.all_instances * part.um2
-        without |= dict.fromkeys([name] if name not in um2 else [])
-        without |= dict.fromkeys(f"{name}: {call}" for call in (part.without if part else ()))
-    return um2, list(without)
+    return {
+        name: (component.all_instances, _part(component))
+        for name, component in dict(_on_chip(specification)).items()
+    }
 
 
 def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:

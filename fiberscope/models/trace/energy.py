@@ -8,12 +8,14 @@ from typing import Any
 
 from fiberscope.models.trace.evaluate import EinsumRun
 from fiberscope.models.trace.specification import Component, Specification
+from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
-from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
+from fiberscope.results.costs.run_costs import DYNAMIC, MEMORY, NO_WIRES, EnergyItem
 
-__all__ = ["ActionTotal", "Energy", "energy"]
+__all__ = ["OFF_CHIP", "ActionTotal", "Energy", "energy"]
 
-_MEMORIES = ("DRAM", "Buffet", "Cache")
+OFF_CHIP = "DRAM"
+_MEMORIES = (OFF_CHIP, "Buffet", "Cache")
 
 
 @dataclass(frozen=True)
@@ -43,26 +45,35 @@ class ActionTotal:
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of a run, in pJ: all actions, and whose table they were counted with."""
+    """The energy of a run, in pJ.
+
+    Args:
+        table: the name of the table of energies.
+        spent: the actions.
+        off_chip: the memories outside of the chip.
+    """
 
     table: str
     spent: Sequence[ActionTotal]
+    off_chip: frozenset[str] = frozenset()
 
     @property
-    def by_action(self) -> dict[str, dict[str, float]]:
+    def items(self) -> list[EnergyItem]:
         """The energy of each component by action; of what moves a tensor, by that too."""
-        energies: dict[str, dict[str, float]] = {}
+        costs: dict[tuple[str, str], Cost] = {}
         for each in self.spent:
-            if each.energy:
-                action = f"{each.action} {each.tensor}".rstrip()
-                actions = energies.setdefault(each.component, {})
-                actions[action] = actions.get(action, 0.0) + each.picojoules
-        return energies
-
-    @property
-    def without(self) -> list[str]:
-        """Return the parts without a known energy, as a report has them."""
-        return [*ENERGY_WITHOUT, *self.unknown]
+            action = f"{each.action} {each.tensor}".rstrip() if each.energy else each.action
+            key = (each.component, action)
+            source = each.energy.source if each.energy else ""
+            picojoules = each.picojoules + (costs[key].lower if key in costs else 0.0)
+            costs[key] = Cost.exact(picojoules, "published", source) if each.energy else UNKNOWN
+        return [
+            *(
+                EnergyItem(name, action, MEMORY if name in self.off_chip else DYNAMIC, cost)
+                for (name, action), cost in costs.items()
+            ),
+            NO_WIRES,
+        ]
 
     @property
     def by_tensor(self) -> dict[str, float]:
@@ -121,7 +132,13 @@ def energy(
             for name, counts in metrics[einsum.name].items():
                 finder = _Finder(specification.name.partition("-")[0], components[name], table)
                 totals += finder.spent(einsum.name, counts, _matches(einsum_runs, name))
-    return Energy(table.name, totals)
+    off_chip = {
+        name
+        for architecture in specification.configurations.values()
+        for name, component in architecture.components.items()
+        if component.kind == OFF_CHIP
+    }
+    return Energy(table.name, totals, frozenset(off_chip))
 
 
 def _matches(runs: Sequence[EinsumRun], component: str) -> int:

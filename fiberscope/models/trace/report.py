@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from fiberscope.accelerators.machine import CachedTraffic
-from fiberscope.models.trace.area import areas_of
+from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import CascadeRun
 from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, unmoved_tensors
@@ -17,6 +17,7 @@ from fiberscope.models.trace.operands import CascadeOperand, tensor_of
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
+from fiberscope.results.costs.run_costs import RunActivity, area_items, static_items
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import build_report, verification, workload
@@ -92,9 +93,15 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
         bottleneck=bottleneck(modelled.metrics),
         teaal=_teaal(modelled),
         source=source,
-        **costs.energy_fields(modelled.energy.by_action, modelled.energy.without, seconds),
-        **costs.area_fields(*areas_of(specification)),
+        **_costs(modelled, cycles, seconds),
     ).holding(None if modelled.outcome.interrupted else _answer(modelled))
+
+
+def _costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]:
+    chip = chip_parts(modelled.specification)
+    static = static_items(chip, RunActivity({}, {}, {}, cycles, seconds))
+    energy = costs.energy_fields([*modelled.energy.items, *static], seconds)
+    return {**energy, **costs.area_fields(area_items(chip))}
 
 
 def _answer(modelled: ModelledRun) -> SparseTensor:

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
+from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
 from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
 from fiberscope.results.costs.scaling import area_factor, energy_factor
 
-__all__ = ["Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
+__all__ = ["ARITHMETIC", "Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
 
 TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # of energies.yaml, areas.yaml and the table of SRAMs
+ARITHMETIC = "arithmetic"  # the areas of a part besides its SRAMs and netlists
 
 
 @dataclass(frozen=True)
 class Part:
-    """One component of a family.
+    """Costs of one component of a family.
 
     Args:
-        actions: the energy of one by its counter, in pJ.
+        actions: the energy of one action by its counter, in pJ.
         operations: the operations of the report that it does, with whose energies its own is counted.
-        um2: its area; None if none of it is known.
-        without: netlists that were not measured, whose area is not in it.
+        areas: the areas in um2 by name of the SRAM, of the netlist, or ``ARITHMETIC``; empty if none is
+            listed. An area of basis ``none`` is of a netlist without a measurement.
+        clock: the energy of the clock in a cycle, in pJ.
+        leakage: the power of leakage, in W.
     """
 
-    actions: Mapping[str, float]
-    operations: tuple[str, ...]
-    um2: float | None
-    without: tuple[str, ...] = ()
+    actions: Mapping[str, Cost]
+    operations: tuple[str, ...] = ()
+    areas: Mapping[str, Cost] = field(default_factory=dict)
+    clock: Cost = UNKNOWN
+    leakage: Cost = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,8 @@ class Prices:
         without: what is no component, and no cost is known of.
     """
 
-    memory: Mapping[str, float]
-    operations: Mapping[str, float]
+    memory: Mapping[str, Cost]
+    operations: Mapping[str, Cost]
     parts: Mapping[str, Part]
     without: tuple[str, ...] = ()
 
@@ -71,8 +76,8 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
     own = {name.removeprefix(f"{machine}."): each for name, each in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
     return Prices(
-        memory=_evaluate(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
-        operations=_evaluate(book.document["operations"], pricing.energies, pricing.energy_scale),
+        memory=_published(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
+        operations=_published(book.document["operations"], pricing.energies, pricing.energy_scale),
         parts={name: pricing.part(said) for name, said in book.document["parts"].items()},
         without=tuple(book.document["without"]),
     )
@@ -119,8 +124,12 @@ def _names_in(said: object) -> Iterator[str]:
             yield from _names_in(each)
 
 
-def _evaluate(said: Mapping[str, Any], parameters: Mapping[str, object], scale: float) -> dict[str, float]:
-    return {name: scale * _number(number, parameters) for name, number in said.items()}
+def _published(said: Mapping[str, Any], energies: Mapping[str, object], scale: float) -> dict[str, Cost]:
+    """Work out energies that have a single published figure."""
+    return {
+        name: Cost.exact(scale * _number(number, energies), "published", "energies.yaml")
+        for name, number in said.items()
+    }
 
 
 def _number(said: list[str], parameters: Mapping[str, object]) -> float:
@@ -141,16 +150,33 @@ class _Pricing:
         return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
 
     def part(self, said: Mapping[str, Any]) -> Part:
+        """Work out one part, all of its areas as often as they are there."""
         srams = self.srams(said)
-        accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
-        netlists = {call: netlist_area(call) for call in map(self.call, said["rtl"])}
-        areas = [*self._from_tables(said, srams), *self._of_netlists(netlists)]
+        count = _number(said["count"], self.parameters)
+        areas = {**self._sram_areas(srams), **self._netlist_areas(said["rtl"]), **self._other_areas(said)}
         return Part(
-            actions=_evaluate(said["actions"], {**self.energies, **accesses}, self.energy_scale),
+            actions=self._actions(said["actions"], srams),
             operations=tuple(said["operations"]),
-            um2=_number(said["count"], self.parameters) * sum(areas) if areas else None,
-            without=tuple(call for call, um2 in netlists.items() if um2 is None),
+            areas={name: area.times(count) for name, area in areas.items()},
         )
+
+    def _actions(
+        self, said: Mapping[str, list[str]], srams: Mapping[str, tuple[float, ...]]
+    ) -> dict[str, Cost]:
+        """Work out the energies of actions; an access to an SRAM follows a law."""
+        accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
+        energies = {**self.energies, **accesses}
+        return {
+            name: Cost.exact(
+                self.energy_scale * _number(number, energies),
+                *(
+                    ("law", "sram_table")
+                    if accesses.keys() & {*number[1:]}
+                    else ("published", "energies.yaml")
+                ),
+            )
+            for name, number in said.items()
+        }
 
     def srams(self, said: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
         """The bytes, the bits of a word and the number of each SRAM."""
@@ -165,18 +191,27 @@ class _Pricing:
             raise PostfixExpression(said[0], ()).complaint(f"it is {number:g}; it should be more than 0")
         return number
 
-    def _from_tables(
-        self, said: Mapping[str, Any], srams: Mapping[str, tuple[float, ...]]
-    ) -> Iterator[float]:
+    def _sram_areas(self, srams: Mapping[str, tuple[float, ...]]) -> dict[str, Cost]:
         scale = area_factor(TABLES_NM, self.book.document["technology"])
-        for size, _word, count in srams.values():
-            yield scale * count * estimate(size).area_um2
-        if "area" in said:
-            yield scale * _number(said["area"], {**self.parameters, **self.book.areas})
+        return {
+            name: Cost.exact(scale * count * estimate(size).area_um2, "law", "sram_table")
+            for name, (size, _word, count) in srams.items()
+        }
 
-    def _of_netlists(self, netlists: Mapping[str, float | None]) -> Iterator[float]:
+    def _netlist_areas(self, calls: Iterable[list[Any]]) -> dict[str, Cost]:
         scale = area_factor(LIBRARY_NM, self.book.document["technology"])
-        yield from (scale * um2 for um2 in netlists.values() if um2 is not None)
+        areas: dict[str, Cost] = {}
+        for call in map(self.call, calls):
+            um2 = netlist_area(call)
+            areas[call] = UNKNOWN if um2 is None else Cost.exact(scale * um2, "measured", "netlists.csv")
+        return areas
+
+    def _other_areas(self, said: Mapping[str, Any]) -> dict[str, Cost]:
+        if "area" not in said:
+            return {}
+        um2 = _number(said["area"], {**self.parameters, **self.book.areas})
+        scale = area_factor(TABLES_NM, self.book.document["technology"])
+        return {ARITHMETIC: Cost.exact(scale * um2, "published", "areas.yaml")}
 
     def call(self, said: list[Any]) -> str:
         """A netlist's block with its parameters."""

@@ -1,18 +1,41 @@
-"""Energy and area of a run: what was counted, times what one costs, and what no cost is known of."""
+"""Energy and area of a run: what was counted, times its costs, and the parts without a known cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
+from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.prices import Part, Prices
 
-__all__ = ["RunActivity", "RunCosts", "charge_run"]
+__all__ = [
+    "CLOCK",
+    "CLOCK_TREE",
+    "DYNAMIC",
+    "LEAKAGE",
+    "MEMORY",
+    "NO_WIRES",
+    "AreaItem",
+    "ChipParts",
+    "EnergyItem",
+    "Kind",
+    "RunActivity",
+    "RunCosts",
+    "area_items",
+    "charge_run",
+    "static_items",
+]
 
-ENERGY_WITHOUT = ("clock tree", "leakage", "wires")  # of no component is a cost of these known
-AREA_WITHOUT = ("wires",)
-CHANNELS = "memory.channel"  # the family that stands for all that is outside of the chip
+WIRES, CLOCK_TREE = "wires", "clock tree"
+CHANNELS = "memory.channel"  # the family of all that is outside of the chip
 OPERATIONS = "operations"
+DYNAMIC: Final = "dynamic"
+CLOCK: Final = "clock"
+LEAKAGE: Final = "leakage"
+MEMORY: Final = "memory"
+Kind: TypeAlias = Literal["dynamic", "clock", "leakage", "memory"]
+ChipParts: TypeAlias = Mapping[str, tuple[int, Part | None]]  # by component: their number, and one of them
 
 
 @dataclass(frozen=True)
@@ -23,75 +46,137 @@ class RunActivity:
         families: the families of components, each the counters of its members.
         bits: moved with memory by tensor, read and written.
         operations: the operations by name.
+        cycles, seconds: the length of the run.
     """
 
     families: Mapping[str, Sequence[Mapping[str, int]]]
     bits: Mapping[str, tuple[int, int]]
     operations: Mapping[str, int]
+    cycles: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class AreaItem:
+    """The area of a part of all components of a family.
+
+    Args:
+        component: the family; or a part of the chip that is no component.
+        part: the SRAM, the netlist or ``arithmetic``; empty for a component without a listed area.
+        cost: the area in um2.
+    """
+
+    component: str
+    part: str
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class EnergyItem:
+    """The energy of an action of all components of a family, of their clock or of their leakage.
+
+    Args:
+        component: the family, ``memory.channel``, ``operations``; or a part that is no component.
+        action: the action; empty for a component without a listed energy.
+        kind: what the energy is for; ``memory`` is outside of the chip.
+        cost: the energy in pJ.
+    """
+
+    component: str
+    action: str
+    kind: Kind
+    cost: Cost
 
 
 @dataclass(frozen=True)
 class RunCosts:
-    """Costs of a run.
+    """Energy and area of a run, item by item; items of basis ``none`` have no known cost."""
+
+    energy: Sequence[EnergyItem]
+    area: Sequence[AreaItem]
+
+
+def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = None) -> RunCosts:
+    """Work out the costs of a run.
 
     Args:
-        picojoules: by family, memory and operations, and by action.
-        um2: by family, of all of its components.
-        energy_without, area_without: what is in neither.
+        counted: the activity.
+        prices: the prices of the machine.
+        chip: the parts that have area, clock and leakage; by default the families of components.
     """
-
-    picojoules: Mapping[str, Mapping[str, float]]
-    um2: Mapping[str, float]
-    energy_without: tuple[str, ...]
-    area_without: tuple[str, ...]
-
-
-def charge_run(counted: RunActivity, prices: Prices) -> RunCosts:
-    """The bill of a run."""
     parts = {family: prices.find_part(family) for family in counted.families}
-    spent = {family: _spent(parts[family], members) for family, members in counted.families.items()}
-    spent[CHANNELS] = {**spent.get(CHANNELS, {}), **_moved(counted, prices)}
-    spent[OPERATIONS] = _done(counted.operations, prices.operations)
-    um2 = {
-        family: len(counted.families[family]) * part.um2
-        for family, part in parts.items()
-        if part is not None and part.um2 is not None
-    }
-    missing = [f"{family}: {call}" for family, part in parts.items() if part for call in part.without]
-    unpriced = [family for family, part in parts.items() if not (spent[family] or _is_priced(part))]
-    bare = [name for name, part in parts.items() if name not in um2 and not (part and part.without)]
-    return RunCosts(
-        picojoules={family: actions for family, actions in spent.items() if actions},
-        um2=um2,
-        energy_without=(*ENERGY_WITHOUT, *prices.without, *unpriced),
-        area_without=(*AREA_WITHOUT, *prices.without, *bare, *missing),
-    )
+    if chip is None:
+        chip = {
+            family: (len(counted.families[family]), part)
+            for family, part in parts.items()
+            if family != CHANNELS
+        }
+    energy = [
+        *(item for family in parts for item in _spent(family, parts[family], counted.families[family])),
+        *_moved(counted, prices),
+        *_done(counted.operations, prices.operations),
+        *static_items(chip, counted),
+        NO_WIRES,
+        *map(_unknown_energy, prices.without),
+    ]
+    return RunCosts(energy, [*area_items(chip), *(AreaItem(name, "", UNKNOWN) for name in prices.without)])
 
 
-def _is_priced(part: Part | None) -> bool:
-    return part is not None and bool(part.actions or part.operations)
+def area_items(chip: ChipParts) -> Iterator[AreaItem]:
+    """Yield the areas of the parts of a chip."""
+    for name, (number, part) in chip.items():
+        areas = part.areas if part else {}
+        yield from (AreaItem(name, area, cost.times(number)) for area, cost in areas.items())
+        if not areas:
+            yield AreaItem(name, "", UNKNOWN)
+    yield AreaItem(WIRES, "", UNKNOWN)
 
 
-def _spent(part: Part | None, members: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    actions = part.actions if part else {}
-    return {
-        name: each * sum(counters.get(name, 0) for counters in members)
-        for name, each in actions.items()
-        if any(name in counters for counters in members)
-    }
+def static_items(chip: ChipParts, counted: RunActivity) -> Iterator[EnergyItem]:
+    """Yield the energies of clock and leakage of the parts of a chip."""
+    picoseconds = counted.seconds * 1e12
+    for name, (number, part) in chip.items():
+        members = counted.families.get(name)
+        cycles = sum(each.get("cycles", 0) for each in members) if members else number * counted.cycles
+        clock, leakage = (part.clock, part.leakage) if part else (UNKNOWN, UNKNOWN)
+        yield EnergyItem(name, "clock", CLOCK, clock.times(cycles))
+        yield EnergyItem(name, "leakage", LEAKAGE, leakage.times(number * picoseconds))
 
 
-def _moved(counted: RunActivity, prices: Prices) -> dict[str, float]:
+def _unknown_energy(component: str) -> EnergyItem:
+    return EnergyItem(component, "", DYNAMIC, UNKNOWN)
+
+
+NO_WIRES: Final = _unknown_energy(WIRES)
+
+
+def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
+    """Yield the energies of the actions of a family; an unknown one if none has a price."""
+    if part is None or not (part.actions or part.operations):
+        if family != CHANNELS:
+            yield _unknown_energy(family)
+        return
+    for name, cost in part.actions.items():
+        if any(name in counters for counters in members):
+            count = sum(counters.get(name, 0) for counters in members)
+            yield EnergyItem(family, name, DYNAMIC, cost.times(count))
+
+
+def _moved(counted: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
+    """Yield the energies of memory by tensor; an unknown one if memory has no price."""
     if not prices.memory:
-        return {}
-    ways = tuple(prices.memory[way] for way in ("read", "write"))
-    return {
-        f"{way} {tensor}": bits * each
-        for tensor, moved in counted.bits.items()
-        for way, bits, each in zip(("read", "write"), moved, ways, strict=True)
-        if bits
-    }
+        yield EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)
+        return
+    ways = tuple((way, prices.memory[way]) for way in ("read", "write"))
+    for tensor, moved in counted.bits.items():
+        for (way, cost), bits in zip(ways, moved, strict=True):
+            if bits:
+                yield EnergyItem(CHANNELS, f"{way} {tensor}", MEMORY, cost.times(bits))
 
 
-def _done(operations: Mapping[str, int], prices: Mapping[str, float]) -> dict[str, float]:
-    return {name: operations[name] * each for name, each in prices.items() if name in operations}
+def _done(operations: Mapping[str, int], prices: Mapping[str, Cost]) -> Iterable[EnergyItem]:
+    return (
+        EnergyItem(OPERATIONS, name, DYNAMIC, cost.times(operations[name]))
+        for name, cost in prices.items()
+        if name in operations
+    )

@@ -82,7 +82,7 @@ def report(
     operations, traffic = dict(model.operations()), _traffic(model)
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)
-    activity = costs.count_activity(components, traffic, operations)
+    activity = costs.count_activity(components, traffic, operations, run.cycles, run.seconds)
     return build_report(
         timing,
         operations.get("multiply"),
@@ -106,7 +106,7 @@ def report(
         source=inputs.source,
         **_bounds(accelerator, model),
         **_samples(watch, run),
-        **_costs(accelerator, model, inputs, activity, run.seconds),
+        **_costs(accelerator, model, inputs, activity),
     ).holding(checked.answer if checked else None)
 
 
@@ -129,10 +129,10 @@ def _samples(watch: Watch | None, run: Run) -> dict[str, Any]:
 
 
 def _costs(
-    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, did: RunActivity, seconds: float
+    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, did: RunActivity
 ) -> dict[str, Any]:
-    areas = accelerator.areas(model) if accelerator.areas else None
-    return costs.cost_fields(inputs.prices, did, seconds, areas)
+    chip = accelerator.chip_parts(model) if accelerator.chip_parts else None
+    return costs.cost_fields(inputs.prices, did, chip)
 
 
 def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.results.costs.cost import Cost
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import Prices, price_machine
-from fiberscope.results.costs.run_costs import RunActivity, charge_run
+from fiberscope.results.costs.run_costs import AreaItem, ChipParts, EnergyItem, RunActivity, charge_run
 from fiberscope.results.report import parts
+from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, Energy, EnergyPart
 from fiberscope.sim.names import family_name
 
 __all__ = ["add_energies", "area_fields", "cost_fields", "count_activity", "energy_fields", "prices_of"]
-
-Areas: TypeAlias = tuple[Mapping[str, float], Iterable[str]]
 
 
 def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Prices | None:
@@ -33,56 +32,65 @@ def count_activity(
     components: Mapping[str, parts.Component],
     traffic: Mapping[str, parts.TensorTraffic],
     operations: Mapping[str, int],
+    cycles: int,
+    seconds: float,
 ) -> RunActivity:
-    """Count the activity of a run, by family."""
+    """Count the activity of a run of so many cycles and seconds, by family."""
     families: dict[str, list[dict[str, int]]] = {}
     for name, component in components.items():
         counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}
         families.setdefault(family_name(name), []).append(counters)
     bits = {name: (8 * tensor.read_bytes, 8 * tensor.write_bytes) for name, tensor in traffic.items()}
-    return RunActivity(families, bits, operations)
+    return RunActivity(families, bits, operations, cycles, seconds)
 
 
-def cost_fields(
-    prices: Prices | None, did: RunActivity, seconds: float, areas: Areas | None = None
-) -> dict[str, Any]:
-    """The fields of a report that say what a run cost; none of a machine without prices.
+def cost_fields(prices: Prices | None, did: RunActivity, chip: ChipParts | None = None) -> dict[str, Any]:
+    """Return the fields of energy and area of a report; none for a machine without prices.
 
     Args:
         prices: the prices of the machine.
-        did: what it did.
-        seconds: that this took.
-        areas: in um2 by component and what none is known of, if they do not follow from the prices.
+        did: the activity of the run.
+        chip: the parts that have area, clock and leakage, if they are not the families of components.
     """
     if prices is None:
         return {}
-    costs = charge_run(did, prices)
-    energy = energy_fields(costs.picojoules, costs.energy_without, seconds)
-    return {**energy, **area_fields(*(areas or (costs.um2, costs.area_without)))}
+    costs = charge_run(did, prices, chip)
+    return {**energy_fields(costs.energy, did.seconds), **area_fields(costs.area)}
 
 
-def area_fields(um2: Mapping[str, float], without: Iterable[str]) -> dict[str, Any]:
-    """The fields of its area; of a machine of which none is known null."""
-    area = parts.Area(by_component=dict(um2), without=tuple(without))
-    return {"area_um2": sum(um2.values()) if um2 else None, "area": area}
+def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
+    """Return the fields of an area; ``area_um2`` is null if no part of it is known."""
+    area = Area.from_parts(
+        AreaPart(component=item.component, part=item.part, **_interval(item.cost)) for item in items
+    )
+    return {"area_um2": area.known if area.by_component else None, "area": area}
 
 
-def energy_fields(
-    spent: Mapping[str, Mapping[str, float]], without: Iterable[str], seconds: float
-) -> dict[str, Any]:
-    """Return the fields of the energy of a run, in pJ by component and action."""
-    total = sum(sum(actions.values()) for actions in spent.values())
-    by_component = {name: dict(actions) for name, actions in spent.items()}
-    energy = parts.Energy(total_pj=total, by_component=by_component, without=tuple(without))
-    return {"energy": energy, "edp": total * 1e-12 * seconds}
+def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
+    """Return the fields of the energy of a run of so many seconds."""
+    energy = Energy.from_parts(
+        EnergyPart(component=item.component, action=item.action, kind=item.kind, **_interval(item.cost))
+        for item in items
+    )
+    return _with_product(energy, seconds)
 
 
-def add_energies(energies: Iterable[parts.Energy], seconds: float) -> dict[str, Any]:
-    """Add the energies of consecutive runs."""
-    spent: dict[str, Counter[str]] = {}
-    without: dict[str, None] = {}
-    for energy in energies:
-        without |= dict.fromkeys(energy.without)
-        for name, actions in energy.by_component.items():
-            spent.setdefault(name, Counter()).update(actions)
-    return energy_fields(spent, without, seconds)
+def _interval(cost: Cost) -> dict[str, Any]:
+    return {"known": cost.lower, "upper": cost.upper, "basis": cost.basis, "source": cost.source}
+
+
+def _with_product(energy: Energy, seconds: float) -> dict[str, Any]:
+    return {"energy": energy, "edp": energy.total_pj * 1e-12 * seconds}
+
+
+def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
+    """Add the energies of consecutive runs of so many seconds in all."""
+    parts: dict[tuple[str, str], list[EnergyPart]] = {}
+    for part in (part for energy in energies for part in energy.parts):
+        parts.setdefault((part.component, part.action), []).append(part)
+    return _with_product(Energy.from_parts(map(_sum, parts.values())), seconds)
+
+
+def _sum(parts: Sequence[EnergyPart]) -> EnergyPart:
+    """Return the sum of the energies of one action in several runs."""
+    return parts[0].model_copy(update=dict(CostInterval.over(parts)))

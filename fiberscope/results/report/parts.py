@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from fiberscope.results.report.components import Component, Components
+from fiberscope.results.report.cost_parts import Area, Energy
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.origin import (
     Environment,
@@ -213,21 +214,6 @@ class Memory(ReportPart):
     peak_bytes_per_second: int
     utilization: float
     counters: dict[str, int] = {}
-
-
-class Energy(ReportPart):
-    """Energy of a run, in pJ, by family of components and action; and the parts without a known cost."""
-
-    total_pj: float
-    by_component: dict[str, dict[str, float]]
-    without: tuple[str, ...] = ()
-
-
-class Area(ReportPart):
-    """The areas of all components of each family, in um2, and what no area is known of."""
-
-    by_component: dict[str, float]
-    without: tuple[str, ...] = ()
 
 
 class Verification(ReportPart):

@@ -9,11 +9,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from fiberscope.base.version import __version__
-from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
 
 __all__ = ["describe_unreadable", "upgrade"]
 
 ALL_ACTIONS: Final = "all actions"  # of a component whose energy version 0.1.0 does not divide
+ENERGY_WITHOUT: Final = ("clock tree", "leakage", "wires")  # in no energy of version 0.1.0
 TRACE_ENERGY: Final = ("table", "by_tensor", "by_einsum")  # keys of ``teaal.energy`` today
 
 
@@ -21,14 +21,21 @@ def upgrade(document: object) -> object:
     """Return a report of any release with the keys of this release.
 
     Version 0.1.0 had ``energy_pj`` for ``energy`` and ``edp``, and the trace model's total in
-    ``teaal.energy``. What is no such report is returned as it is.
+    ``teaal.energy``. Version 0.2.0 had no ``area.known``. What is no such report is returned as it is.
     """
-    if not isinstance(document, dict) or "energy_pj" not in document:
+    if not isinstance(document, dict):
         return document
     try:
-        return _of_first_release(document)
+        current = _of_first_release(document) if "energy_pj" in document else document
+        area = current.get("area")
+        return current if not area or "known" in area else {**current, "area": _with_sum(area)}
     except (AttributeError, KeyError, StopIteration, TypeError):
         return document
+
+
+def _with_sum(area: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an area with its sum, which has no upper end in version 0.2.0."""
+    return {"known": sum(area["by_component"].values()), "upper": None, **area}
 
 
 def _of_first_release(document: Mapping[str, Any]) -> dict[str, Any]:

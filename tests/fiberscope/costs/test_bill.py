@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import fiberscope
 from fiberscope import accelerators
+from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.prices import Part, Prices
-from fiberscope.results.costs.run_costs import RunActivity, charge_run
+from fiberscope.results.costs.run_costs import RunActivity
 from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_table
 from fiberscope.template.new import new_machine
@@ -25,71 +26,123 @@ WORKLOADS = {
     "weight_stationary": "gemm:m=16,n=16,k=16,a=0.5,b=0.5",
 }
 COUNTS = st.integers(0, 10**9)
-ENERGIES = st.floats(0, 1e3)
+NUMBERS = st.floats(0, 1e3)
+COSTS = st.just(UNKNOWN) | st.builds(
+    lambda lower, more, basis: Cost(lower, None if more is None else lower + more, basis),
+    NUMBERS,
+    st.none() | NUMBERS,
+    st.sampled_from(["measured", "law", "published"]),
+)
 NAMES = st.sampled_from(["pe", "cache.bank", "memory.channel", "control"])
 PART = st.builds(
     Part,
-    actions=st.dictionaries(st.sampled_from(["add", "read", "busy"]), ENERGIES),
+    actions=st.dictionaries(st.sampled_from(["add", "read", "busy"]), COSTS),
     operations=st.just(()),
-    um2=st.none() | st.floats(0, 1e6),
+    areas=st.dictionaries(st.sampled_from(["data", "merger(radix=2)"]), COSTS),
+    clock=COSTS,
+    leakage=COSTS,
 )
 PRICES = st.builds(
     Prices,
-    memory=st.fixed_dictionaries({"read": ENERGIES, "write": ENERGIES}),
-    operations=st.dictionaries(st.just("multiply"), ENERGIES),
+    memory=st.fixed_dictionaries({"read": COSTS, "write": COSTS}),
+    operations=st.dictionaries(st.just("multiply"), COSTS),
     parts=st.dictionaries(NAMES, PART),
 )
 DID = st.builds(
     RunActivity,
     families=st.dictionaries(
-        NAMES, st.lists(st.dictionaries(st.sampled_from(["add", "read"]), COUNTS), min_size=1, max_size=4)
+        NAMES,
+        st.lists(st.dictionaries(st.sampled_from(["add", "read", "cycles"]), COUNTS), min_size=1, max_size=4),
     ),
     bits=st.dictionaries(st.sampled_from("ABZ"), st.tuples(COUNTS, COUNTS)),
     operations=st.dictionaries(st.sampled_from(["multiply", "add"]), COUNTS),
+    cycles=COUNTS,
+    seconds=st.just(2.0),
 )
+
+
+def published(number):
+    return Cost.exact(number, "published")
 
 
 def test_a_bill_by_hand():
     prices = Prices(
-        memory={"read": 4.0, "write": 5.0},
-        operations={"multiply": 2.0},
-        parts={"pe.*": Part({"add": 3.0}, (), 10.0), "mul": Part({}, ("multiply",), None, ("mul(bits=8)",))},
+        memory={"read": published(4.0), "write": published(5.0)},
+        operations={"multiply": published(2.0)},
+        parts={
+            "pe.*": Part(
+                {"add": published(3.0)},
+                areas={"data": Cost(10.0, 15.0, "law")},
+                clock=Cost(0.5, 1.0, "measured"),
+                leakage=Cost(1e-12, 2e-12, "law"),
+            ),
+            "mul": Part({}, ("multiply",), {"mul(bits=8)": UNKNOWN}),
+        },
         without=("host",),
     )
-    lanes = [{"add": 4, "other": 1}, {"add": 3}, *[{"add": 0}] * 6]
-    families = {"pe.lane": lanes, "mul": [{}, {}], "control": [{"steps": 4}]}
-    found = charge_run(RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}), prices)
-    assert found.picojoules == {
-        "pe.lane": {"add": 21.0},
+    lanes = [{"add": 4, "other": 1, "cycles": 9}, {"add": 3, "cycles": 9}, *[{"add": 0, "cycles": 9}] * 6]
+    families = {"pe.lane": lanes, "mul": [{}, {}], "control": [{"steps": 4}], "memory.channel": [{}]}
+    did = RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}, 9, 2.0)
+    fields = cost_fields(prices, did)
+    energy, area = fields["energy"], fields["area"]
+    assert energy.by_component == {
+        "pe.lane": {"add": 21.0, "clock": 36.0, "leakage": pytest.approx(16.0)},
         "memory.channel": {"read A": 64.0, "write Z": 40.0},
         "operations": {"multiply": 12.0},
     }
-    assert found.um2 == {"pe.lane": 80.0}
-    assert found.energy_without == ("clock tree", "leakage", "wires", "host", "control")
-    assert found.area_without == ("wires", "host", "control", "mul: mul(bits=8)")
+    kinds = (energy.dynamic, energy.clock, energy.leakage, energy.memory, energy.on_chip)
+    assert [kind.known for kind in kinds] == [33.0, 36.0, pytest.approx(16.0), 104.0, pytest.approx(85.0)]
+    assert [kind.upper for kind in kinds] == [None, None, None, 104.0, None]
+    unknown = ("mul.clock", "control.clock", "mul.leakage", "control.leakage", "control", "wires", "host")
+    assert energy.without == unknown
+    assert (area.known, area.upper, area.by_component) == (80.0, None, {"pe.lane": 80.0})
+    assert [(part.name, part.upper) for part in area.parts if part.basis == "law"] == [
+        ("pe.lane: data", 120.0)
+    ]
+    assert area.without == ("mul: mul(bits=8)", "control", "wires", "host")
 
 
 def plainly(did, prices):
     """Energy and area without families, patterns or names of actions."""
-    energy = sum(did.operations.get(name, 0) * each for name, each in prices.operations.items())
+    energy = sum(did.operations.get(name, 0) * cost.lower for name, cost in prices.operations.items())
     for read, written in did.bits.values():
-        energy += read * prices.memory["read"] + written * prices.memory["write"]
+        energy += read * prices.memory["read"].lower + written * prices.memory["write"].lower
     area = 0.0
     for family, counters in ((name, one) for name, members in did.families.items() for one in members):
         part = prices.parts.get(family)
-        if part is not None:
-            energy += sum(part.actions.get(name, 0.0) * count for name, count in counters.items())
-            area += part.um2 or 0.0
+        if part is None:
+            continue
+        energy += sum(cost.lower * counters.get(name, 0) for name, cost in part.actions.items())
+        if family != "memory.channel":
+            energy += part.clock.lower * counters.get("cycles", 0) + part.leakage.lower * did.seconds * 1e12
+            area += sum(cost.lower for cost in part.areas.values())
     return energy, area
 
 
 @given(DID, PRICES)
 def test_the_sum_of_all_is_what_a_plain_one_gives(did, prices):
-    fields = cost_fields(prices, did, 2.0)
+    fields = cost_fields(prices, did)
     energy, area = plainly(did, prices)
     assert fields["energy"].total_pj == pytest.approx(energy)
-    assert fields["area_um2"] or pytest.approx(area) == 0.0
-    assert fields["edp"] == pytest.approx(energy * 1e-12 * 2.0)
+    assert fields["area"].known == pytest.approx(area)
+    assert fields["area_um2"] in (None, fields["area"].known)
+    assert fields["edp"] == pytest.approx(energy * 1e-12 * did.seconds)
+
+
+@given(DID, PRICES)
+def test_sums_are_of_parts_and_no_upper_end_is_below_what_is_known(did, prices):
+    fields = cost_fields(prices, did)
+    energy, area = fields["energy"], fields["area"]
+    kinds = (energy.dynamic, energy.clock, energy.leakage, energy.memory)
+    assert energy.total_pj == pytest.approx(sum(kind.known for kind in kinds))
+    assert energy.total_pj == pytest.approx(energy.on_chip.known + energy.memory.known)
+    assert energy.total_pj == pytest.approx(sum(sum(one.values()) for one in energy.by_component.values()))
+    assert area.known == pytest.approx(sum(area.by_component.values()))
+    for interval in (*kinds, energy.on_chip, area, *energy.parts, *area.parts):
+        assert interval.upper is None or interval.known <= interval.upper * (1 + 1e-9)
+    for whole, parts in ((energy.upper_pj, energy.parts), (area.upper, area.parts)):
+        assert (whole is None) == any(part.upper is None for part in parts)
+        assert whole is None or whole == pytest.approx(sum(part.upper for part in parts))
 
 
 def doubled(counts):
@@ -102,19 +155,22 @@ def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
         {name: [*map(doubled, members)] for name, members in did.families.items()},
         {name: (2 * read, 2 * written) for name, (read, written) in did.bits.items()},
         doubled(did.operations),
+        2 * did.cycles,
+        2 * did.seconds,
     )
-    once, again = cost_fields(prices, did, 1.0), cost_fields(prices, twice, 1.0)
+    once, again = cost_fields(prices, did), cost_fields(prices, twice)
     assert again["energy"].total_pj == pytest.approx(2 * once["energy"].total_pj)
-    assert again["area_um2"] == once["area_um2"]
+    assert again["area"] == once["area"]
 
 
 @given(DID, PRICES)
 def test_a_family_without_a_price_is_told(did, prices):
-    found = charge_run(did, prices)
-    for family in did.families:
+    fields = cost_fields(prices, did)
+    for family in did.families.keys() - {"memory.channel"}:
         part = prices.parts.get(family)
-        assert (family in found.energy_without) or family in found.picojoules or (part and part.actions)
-        assert (family in found.area_without) != (family in found.um2)
+        assert (family in fields["energy"].without) == (part is None or not part.actions)
+        named = [name for name in fields["area"].without if name.partition(":")[0] == family]
+        assert bool(named) == (not part or not part.areas or UNKNOWN in part.areas.values())
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -1,0 +1,154 @@
+"""Energy and area of a run, as a report has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+from fiberscope.results.costs.cost import Basis
+from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
+from fiberscope.results.report.origin import ReportPart
+
+__all__ = ["Area", "AreaPart", "CostInterval", "Energy", "EnergyPart"]
+
+
+class CostInterval(ReportPart):
+    """Interval of a cost: what is known of it, and its upper end; null if a part of it has none."""
+
+    known: float
+    upper: float | None
+
+    @classmethod
+    def over(cls, parts: Iterable[AreaPart | EnergyPart]) -> Self:
+        """Return the sum of some parts."""
+        listed = list(parts)
+        upper = [part.upper for part in listed if part.upper is not None]
+        return cls(
+            known=sum((part.known for part in listed), 0.0),
+            upper=sum(upper, 0.0) if len(upper) == len(listed) else None,
+        )
+
+
+class AreaPart(ReportPart):
+    """The area in um2 of one part of all components of a family.
+
+    ``part`` is an SRAM, a netlist or ``arithmetic``; it is empty for a component without a listed area.
+    ``basis`` is ``none`` where the area is not known.
+    """
+
+    component: str
+    part: str
+    known: float
+    upper: float | None
+    basis: Basis
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the component with its part."""
+        return f"{self.component}: {self.part}" if self.part else self.component
+
+
+class Area(ReportPart):
+    """The areas of all components of each family, in um2, and the parts without a known area."""
+
+    known: float
+    upper: float | None
+    by_component: dict[str, float]
+    parts: tuple[AreaPart, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[AreaPart]) -> Self:
+        """Return the area of these parts."""
+        listed = tuple(parts)
+        by_component: dict[str, float] = {}
+        for part in listed:
+            if part.basis != "none":
+                by_component[part.component] = by_component.get(part.component, 0.0) + part.known
+        whole = CostInterval.over(listed)
+        return cls(
+            known=whole.known,
+            upper=whole.upper,
+            by_component=by_component,
+            parts=listed,
+            without=tuple(part.name for part in listed if part.basis == "none"),
+        )
+
+
+class EnergyPart(ReportPart):
+    """The energy in pJ of one action of all components of a family, of their clock or of their leakage.
+
+    ``action`` is empty for a component without a listed energy. ``memory`` is outside of the chip.
+    """
+
+    component: str
+    action: str
+    kind: Kind
+    known: float
+    upper: float | None
+    basis: Basis
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the component with its action."""
+        return f"{self.component}.{self.action}" if self.action else self.component
+
+
+class Energy(ReportPart):
+    """Energy of a run, in pJ: by kind, by family and action, and the parts without a known cost.
+
+    ``total_pj`` is the sum of what is known. Reports of earlier releases have no ``parts``, and null for the
+    kinds.
+    """
+
+    total_pj: float
+    upper_pj: float | None = None
+    dynamic: CostInterval | None = None
+    clock: CostInterval | None = None
+    leakage: CostInterval | None = None
+    memory: CostInterval | None = None
+    on_chip: CostInterval | None = None
+    by_component: dict[str, dict[str, float]]
+    parts: tuple[EnergyPart, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[EnergyPart]) -> Self:
+        """Return the energy of these parts."""
+        listed = tuple(parts)
+        by_component: dict[str, dict[str, float]] = {}
+        for part in listed:
+            if part.basis != "none":
+                actions = by_component.setdefault(part.component, {})
+                actions[part.action] = actions.get(part.action, 0.0) + part.known
+        whole = CostInterval.over(listed)
+        by_kind = {
+            kind: CostInterval.over(part for part in listed if part.kind == kind)
+            for kind in (DYNAMIC, CLOCK, LEAKAGE, MEMORY)
+        }
+        return cls(
+            total_pj=whole.known,
+            upper_pj=whole.upper,
+            on_chip=CostInterval.over(part for part in listed if part.kind != MEMORY),
+            by_component=by_component,
+            parts=listed,
+            without=tuple(_without(listed)),
+            dynamic=by_kind[DYNAMIC],
+            clock=by_kind[CLOCK],
+            leakage=by_kind[LEAKAGE],
+            memory=by_kind[MEMORY],
+        )
+
+
+def _without(parts: Iterable[EnergyPart]) -> Iterator[str]:
+    """Yield the parts without a known energy; clock and leakage once if none of theirs is known."""
+    listed = list(parts)
+    for kind, whole in ((CLOCK, CLOCK_TREE), (LEAKAGE, LEAKAGE)):
+        of_kind = [part for part in listed if part.kind == kind]
+        if all(part.basis == "none" for part in of_kind):
+            yield whole
+        else:
+            yield from (part.name for part in of_kind if part.basis == "none")
+    yield from (part.name for part in listed if part.basis == "none" and part.kind not in (CLOCK, LEAKAGE))
