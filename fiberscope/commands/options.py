@@ -89,7 +89,7 @@ Live = Annotated[
     str | None,
     typer.Option(
         metavar="[PORT]",
-        help="Show it on a web page of this computer while it goes on; at any free port by default.",
+        help="Show the progress on a web page of this computer; at any free port by default.",
     ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]

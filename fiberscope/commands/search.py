@@ -1,4 +1,4 @@
-"""``fiberscope search``: the best points of a space, by one measure or by several."""
+"""``fiberscope search``: the best designs of a space, by one measure or by several."""
 
 from __future__ import annotations
 

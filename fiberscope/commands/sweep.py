@@ -63,11 +63,11 @@ _Store = Annotated[
         f"s3://bucket/study.",
     ),
 ]
-_Retry = Annotated[bool, typer.Option("--retry", help="Run failed combinations again.")]
+_Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]
 
 
 class ExecutorOptions(Options):
-    """Options of a command that runs many points, here or elsewhere."""
+    """Options of a command with many runs, here or elsewhere."""
 
     settings: Settings = None
     part: Parts = None
@@ -99,7 +99,7 @@ class ExecutorOptions(Options):
     live: Live = None
 
     def live_page(self, title: str) -> AbstractContextManager[Follow | None]:
-        """Return the page that follows the points, if it was asked for."""
+        """Return the page that shows the progress of the runs, if it was asked for."""
         if self.live is None:
             return nullcontext()
         from fiberscope.page.live.sweep import live_sweep
@@ -107,7 +107,7 @@ class ExecutorOptions(Options):
         return live_sweep(self.live, title)
 
     def executors(self) -> ExecutorChoice:
-        """Return the executor of the points."""
+        """Return the executor of the runs."""
         from fiberscope.explore.sweeps.executors import ExecutorChoice
 
         return ExecutorChoice(self.scheduler, self.slurm, self.pbs, self.workers)
@@ -137,11 +137,10 @@ def sweep(
     store: _Store = None,
     retry: _Retry = False,
 ) -> int:
-    """Run every combination of machines, workloads and parameters.
+    """Run every machine on every workload with every set of parameters.
 
-    A combination that is in the store is not run again. If the code has changed, the run is repeated and the
-    old row is kept. A run that fails has a row with the reason; the sweep continues, and ends with exit code
-    4.
+    A run that is in the store is not repeated. After a change of the code, the run is repeated and the old
+    row is kept. A run that fails has a row with the reason; the sweep continues, and ends with exit code 4.
 
     \b
     Examples:
@@ -199,10 +198,10 @@ def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
 
 
 def _tell(done: SweepResult, address: str) -> None:
-    """Print the number of points by outcome, the first failed points, and where the rows are."""
+    """Print the number of runs by outcome, the first failed runs, and where the rows are."""
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
     had = [f"{done.had:,} in the store before"] if done.had else []
-    print(f"{done.had + sum(done.statuses.values()):,} points: {', '.join([*counts, *had])}")
+    print(f"{done.had + sum(done.statuses.values()):,} runs: {', '.join([*counts, *had])}")
     if done.others:
         apart = f"fiberscope results {address} --sources"
         print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {apart})")

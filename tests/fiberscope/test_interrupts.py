@@ -106,7 +106,7 @@ CLOSING = {
 @pytest.mark.parametrize("place", CLOSING.values(), ids=list(CLOSING))
 def test_an_interrupt_while_dask_closes_costs_a_line(place: str, tmp_path: Path) -> None:
     sweep = ["sweep", "gamma", RUN[2], "--grid", "pe.count=1,2", "--workers", "2", "--store", "st", "-q"]
-    assert outcome(place, tmp_path, *sweep) == (130, "fiberscope: interrupted; 2 of 2 points are in st\n")
+    assert outcome(place, tmp_path, *sweep) == (130, "fiberscope: interrupted; 2 of 2 runs are in st\n")
 
 
 def test_an_interrupted_sweep_says_what_it_has(tmp_path: Path, capsys, monkeypatch) -> None:
@@ -124,7 +124,7 @@ def test_an_interrupted_sweep_says_what_it_has(tmp_path: Path, capsys, monkeypat
     monkeypatch.chdir(tmp_path)
     sweep = ["sweep", "gamma", RUN[2], "--grid", "pe.count=1,2,4", "--workers", "1", "--store", "st", "-q"]
     assert cli.run(sweep) == 130
-    line = "fiberscope: interrupted; 1 of 3 points are in st; the same command runs the others\n"
+    line = "fiberscope: interrupted; 1 of 3 runs are in st; the same command runs the others\n"
     assert capsys.readouterr() == ("", line)
 
 

@@ -123,5 +123,5 @@ def test_a_sweep_shows_its_progress(kernel: Kernel, monkeypatch: pytest.MonkeyPa
         deadline = time.monotonic() + 60
         while not kernel.shown and time.monotonic() < deadline:
             time.sleep(0.01)
-    assert "0 of 0 points" in kernel.shown[0]
+    assert "0 of 0 runs" in kernel.shown[0]
     assert kernel.shown[-1] == ""

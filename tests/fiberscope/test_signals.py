@@ -210,7 +210,7 @@ def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) 
     assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
     assert time.monotonic() - before < 60
     assert time.process_time() - sent[0] < 1
-    line = f"interrupted; 0 of 2 points are in {tmp_path / 'store'}; the same command runs the others"
+    line = f"interrupted; 0 of 2 runs are in {tmp_path / 'store'}; the same command runs the others"
     assert capsys.readouterr().err == f"fiberscope: {line}\n"
 
 
@@ -227,5 +227,5 @@ def test_a_sweep_in_one_process_stops_with_a_point_at_work(tmp_path: Path, monke
     assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
     assert time.monotonic() - before < 60
     assert sent
-    line = f"interrupted; 0 of 2 points are in {tmp_path / 'store'}; the same command runs the others"
+    line = f"interrupted; 0 of 2 runs are in {tmp_path / 'store'}; the same command runs the others"
     assert capsys.readouterr().err == f"fiberscope: {line}\n"

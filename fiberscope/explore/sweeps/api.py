@@ -126,7 +126,7 @@ def run_study(
 def _interruption(had: int, total: int, address: str | Path) -> str:
     """Say which points an interrupted sweep has, and how to run the rest."""
     rest = "" if had == total else "; the same command runs the others"
-    return f"{had:,} of {total:,} points are in {address}{rest}"
+    return f"{had:,} of {total:,} runs are in {address}{rest}"
 
 
 def limits_of(study: Study) -> Limits:

@@ -171,5 +171,5 @@ class _Child:
 
 def _not_started(reason: str) -> ChildStartError:
     return ChildStartError(
-        f"the process that runs points cannot start: {reason}; see ulimit -n, -u and -v, or {ALONE}"
+        f"the process of the runs cannot start: {reason}; see ulimit -n, -u and -v, or {ALONE}"
     )

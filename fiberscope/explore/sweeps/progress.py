@@ -113,7 +113,7 @@ class Progress:
     def line(self) -> str:
         """All of it in a line."""
         counts = (
-            f"{self.done:,} of {self.total:,} points",
+            f"{self.done:,} of {self.total:,} runs",
             f"{self.running} running",
             f"{self.failed} failed",
         )

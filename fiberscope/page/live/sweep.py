@@ -1,4 +1,4 @@
-"""The live view of a sweep, a suite or a search: points done, running and failed, and rows as they come."""
+"""The live view of a sweep, a suite or a search: runs done, running and failed, and rows as they come."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def live_sweep(port: str, title: str) -> Iterator[Follow]:
     with LiveView(port, title, "sweeping") as view:
         with view.failures_shown():
             yield _LiveSweep(view).follow
-        view.end(["The last point has ended."])
+        view.end(["The last run has ended."])
 
 
 class _LiveSweep:

@@ -1,4 +1,4 @@
-/* A sweep that goes on: how many points are done, running and failed, and the last rows. */
+/* A sweep that goes on: how many runs are done, running and failed, and the last rows. */
 const Sweeping = (() => {
   const MOST_ROWS = 500; // as the server keeps
   let rows = [];
@@ -8,7 +8,7 @@ const Sweeping = (() => {
   const say = (id, text) => at(id).textContent !== text && (at(id).textContent = text);
 
   function counts({ total, done, running, failed, left }) {
-    const words = [`${Format.value(done)} of ${Format.value(total)} points done`, `${running} running`, `${failed} failed`];
+    const words = [`${Format.value(done)} of ${Format.value(total)} runs done`, `${running} running`, `${failed} failed`];
     say("status", words.join(", "));
     say("rate", left);
     at("progress").max = Math.max(total, 1);
@@ -42,7 +42,7 @@ const Sweeping = (() => {
 
   function show(body) {
     const line = element("p", {}, element("strong", { id: "status", role: "status" }, "connecting"), " ", element("span", { id: "rate" }));
-    const bar = element("progress", { id: "progress", max: 1, value: 0, "aria-label": "Share of the points that are done" });
+    const bar = element("progress", { id: "progress", max: 1, value: 0, "aria-label": "Share of the runs that are done" });
     const main = element("main", { id: "main", class: "column live", tabindex: -1 }, [
       line,
       bar,

@@ -313,7 +313,7 @@ def _readable(file: Address, copy: Path | None = None) -> Iterator[None]:
         said = str(error).replace(f"Could not open Parquet input source '{copy}': ", "")
         reason = " ".join(said.partition(". ")[0].split()).rstrip(".:")
         raise InputError(
-            f"{file}: is damaged: {reason}; take it out of the store, and its points run again"
+            f"{file}: is damaged: {reason}; remove it from the store; the next sweep then repeats its runs"
         ) from error
 
 

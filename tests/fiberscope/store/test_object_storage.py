@@ -108,7 +108,7 @@ def test_a_damaged_part_is_named_by_its_address(bucket: str, content: bytes) -> 
     damaged = filled(bucket, range(3))
     damaged.gather()
     damaged._place.write(damaged._place.root / "runs-000000.parquet", content)
-    message = f"{bucket}/runs-000000.parquet: is damaged: .*; take it out of the store"
+    message = f"{bucket}/runs-000000.parquet: is damaged: .*; remove it from the store"
     for ask in (damaged.frame, damaged.parameters):
         with pytest.raises(InputError, match=message) as raised:
             ask()

@@ -315,7 +315,7 @@ def test_a_part_that_is_damaged_anywhere_is_named_by_whoever_meets_it(seed: int,
     sums = "SELECT sum(cycles) FROM runs"
     asked = (made.frame, made.parameters, made.digests, lambda: made.table(sums))
     said = [line for ask in asked if (line := refusal(ask))]
-    told = re.compile(rf"{part}: is damaged: [^\n]*[^.:\n]; take it out of the store, [^\n]*")
+    told = re.compile(rf"{part}: is damaged: [^\n]*[^.:\n]; remove it from the store; [^\n]*")
     assert [line for line in said if not told.fullmatch(line)] == []
     assert len(said) == 4 or seed % 3  # one that is cut off has no columns
 
@@ -365,7 +365,7 @@ def test_a_damaged_file_is_named_in_a_line(tmp_path: Path, damaged: str, content
         asks.append(made.gather)
     for ask in asks:
         with pytest.raises(
-            InputError, match=f"{damaged}: is damaged: .*; take it out of the store"
+            InputError, match=f"{damaged}: is damaged: .*; remove it from the store"
         ) as raised:
             ask()
         assert "\n" not in str(raised.value)

@@ -60,7 +60,7 @@ def test_counts_and_rows_come_as_points_end(command: str, sent: Any, capsys: Any
     }
     assert [row["status"] for row in rows] == ["done", "done"]
     assert all(row["workload"] == MATRIX and row["cycles"] > 0 for row in rows)
-    assert sent[-1] == ("end", {"lines": ["The last point has ended."]})
+    assert sent[-1] == ("end", {"lines": ["The last run has ended."]})
 
 
 @pytest.mark.usefixtures("sweeps_here")
@@ -86,18 +86,18 @@ def test_the_page_shows_counts_and_the_newest_row_first(browser: Any) -> None:
         tab = browser.new_page()
         tab.on("pageerror", lambda error: faults.append(str(error)))
         tab.goto(view.address)
-        expect(tab.locator("#status")).to_have_text("1 of 3 points done, 2 running, 0 failed")
+        expect(tab.locator("#status")).to_have_text("1 of 3 runs done, 2 running, 0 failed")
         expect(tab.locator("#rate")).to_have_text("about 0:00:09 left")
         view.send(
             "rows", {"rows": [{**row, "status": "failed", "cycles": None, "reason": "<b>out of memory"}]}
         )
         view.send("counts", {"total": 3, "done": 2, "running": 1, "failed": 1, "left": ""})
-        expect(tab.locator("#status")).to_have_text("2 of 3 points done, 1 running, 1 failed")
+        expect(tab.locator("#status")).to_have_text("2 of 3 runs done, 1 running, 1 failed")
         expect(tab.locator("#rows tbody tr")).to_have_count(2)
         assert "<b>out of memory" in tab.locator("#rows tbody tr").first.inner_text()
         assert "pe.count=2" in tab.locator("#rows tbody tr").last.inner_text()
-        view.send("end", {"lines": ["The last point has ended."]})
-        expect(tab.locator("#ended")).to_have_text("The last point has ended.")
+        view.send("end", {"lines": ["The last run has ended."]})
+        expect(tab.locator("#ended")).to_have_text("The last run has ended.")
     expect(tab.locator("#rows tbody tr")).to_have_count(2)
     tab.close()
     assert faults == []
