@@ -148,7 +148,7 @@ def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
 
 def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
     """Columns of a row with SRAM: the area of all, and the longest access."""
-    estimates = [estimate(macro.size / 8) for macro in macros]
+    estimates = [estimate(macro.size / 8, macro.width) for macro in macros]
     if not estimates:
         return {}
     area, access = (
@@ -162,7 +162,8 @@ def _sram_document(macros: Sequence[Macro]) -> dict[str, Any]:
     """The SRAMs of a block in JSON."""
     return {
         "srams": [
-            {**asdict(macro), **asdict(estimate(macro.size / 8)), "source": ESTIMATED} for macro in macros
+            {**asdict(macro), **asdict(estimate(macro.size / 8, macro.width)), "source": ESTIMATED}
+            for macro in macros
         ]
     }
 

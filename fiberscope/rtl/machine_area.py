@@ -255,7 +255,7 @@ def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
         part.count * (netlist.memory_bits - sram_bits),
         part.count * sram_bits,
         part.count * scale * netlist.um2,
-        part.count * sram_scale * sum(estimate(macro.size / 8).area_um2 for macro in macros),
+        part.count * sram_scale * sum(estimate(macro.size / 8, macro.width).area_um2 for macro in macros),
         netlist.path_ns,
     )
 

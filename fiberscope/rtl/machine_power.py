@@ -26,7 +26,7 @@ from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
-from fiberscope.hw.rtl.tools.sram_table import access_pj
+from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
 from fiberscope.results.costs.prices import TABLES_NM, TABLES_VOLTS
@@ -225,8 +225,9 @@ def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, nod
     of_memories = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
     synchronous = {macro.name for macro in srams(alike.part.block.twin(alike.part.parameters))}
     spent = {True: 0.0, False: 0.0}
-    for (name, entries, bits, _event), number in memory_accesses(alike.netlist, activity).items():
-        each = access_pj(entries * bits / 8, bits)
+    for (name, entries, bits, event), number in memory_accesses(alike.netlist, activity).items():
+        sram = estimate(entries * bits / 8, bits)
+        each = sram.read_pj if event == "read" else sram.write_pj
         spent[name in synchronous] += of_memories * number * each / activity.cycles
     toggling = power.run_pj - power.idle_pj
     return Row(alike.family, count, scale * power.idle_pj, scale * toggling, spent[True], spent[False])

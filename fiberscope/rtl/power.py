@@ -27,7 +27,7 @@ from fiberscope.hw.rtl.tools.area import library, version
 from fiberscope.hw.rtl.tools.hdl import AUTO, find
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.simulator import HdlError
-from fiberscope.hw.rtl.tools.sram_table import access_pj
+from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.files import write_text
@@ -247,13 +247,14 @@ def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, 
 def _of_memories(ran: BlockRun, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
     """An estimate for each access to a memory, or to one of its lanes."""
     for (name, entries, bits, event), count in memory_accesses(netlist, activity).items():
+        sram = estimate(entries * bits / 8, bits)
         yield Energy(
             ran.component,
             ran.block,
             ran.parameter_text,
             f"{name}.{event}",
             count,
-            access_pj(entries * bits / 8, bits),
+            sram.read_pj if event == "read" else sram.write_pj,
             0.0,
             f"45 nm SRAM, a lane of {entries} x {bits} bits",
             f"estimate by fiberscope.hw.rtl.tools.sram_table; counted of {ran.subject}",

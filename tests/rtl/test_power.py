@@ -21,7 +21,6 @@ from fiberscope.hw.rtl.tools.activity import Activity, DifferentNetlistError, Re
 from fiberscope.hw.rtl.tools.area import SHIPPED
 from fiberscope.hw.rtl.tools.netlist import Cell, Kind, Memory, Netlist, mapped
 from fiberscope.hw.rtl.tools.simulator import HdlError
-from fiberscope.hw.rtl.tools.sram_table import TABLE, access_pj, estimate
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 CELLS = SHIPPED["osu018"][0]
@@ -298,25 +297,3 @@ def test_another_series_of_opensta_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sta, "version", lambda: "2.6.0")
     with pytest.raises(HdlError, match=r"OpenSTA 2\.6\.0 takes activities in another way"):
         sta.require()
-
-
-def test_areas_of_srams_go_through_the_published_ones_and_large_ones_are_several() -> None:
-    for size, area, access in ((56, 387.3, 0.164), (4096, 17301.4, 0.305), (9984, 45478.8, 0.435)):
-        found = estimate(size)
-        assert (found.area_um2, found.access_ns) == pytest.approx((area, access))
-    assert estimate(4096).area_um2 == pytest.approx(23378.7 / 1.35, rel=0.01)  # words of 256 bits
-    two = estimate(10_000)
-    assert two.area_um2 == pytest.approx(2 * estimate(5000).area_um2)
-    assert two.access_ns == estimate(5000).access_ns
-    areas = [estimate(size).area_um2 for size in range(10, 100_000, 777)]
-    assert all(less < more * 1.02 for less, more in pairwise(areas))
-
-
-def test_every_sram_has_a_source_and_the_estimate_goes_through_one() -> None:
-    assert all(figure.source for figure in TABLE)
-    assert access_pj(32 * 1024, 32) == 5.0
-    assert access_pj(8 * 1024, 64) == 5.0
-    published = [figure for figure in TABLE if figure.read_pj is not None and figure.technology_nm == 45]
-    for figure in published:  # within the factor that the docstring says
-        most = 4.2 if figure.size_bytes > 56 else 12
-        assert figure.read_pj / most < access_pj(figure.size_bytes, figure.bits) < figure.read_pj * 1.2

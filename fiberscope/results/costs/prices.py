@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
+from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
 from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
@@ -164,7 +164,7 @@ class _Pricing:
         self, said: Mapping[str, list[str]], srams: Mapping[str, tuple[float, ...]]
     ) -> dict[str, Cost]:
         """Work out the energies of actions; an access to an SRAM follows a law."""
-        accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
+        accesses = {name: estimate(size, word).access_pj for name, (size, word, _count) in srams.items()}
         energies = {**self.energies, **accesses}
         return {
             name: Cost.exact(
@@ -194,8 +194,8 @@ class _Pricing:
     def _sram_areas(self, srams: Mapping[str, tuple[float, ...]]) -> dict[str, Cost]:
         scale = area_factor(TABLES_NM, self.book.document["technology"])
         return {
-            name: Cost.exact(scale * count * estimate(size).area_um2, "law", "sram_table")
-            for name, (size, _word, count) in srams.items()
+            name: Cost.exact(scale * count * estimate(size, word).area_um2, "law", "sram_table")
+            for name, (size, word, count) in srams.items()
         }
 
     def _netlist_areas(self, calls: Iterable[list[Any]]) -> dict[str, Cost]:

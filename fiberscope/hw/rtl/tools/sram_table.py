@@ -1,96 +1,127 @@
-"""SRAM in figures that others have published, and an estimate between them for any size.
+"""Area, energies, leakage and access time of an SRAM in 45 nm, by CACTI's figures for some sizes and words.
 
-The cells that a block is mapped to have no SRAM, so its memories count by this table: in 45 nm, whatever the
-cells are. Each row has its source; what is worked out from the rows is an estimate and is called one.
+``sram_table.csv`` has the figures of CACTI 7 as the package ``hwcomponents-cacti`` 1.0.40 ships it
+(github.com/HewlettPackard/cacti), for a RAM of 45 nm with one read-write port, one bank and 300 K. The array
+and its periphery have cells of the same type. The optimizer has the weights 0, 0, 1000000, 0, 0 and the
+deviations 20, 10, 100000, 100, 100 of that package, and ED^2; wires are ``Global_30`` and semi-global. The types
+are those of the ITRS: ``hp`` (high performance, 1.0 V), ``lop`` (low operating power, 0.7 V) and ``lstp`` (low
+standby power, 1.1 V).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import csv
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from itertools import pairwise
-from math import ceil, log, sqrt
+from math import ceil, exp, log
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, get_args
 
-__all__ = ["ESTIMATED", "TABLE", "Estimate", "Figure", "access_pj", "estimate"]
+__all__ = ["CELLS", "ESTIMATED", "WARM", "Sram", "SramCells", "estimate"]
+
+SramCells: TypeAlias = Literal["hp", "lop", "lstp"]
+# A read of 32 bits of 32 KiB takes 6.1 pJ with these cells, 13.8 with hp and 11.8 with lstp. EIE publishes
+# 5 pJ (Han et al., ISCA 2016, Table I).
+CELLS: Final[SramCells] = "lop"
+WARM: Mapping[SramCells, float] = {
+    "hp": 1.98,
+    "lop": 2.61,
+    "lstp": 6.55,
+}  # leakage at 350 K over that at 300 K
+ESTIMATED = "an estimate for 45 nm and one port between CACTI 7's, low operating power"
+TABLE = Path(__file__).with_name("sram_table.csv")
+FEWEST_WORDS = 64  # of the table; a shallower SRAM counts as one of these
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A published SRAM; what its source does not say is None.
+class Sram:
+    """An SRAM of one port in 45 nm.
 
     Args:
-        technology_nm: feature size, in nm.
-        size_bytes: of all its words.
-        bits: the bits of a word, that an access reads or writes.
-        read_pj: energy of a read, in pJ.
-        area_um2: in square micrometres.
-        access_ns: from the clock to the data, in ns.
-        source: where the figures are from.
+        area_um2: its area, in square micrometres.
+        read_pj, write_pj: the energy of an access to a word, in pJ.
+        leakage_uw: the power of its leakage at 300 K, in uW.
+        access_ns: the time from the clock to the data, in ns.
     """
-
-    technology_nm: int
-    size_bytes: int
-    bits: int
-    read_pj: float | None
-    area_um2: float | None
-    access_ns: float | None
-    source: str
-
-
-_FAKERAM = "OpenROAD-flow-scripts, nangate45/lib/fakeram45_{}.lib: CACTI, one port, 1.1 V"
-ESTIMATED = "an estimate for 45 nm and one port between published ones, CACTI's in OpenROAD-flow-scripts"
-_HOROWITZ = "Horowitz, ISSCC 2014, Figure 1.1.9: caches, 0.9 V"
-TABLE = (
-    Figure(45, 8 * 1024, 64, 10.0, None, None, _HOROWITZ),
-    Figure(45, 32 * 1024, 64, 20.0, None, None, _HOROWITZ),
-    Figure(45, 1024 * 1024, 64, 100.0, None, None, _HOROWITZ),
-    Figure(45, 32 * 1024, 32, 5.0, None, None, "EIE, ISCA 2016, Table I"),
-    Figure(45, 56, 7, 0.523, 387.3, 0.164, _FAKERAM.format("64x7")),
-    Figure(45, 256, 32, 1.59, 1240.6, 0.207, _FAKERAM.format("64x32")),
-    Figure(45, 4096, 32, 7.13, 16406.1, 0.309, _FAKERAM.format("1024x32")),
-    Figure(45, 4096, 64, 10.6, 17301.4, 0.305, _FAKERAM.format("512x64")),
-    Figure(45, 4096, 256, 31.4, 23378.7, 0.302, _FAKERAM.format("128x256")),
-    Figure(45, 9984, 39, 13.7, 45478.8, 0.435, _FAKERAM.format("2048x39")),
-    Figure(65, 448, 16, 1.05, 6889.1, 0.347, "accelergy, cacti7_exec/out.csv: CACTI 7, two ports"),
-)
-_KNOWN = TABLE[3]  # an SRAM alone, neither cache nor model
-_CURVE = ((56, 7), (256, 32), (4096, 64), (9984, 39))  # bytes and bits of a word of CACTI's, by size
-_MACROS = [row for row in TABLE if (row.size_bytes, row.bits) in _CURVE and "CACTI" in row.source]
-
-
-def access_pj(size_bytes: float, bits: float) -> float:
-    """The energy of an access to an SRAM of one port in 45 nm, in pJ: an estimate.
-
-    It goes with the bits of a word and, as the lengths of word and bit lines, with the square root of the
-    size; through EIE's 32 KiB. Horowitz's caches, which have tags, take twice as much and go with the size in
-    the same way; CACTI's take two to four times as much, and twelve times at 56 bytes.
-    """
-    assert _KNOWN.read_pj is not None
-    return _KNOWN.read_pj * bits / _KNOWN.bits * sqrt(size_bytes / _KNOWN.size_bytes)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Estimate of an SRAM: its area, and from the clock to its data, in 45 nm."""
 
     area_um2: float
+    read_pj: float
+    write_pj: float
+    leakage_uw: float
     access_ns: float
 
+    @property
+    def access_pj(self) -> float:
+        """Return the mean energy of a read and a write, in pJ."""
+        return (self.read_pj + self.write_pj) / 2
 
-def estimate(size_bytes: float) -> Estimate:
-    """Area and access time of an SRAM of one port in 45 nm: an estimate, between CACTI's.
 
-    A power of the size between two of these. One that is larger than all of them is as many equal ones side
-    by side as it takes, without the wires between. How wide a word is does not count: of 4 KiB, words of 256
-    bits take 35 % more area than those of 64 bits, and as long.
+def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
+    """Estimate an SRAM of so many bytes with words of so many bits.
+
+    Between sizes and between words of the table each figure is a power of the size and of the word. An SRAM
+    larger than the largest, or with a wider word, is several side by side; the wires between are not counted.
+    A word narrower than the narrowest counts as that, and a shallower SRAM as one of ``FEWEST_WORDS`` words.
+
+    Raises:
+        ValueError: there are no such cells.
     """
-    parts = ceil(size_bytes / _MACROS[-1].size_bytes)
-    size = size_bytes / parts
-    pairs = list(pairwise(_MACROS))
-    low, high = next((pair for pair in pairs if size <= pair[1].size_bytes), pairs[-1])
-    between = log(size / low.size_bytes) / log(high.size_bytes / low.size_bytes)
+    if cells not in get_args(SramCells):
+        raise ValueError(f"no cells {cells!r}; there are {', '.join(get_args(SramCells))}")
+    ladders = _table()[cells]
+    words = list(ladders)
+    wide = ceil(bits / words[-1])
+    word = max(words[0], bits / wide)
+    size = max(size_bytes / wide, FEWEST_WORDS * word / 8)
+    deep = ceil(size / ladders[words[0]][-1][0])
+    return _side_by_side(_one(ladders, size / deep, word), wide, deep)
 
-    def number(name: str) -> float:
-        first, second = (float(getattr(figure, name)) for figure in (low, high))
-        return float(first * (second / first) ** between)
 
-    return Estimate(parts * number("area_um2"), number("access_ns"))
+def _side_by_side(sram: Sram, wide: int, deep: int) -> Sram:
+    """Return several of an SRAM: a word is in ``wide`` of them, and there are ``deep`` such rows."""
+    return replace(
+        sram,
+        area_um2=wide * deep * sram.area_um2,
+        leakage_uw=wide * deep * sram.leakage_uw,
+        read_pj=wide * sram.read_pj,
+        write_pj=wide * sram.write_pj,
+    )
+
+
+def _one(ladders: Mapping[int, Sequence[tuple[int, Sram]]], size: float, word: float) -> Sram:
+    words = list(ladders)
+    place = min(max(1, bisect_left(words, word)), len(words) - 1)
+    low, high = words[place - 1], words[place]
+    return _between(low, _of_size(ladders[low], size), high, _of_size(ladders[high], size), word)
+
+
+def _of_size(ladder: Sequence[tuple[int, Sram]], size: float) -> Sram:
+    pairs = list(pairwise(ladder))
+    (small, less), (large, more) = next((pair for pair in pairs if size <= pair[1][0]), pairs[-1])
+    return _between(small, less, large, more, size)
+
+
+def _between(low: float, first: Sram, high: float, second: Sram, at: float) -> Sram:
+    """Return each figure on the power law through those at two places."""
+    share = log(at / low) / log(high / low)
+    return Sram(
+        *(
+            exp((1 - share) * log(getattr(first, field.name)) + share * log(getattr(second, field.name)))
+            for field in fields(Sram)
+        )
+    )
+
+
+@cache
+def _table() -> dict[str, dict[int, list[tuple[int, Sram]]]]:
+    """Return the SRAMs by type of cells, bits of a word and, ascending, size."""
+    table: dict[str, dict[int, list[tuple[int, Sram]]]] = {}
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            sram = Sram(*(float(row[field.name]) for field in fields(Sram)))
+            ladder = table.setdefault(row["cells"], {}).setdefault(int(row["word_bits"]), [])
+            ladder.append((int(row["size_bytes"]), sram))
+    return table
