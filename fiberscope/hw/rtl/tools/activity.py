@@ -182,9 +182,9 @@ class _Cells:
         self._cycles += count
 
 
-def _drive(cell: Cell, known: Iterable[str], nets: dict[int | str, int]) -> None:
-    """Work out the nets that a cell drives from those at its pins that are known."""
-    pins = {pin: nets[cell.nets[pin]] for pin in known}
+def _drive(cell: Cell, inputs: Iterable[str], nets: dict[int | str, int]) -> None:
+    """Work out the nets that a cell drives from those at these pins."""
+    pins = {pin: nets[cell.nets[pin]] for pin in inputs}
     for target, gate, sources in cell.kind.gates:
         pins[target] = gate(*(pins[source] for source in sources))
     for pin in cell.kind.outputs:

@@ -3,9 +3,9 @@
 ``sram_table.csv`` has the figures of CACTI 7 as the package ``hwcomponents-cacti`` 1.0.40 ships it
 (github.com/HewlettPackard/cacti), for a RAM of 45 nm with one read-write port, one bank and 300 K. The array
 and its periphery have cells of the same type. The optimizer has the weights 0, 0, 1000000, 0, 0 and the
-deviations 20, 10, 100000, 100, 100 of that package, and ED^2; wires are ``Global_30`` and semi-global. The types
-are those of the ITRS: ``hp`` (high performance, 1.0 V), ``lop`` (low operating power, 0.7 V) and ``lstp`` (low
-standby power, 1.1 V).
+deviations 20, 10, 100000, 100, 100 of that package, and ED^2; wires are ``Global_30`` and semi-global. The
+types are those of the ITRS: ``hp`` (high performance, 1.0 V), ``lop`` (low operating power, 0.7 V) and
+``lstp`` (low standby power, 1.1 V).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
     word = max(words[0], bits / wide)
     size = max(size_bytes / wide, FEWEST_WORDS * word / 8)
     deep = ceil(size / ladders[words[0]][-1][0])
-    return _side_by_side(_one(ladders, size / deep, word), wide, deep)
+    return _side_by_side(_of_word(ladders, size / deep, word), wide, deep)
 
 
 def _side_by_side(sram: Sram, wide: int, deep: int) -> Sram:
@@ -91,7 +91,7 @@ def _side_by_side(sram: Sram, wide: int, deep: int) -> Sram:
     )
 
 
-def _one(ladders: Mapping[int, Sequence[tuple[int, Sram]]], size: float, word: float) -> Sram:
+def _of_word(ladders: Mapping[int, Sequence[tuple[int, Sram]]], size: float, word: float) -> Sram:
     words = list(ladders)
     place = min(max(1, bisect_left(words, word)), len(words) - 1)
     low, high = words[place - 1], words[place]
