@@ -127,12 +127,54 @@ def test_the_tasks_of_the_small_product_run_where_the_page_says(monkeypatch: pyt
     assert report.result.toarray().tolist() == [[9, 0, 2], [0, 9, 0], [4, 0, 8]]
 
 
-@pytest.mark.parametrize(("setting", "cycles"), [("PES=8", 9_314), ("timing.ahead=1", 14_992)])
-def test_a_setting_takes_the_cycles_of_the_page(setting: str, cycles: int) -> None:
-    key, _, value = setting.partition("=")
-    operand = "uniform:rows=300,cols=300,nonzeros=2000"
-    assert fiberscope.simulate(str(MINIMAL), operand, settings={key: int(value)}).cycles == cycles
-    assert re.search(rf"{re.escape(setting)}`[^|]*{cycles:,} cycles", PAGE)
+def test_more_processing_elements_take_the_cycles_of_the_page() -> None:
+    assert f"`--set PES=8` takes {cycles_of(MINIMAL, {'PES': 8}):,} cycles" in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["window", "ahead", "queue"])
+def test_the_table_of_window_ahead_and_queue_has_the_cycles_of_runs(name: str) -> None:
+    (row,) = (row for row in rows("`timing.` | 1") if row[0] == f"`{name}`")
+    for value, cell in zip((1, 2, 4, 8, 16, 32), row[1:], strict=True):
+        if cell == "not possible":
+            with pytest.raises(ConfigurationError):
+                cycles_of(MINIMAL, {f"timing.{name}": value})
+        else:
+            assert cycles_of(MINIMAL, {f"timing.{name}": value}) == int(cell.split()[0].replace(",", ""))
+
+
+def cycles_of(file: Path, settings: dict[str, int]) -> int:
+    return fiberscope.simulate(str(file), "uniform:rows=300,cols=300,nonzeros=2000", settings=settings).cycles
+
+
+@pytest.mark.slow
+def test_the_variants_of_the_memory_have_the_bytes_and_cycles_of_the_page(tmp_path: Path) -> None:
+    text = MINIMAL.read_text(encoding="utf-8")
+    for before, after in rows("in `minimal.yaml`")[:6]:
+        old, new = re.findall(r"`([^`]*)`", before), re.findall(r"`([^`]*)`", after)
+        assert old[0] in text
+        text = text.replace(old[0], "\n  ".join(new))
+    component, binding = (re.findall(r"`([^`]*)`", row[1])[-1] for row in rows("in `minimal.yaml`")[6:])
+    cache, z = (
+        "        - {name: Cache, class",
+        "\n        - {tensor: Z, rank: N, type: elem, format: rows, evict-on: M}",
+    )
+    text = text.replace(cache, f"        - {component}\n{cache}")
+    text = text.replace(z, f"\n    - component: Sums\n      bindings:\n        - {binding}")
+    never = MINIMAL.read_text(encoding="utf-8").replace(
+        "format: rows, evict-on: M}", "format: rows, evict-on: root}", 1
+    )
+    files = (MINIMAL.read_text(encoding="utf-8"), never, text.replace("evict-on: K1", "evict-on: root"), text)
+    for row, file in zip(rows("file"), (*files, text.replace("lazy", "eager")), strict=True):
+        (tmp_path / "my.yaml").write_text(file, encoding="utf-8")
+        report = fiberscope.simulate(str(tmp_path / "my.yaml"), "uniform:rows=300,cols=300,nonzeros=2000")
+        moved = (
+            report.traffic["A"].read_bytes,
+            report.traffic["Z"].read_bytes,
+            report.traffic["Z"].write_bytes,
+        )
+        shown = [f"{amount / 1024:.1f} KiB" if amount else "0" for amount in moved]
+        assert row[1:] == [*shown, f"{report.cycles:,}"], row[0]
 
 
 def test_the_timing_parameters_are_those_of_the_machine() -> None:
