@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from fiberscope import accelerators
@@ -15,9 +15,15 @@ from fiberscope.accelerators.sampling import CONFIDENCE, Sample, Sampled, Single
 from fiberscope.base.errors import InputError
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.report import parts
-from fiberscope.results.report.collect import memory_of
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import build_report, verification, workload
+from fiberscope.results.report.frame import (
+    build_report,
+    memory_of,
+    problem_of,
+    traffic_by_tensor,
+    verification,
+    workload,
+)
 from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
@@ -234,8 +240,7 @@ def _report(
 ) -> Report:
     cycles, spread = round(result.cycles.cycles), result.cycles.half_width
     seconds = cycles / float(configured.clock)
-    traffic = {name: parts.TensorTraffic(**asdict(part)) for name, part in result.traffic.items()}
-    parameters = problem.parameters.model_dump(mode="json")
+    traffic = traffic_by_tensor(result.traffic)
     sampling = _sampling(
         request,
         result.windows,
@@ -259,7 +264,7 @@ def _report(
         complete="sampled",
         ending="done",
         workload=workload(problem.operands.values()),
-        problem=parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title),
+        problem=problem_of(problem),
         config=(result.parameters or configured).model_dump(mode="json"),
         cycles=cycles,
         cycles_interval=(round(cycles - spread), round(cycles + spread)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -12,7 +11,7 @@ from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report import parts
 from fiberscope.results.report.collect import components_of
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import build_report, verification, workload
+from fiberscope.results.report.frame import add_counts, build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Run
@@ -53,7 +52,7 @@ class GraphRun:
 def report(ready: PreparedGraph, parameters: GraphParameters, run: GraphRun) -> Report:
     """The report of a run, whether its result is right or wrong."""
     cycles = _cycles(ready, run)
-    operations = _operations(run)
+    operations = add_counts(machine.operations() for machine in run.machines)
     components = _components(run)
     return build_report(
         run.timing,
@@ -90,13 +89,6 @@ def _cycles(ready: PreparedGraph, run: GraphRun) -> int:
         for machine in run.machines
         if machine.phase in counted
     )
-
-
-def _operations(run: GraphRun) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for machine in run.machines:
-        counts.update(machine.operations())
-    return dict(counts)
 
 
 def _components(run: GraphRun) -> dict[str, parts.Component]:

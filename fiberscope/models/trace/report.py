@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +20,7 @@ from fiberscope.models.trace.verify import UNCHECKED
 from fiberscope.results.costs.run_costs import RunActivity, area_items, static_items
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import build_report, verification, workload
+from fiberscope.results.report.frame import build_report, traffic_by_tensor, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
@@ -205,8 +205,7 @@ def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
 def _cached(cached: CachedTraffic | None) -> parts.Cached | None:
     if cached is None:
         return None
-    traffic = {name: parts.TensorTraffic(**asdict(moved)) for name, moved in cached.traffic.items()}
-    return parts.Cached(traffic=traffic, in_flight=cached.in_flight)
+    return parts.Cached(traffic=traffic_by_tensor(cached.traffic), in_flight=cached.in_flight)
 
 
 def _unmoved(modelled: ModelledRun) -> dict[str, str]:

@@ -6,21 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
+from fiberscope.accelerators.machine import Accelerator, Model
 from fiberscope.accelerators.user_parts import origin
 from fiberscope.results.costs.prices import Prices
 from fiberscope.results.costs.run_costs import RunActivity
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import bottleneck
-from fiberscope.results.report.frame import build_report, verification, workload
+from fiberscope.results.report.frame import (
+    build_report,
+    memory_of,
+    problem_of,
+    traffic_by_tensor,
+    verification,
+    workload,
+)
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["CheckedAnswer", "RunInputs", "components_of", "memory_of", "report"]
+__all__ = ["CheckedAnswer", "RunInputs", "components_of", "report"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ def report(
         inputs: fidelity, replaced parts, sources and prices.
     """
     kernel: Kernel | None = getattr(model, "kernel", None)
-    operations, traffic = dict(model.operations()), _traffic(model)
+    operations, traffic = dict(model.operations()), traffic_by_tensor(model.traffic())
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)
     activity = costs.count_activity(components, traffic, operations, run.cycles, run.seconds)
@@ -90,37 +97,30 @@ def report(
         fidelity=cast(parts.Fidelity, inputs.fidelity),
         accelerator=accelerator.name,
         parts={name: origin(factory) for name, factory in inputs.replaced.items()},
-        **_ending(run),
+        complete=run.complete,
+        ending=run.reason,
+        cycles=run.cycles,
+        seconds=run.seconds,
         workload=workload(problem.operands.values()),
-        problem=_problem(problem),
+        problem=problem_of(problem),
         config=model.parameters.model_dump(mode="json"),
         chosen=accelerator.chosen(model),
         operations=operations,
         traffic=traffic,
         memory=memory,
         product=_product(checked),
-        verification=_verification(problem, checked),
+        verification=verification(
+            problem.reference, [checked.comparison] if checked else [], problem.tolerance
+        ),
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
         iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
         source=inputs.source,
-        **_bounds(accelerator, model),
+        traffic_minimum_bytes=model.traffic_minimum_bytes(),
+        unmoved=accelerator.unmoved(model),
         **_samples(watch, run),
         **_costs(accelerator, model, inputs, activity),
     ).holding(checked.answer if checked else None)
-
-
-def _ending(run: Run) -> dict[str, Any]:
-    """Return whether the run is complete, why it ended, and when."""
-    return {"complete": run.complete, "ending": run.reason, "cycles": run.cycles, "seconds": run.seconds}
-
-
-def _bounds(accelerator: Accelerator[Any], model: Model) -> dict[str, Any]:
-    """The lower bound of the traffic, and the part of it that the machine does not move."""
-    return {
-        "traffic_minimum_bytes": model.traffic_minimum_bytes(),
-        "unmoved": accelerator.unmoved(model),
-    }
 
 
 def _samples(watch: Watch | None, run: Run) -> dict[str, Any]:
@@ -135,43 +135,11 @@ def _costs(
     return costs.cost_fields(inputs.prices, did, chip)
 
 
-def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
-    return {name: parts.TensorTraffic(**asdict(part)) for name, part in model.traffic().items()}
-
-
-def _problem(problem: Problem) -> parts.Problem:
-    parameters = problem.parameters.model_dump(mode="json")
-    return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
-
-
-def _verification(problem: Problem, checked: CheckedAnswer | None) -> parts.Verification:
-    return verification(problem.reference, [checked.comparison] if checked else [], problem.tolerance)
-
-
 def _product(checked: CheckedAnswer | None) -> parts.Product | None:
     if checked is None or checked.outline is None:
         return None
     shape, nonzeros = checked.outline
     return parts.Product(shape=shape, nonzeros=nonzeros)
-
-
-def memory_of(
-    use: MemoryUse | None, traffic: dict[str, parts.TensorTraffic], seconds: float
-) -> parts.Memory | None:
-    """Summarize the use of the memory in a run of ``seconds``; None if the model does not know it."""
-    if use is None:
-        return None
-    moved = sum(part.moved_bytes for part in traffic.values())
-    rate = moved / seconds if seconds else 0.0
-    return parts.Memory(
-        row_hits=use.row_hits,
-        row_misses=use.row_misses,
-        row_conflicts=use.row_conflicts,
-        bytes_per_second=rate,
-        peak_bytes_per_second=use.peak_bytes_per_second,
-        utilization=rate / use.peak_bytes_per_second,
-        counters=dict(use.counters),
-    )
 
 
 def _bottleneck(

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from fiberscope.accelerators import configuration
+from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.base.version import __version__
 from fiberscope.results.report import host, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing, environment
+from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
-__all__ = ["build_report", "verification", "workload"]
+__all__ = [
+    "add_counts",
+    "build_report",
+    "memory_of",
+    "problem_of",
+    "traffic_by_tensor",
+    "verification",
+    "workload",
+]
 
 _OPERAND = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
 
@@ -59,6 +71,44 @@ def workload(operands: Iterable[object]) -> parts.Workload:
     first, *others = ({name: getattr(operand, name) for name in _OPERAND} for operand in operands)
     beside = [parts.Operand(**other) for other in others]
     return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
+
+
+def problem_of(problem: Problem) -> parts.Problem:
+    """Return the kind, the parameters and the title of a problem."""
+    parameters = problem.parameters.model_dump(mode="json")
+    return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
+
+
+def add_counts(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add up counts by name; sums of zero stay."""
+    sums: Counter[str] = Counter()
+    for part in counts:
+        sums.update(part)
+    return dict(sums)
+
+
+def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorTraffic]:
+    """Return the traffic of a model in bytes, by tensor."""
+    return {name: parts.TensorTraffic(**asdict(moved)) for name, moved in traffic.items()}
+
+
+def memory_of(
+    use: MemoryUse | None, traffic: Mapping[str, parts.TensorTraffic], seconds: float
+) -> parts.Memory | None:
+    """Summarize the use of the memory in a run of ``seconds``; None if the model does not know it."""
+    if use is None:
+        return None
+    moved = sum(part.moved_bytes for part in traffic.values())
+    rate = moved / seconds if seconds else 0.0
+    return parts.Memory(
+        row_hits=use.row_hits,
+        row_misses=use.row_misses,
+        row_conflicts=use.row_conflicts,
+        bytes_per_second=rate,
+        peak_bytes_per_second=use.peak_bytes_per_second,
+        utilization=rate / use.peak_bytes_per_second,
+        counters=dict(use.counters),
+    )
 
 
 def verification(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fiberscope.accelerators.machine import MemoryUse
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import build_report, verification, workload
+from fiberscope.results.report.frame import add_counts, build_report, memory_of, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.configure import ResolvedRun
@@ -21,6 +21,7 @@ from fiberscope.workloads.verification import Comparison
 __all__ = ["ChainRun", "total_report"]
 
 _CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
+_ROWS = ("row_hits", "row_misses", "row_conflicts")
 
 
 @dataclass
@@ -53,7 +54,7 @@ def total_report(
     """
     steps = list(run.steps.values())
     last, simulated = steps[-1], sum(step.host.simulation_seconds for step in steps)
-    operations = _summed(step.operations for step in steps)
+    operations = add_counts(step.operations for step in steps)
     hosts = [step.host for step in steps]
     ticks = [host.ticks_per_second * host.simulation_seconds for host in hosts if host.ticks_per_second]
     traffic, length = _traffic(run), sum(step.seconds for step in steps)
@@ -75,22 +76,17 @@ def total_report(
         operations=operations,
         traffic=traffic,
         traffic_minimum_bytes=sum(step.traffic_minimum_bytes or 0 for step in steps) or None,
-        memory=_memory([step.memory for step in steps if step.memory], _moved(traffic.values()), length),
+        memory=memory_of(_memory_use([step.memory for step in steps if step.memory]), traffic, length),
         product=last.product if comparison else None,
-        verification=_verification(last, comparison),
+        verification=verification(
+            f"{last.verification.reference}, and the whole chain", [comparison] if comparison else []
+        ),
         bottleneck=_longest(run.steps),
         components=_components(steps),
         chain=_chain(run),
         source=provenance,
         **_costs(steps, length),
     ).holding(last.result)
-
-
-def _verification(last: Report, comparison: Comparison | None) -> parts.Verification:
-    reference = f"{last.verification.reference}, and the whole chain"
-    if comparison is None:
-        return verification(reference, [])
-    return verification(reference, [comparison])
 
 
 def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
@@ -123,31 +119,17 @@ def _together(moved: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
     return parts.TensorTraffic.model_validate({key: total(key) for key in parts.TensorTraffic.model_fields})
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Counts by name, added up; those of zero stay."""
-    sums: Counter[str] = Counter()
-    for counts_ in counts:
-        sums.update(counts_)
-    return dict(sums)
-
-
 def _moved(traffic: Iterable[parts.TensorTraffic]) -> int:
     return sum(tensor.moved_bytes for tensor in traffic)
 
 
-def _memory(used: list[parts.Memory], moved: int, seconds: float) -> parts.Memory | None:
+def _memory_use(used: list[parts.Memory]) -> MemoryUse | None:
+    """Add up the uses of the memory by all products."""
     if not used:
         return None
-    rate, peak = moved / seconds if seconds else 0.0, used[0].peak_bytes_per_second
-    return parts.Memory(
-        row_hits=sum(memory.row_hits for memory in used),
-        row_misses=sum(memory.row_misses for memory in used),
-        row_conflicts=sum(memory.row_conflicts for memory in used),
-        bytes_per_second=rate,
-        peak_bytes_per_second=peak,
-        utilization=rate / peak,
-        counters=_summed(memory.counters for memory in used),
-    )
+    rows = {name: sum(getattr(memory, name) for memory in used) for name in _ROWS}
+    counters = add_counts(memory.counters for memory in used)
+    return MemoryUse(**rows, peak_bytes_per_second=used[0].peak_bytes_per_second, counters=counters)
 
 
 def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
@@ -156,7 +138,7 @@ def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
     for step in steps:
         for name, component in step.components.items():
             counts.setdefault(name, []).append(component.model_dump(include=_CYCLES))
-    return {name: parts.Component.model_validate(_summed(all_of_it)) for name, all_of_it in counts.items()}
+    return {name: parts.Component.model_validate(add_counts(all_of_it)) for name, all_of_it in counts.items()}
 
 
 def _longest(steps: Mapping[str, Report]) -> str:
