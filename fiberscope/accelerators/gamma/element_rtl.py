@@ -60,9 +60,6 @@ class ElementParameters(OfLines):
         request_queue: tokens in the channels of its requests.
         prefetch, through_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
         values: the type of all values.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     place: int = number(0, 0, 255)

@@ -42,9 +42,6 @@ class PrefetcherParameters(OfLines):
         queue: capacity of the requests' channel, whose emptiness the prefetcher sees.
         fetching: whether to fetch at all, 0 or 1.
         values: the type of all values.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     radix: int = number(8, *WAYS)

@@ -39,9 +39,6 @@ class SchedulerParameters(ValueParameters):
         line_bits: of lines, which have A where they come and row pointers of Z where they go; 0 where what A
             says is loaded before the run, and lines of row pointers have nothing.
         values: the type of scales.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     elements: int = number(2, 1, 8)

@@ -44,9 +44,6 @@ class FiberWriterParameters(OfLines):
         through_cache: whether rows of Z stay in the FiberCache, 0 or 1.
         port: number of the requests' port at the FiberCache's network.
         values: the type of all values.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     line_bytes: int = one_of(64, 32, 64, 128)

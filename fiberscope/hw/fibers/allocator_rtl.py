@@ -32,9 +32,6 @@ class BumpAllocatorParameters(Parameters):
         end: the first that is not, at most 2**62.
         size_bits: bits of a request, 1 to 62.
         who_bits: bits of the requester's number, 1 to 64, in two's complement.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     begin: int = number(0, 0, MOST)
@@ -105,9 +102,6 @@ class NodeWriterParameters(Parameters):
         rows: lists, 1 to 4,096.
         address_bits: 1 to 62.
         count_bits: bits of the elements of a node, 1 to 31.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     rows: int = number(256, *ROWS)

@@ -32,9 +32,6 @@ class MultiplierParameters(ValueParameters):
         value_bits: bits of values and scales that are whole numbers, 1 to 53; of a product so many are kept.
         capacity, latency: the capacity and latency of the channel; a product takes its latency.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
@@ -84,9 +81,6 @@ class AccumulatorParameters(SummingParameters):
         sum_bits: bits of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         reference_bits: bits of a reference that products have, which is dropped, 0 to 64.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)

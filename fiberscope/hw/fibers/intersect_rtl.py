@@ -35,9 +35,6 @@ class TwoFingerParameters(Parameters):
         coordinate_bits: 1 to ``COORDINATE_BITS``, as in the component.
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     coordinate_bits: int = number(32, 1, COORDINATE_BITS)
@@ -51,9 +48,6 @@ class SkipAheadParameters(TwoFingerParameters):
 
     Args:
         window: tokens that each side's window holds, 1 to 32; the other parameters are those of two fingers.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     window: int = number(8, 1, 32)

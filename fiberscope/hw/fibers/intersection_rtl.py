@@ -25,9 +25,6 @@ class MaskIntersectorParameters(Parameters):
         words: the words of a mask, 1 to 32.
         width: the width of a word, 1 to 62 bits.
         rule: ``"skip"`` or ``"two_finger"``.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     words: int = number(4, *WORDS)

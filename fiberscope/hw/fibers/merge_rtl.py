@@ -36,9 +36,6 @@ class MergerParameters(Parameters):
         values: ``float`` of 32 or 64 bits, ``bfloat`` of 16, or ``whole`` numbers of 32.
         stages: the stages of the pipeline, 1 to 6; no more than the tree has levels are built.
         scale_bits: bits of a scale that an element has beside it, 0 to 64.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     radix: int = number(64, *WAYS)

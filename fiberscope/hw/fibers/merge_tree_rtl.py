@@ -29,9 +29,6 @@ class MergeTreeParameters(Parameters):
         coordinate_bits: 1 to 55.
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     radix: int = number(4, *TREE_WAYS)

@@ -26,9 +26,6 @@ class PageAllocatorParameters(Parameters):
         askers: who may ask, 1 to 128.
         first: number of the first page, up to 2**20.
         page_bits: bits of a page's number, 8 to 32.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     askers: int = number(8, 1, 128)

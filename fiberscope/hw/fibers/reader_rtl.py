@@ -73,9 +73,6 @@ class FiberReaderParameters(OfLines):
         port: number of the requests' port at the cache's network.
         tensor, partial_tensor: numbers of the operand and of the partial fibers.
         values: the type of all values.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     radix: int = number(8, *WAYS)

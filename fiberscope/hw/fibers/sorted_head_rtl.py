@@ -43,9 +43,6 @@ class SortedHeadParameters(Parameters):
         entries: heads of lists that there is room for, 1 to 256.
         column_bits: 1 to 42, as in the component.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     form: str = choice(SYSTOLIC, FORMS)

@@ -32,9 +32,6 @@ class AdderNetworkParameters(Parameters):
         leaves: a power of two, 2 to 128.
         id_bits: bits of the id of a virtual neuron, 1 to 62.
         operand_bits: of an operand, an integer in two's complement, 1 to 32; a sum has log2 ``leaves`` more.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     leaves: int = one_of(16, *LEAVES)

@@ -36,9 +36,6 @@ class RegorParameters(Parameters):
         words: the words of a vector, 1 to 64; there are at most 64 lanes in all.
         width: the width of a word, 1 to 62.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     vectors: int = number(4, *LANES)
@@ -105,9 +102,6 @@ class PrefixPopcountParameters(Parameters):
         sum_width: the sum width of a count, 1 to 62.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
         registers: 1 for one behind each stage; 0 for none, the receiver's is the only one.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     form: str = choice(PARALLEL, FORMS)

@@ -52,9 +52,6 @@ class CounterBanksParameters(Parameters):
         banks: a power of two to 32; 0 for as many as lanes.
         counter_bits: bits of a counter, 16 to 62.
         word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     counters: int = number(256, *COUNTERS)

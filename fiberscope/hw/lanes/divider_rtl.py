@@ -30,9 +30,6 @@ class DividerParameters(Parameters):
         width: the width of dividend, divisor, quotient and remainder, 1 to 62, as in the component.
         bits_per_stage: the bits per stage of the quotient that a stage finds, 1 to ``width``.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     lanes: int = number(1, *LANES)

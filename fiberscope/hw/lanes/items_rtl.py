@@ -23,9 +23,6 @@ class ItemParameters(Parameters):
         width: the width of a coordinate, 1 to 62.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
         word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     width: int = number(32, 1, MAXIMUM_WIDTH)

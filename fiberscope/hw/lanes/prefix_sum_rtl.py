@@ -25,9 +25,6 @@ class PrefixSumParameters(Parameters):
         width: the width of a number and of a sum, 1 to 62, as in the component.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     form: str = choice(PARALLEL, FORMS)

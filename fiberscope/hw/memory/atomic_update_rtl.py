@@ -37,9 +37,6 @@ class AtomicUpdateParameters(Parameters):
         value_bits: of a value and a property, integers in two's complement, 2 to 53; a sum that does not fit
             is for the sender to avoid.
         read_latency, reduce_latency, write_latency: in cycles, 1 to 8.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     mode: str = choice(STALL, MODES)

@@ -53,9 +53,6 @@ class StreamPrefetcherParameters(Parameters):
         lines: buffers, 1 to 16.
         element_bits: bits of an element's number, 9 to 48.
         address_bits: bits of an address, 16 to 64; the highest is 0, for addresses are not negative.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     base: int = number(0, 0, (1 << 60) - LINES[-1])

@@ -35,9 +35,6 @@ class TouchedBitmapParameters(Parameters):
         width: bits of a word, 32 or 64.
         writers, readers: ports of ``sets`` and of ``found``, 1 to 16 each.
         count_bits: bits of the number of elements of a round, 12 to 32.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     bits: int = number(1024, 1, 1 << 13)

@@ -45,9 +45,6 @@ class BenesParameters(Parameters):
         coordinate_bits: 1 to 62.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
         value_bits: 0, 32 or 64; 0 leaves values out.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     form: str = choice(DOUBLE, FORMS)

@@ -31,9 +31,6 @@ class ConcentratorParameters(Parameters):
         tag_bits: towards the network, 33 to 63; those from 32 up are a port, which all requesters' fit into.
         address_bits: 17 to 64; the highest is 0, for addresses are not negative.
         line_bits: bits of the line that goes with a token, 0 to 4,096; 0 for none.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     requesters: int = number(8, *REQUESTERS)

@@ -42,9 +42,6 @@ class CrossbarParameters(Parameters):
         tag_bits: 33 to 63; those from 32 up are a port.
         address_bits: 17 to 64; the highest is 0, for addresses are not negative.
         line_bits: bits of the line that goes with a token, 0 to 4,096; 0 for none.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     inputs: int = number(8, 1, 128)

@@ -29,9 +29,6 @@ class IslipParameters(Parameters):
         coordinate_bits: 5 to 62.
         reference_bits: 0 to 64.
         value_bits: 0, 32 or 64.
-
-    Raises:
-        ValueError: for what cannot be built.
     """
 
     inputs: int = number(8, 1, MOST)

@@ -65,9 +65,6 @@ class SparseAccumulatorParameters(_AccumulatorParameters):
     Args:
         points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.
         order: 1, which adds up a row at a time, or 2, a whole matrix.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     order: int = number(1, 1, 2)
@@ -82,9 +79,6 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
         ways: coordinates of a point, 1 to 8.
         kept: of these that come sorted, from the outermost on; fewer than there are.
         flushes: 1 where points come as tasks, of which each is complete with its stop, else 0.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     ways: int = number(2, 1, 8)

@@ -37,9 +37,6 @@ class CoordinateDropperParameters(ValueParameters):
         coordinate_bits: 4 to 55.
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     inner: str = choice(COORDINATES, INNER)

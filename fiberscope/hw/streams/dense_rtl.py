@@ -23,9 +23,6 @@ class DenseScannerParameters(Parameters):
         size: coordinates of the level, 0 to 16384.
         coordinate_bits: 4 to 55, enough for all coordinates; a stop's level has to fit as well.
         reference_bits: of a reference to a fiber or an element; what does not fit is for the sender to avoid.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     size: int = number(64, 0, 1 << 14)

@@ -34,9 +34,6 @@ class SumParameters(SummingParameters):
         value_bits: bits of a value that is a whole number, 1 to 53.
         sum_bits: bits of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
@@ -52,9 +49,6 @@ class FiberReducerParameters(SumParameters):
     Args:
         coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.
         marks: 1 where an empty fiber gives N, else 0.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     marks: int = number(0, 0, 1)

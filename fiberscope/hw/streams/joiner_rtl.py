@@ -35,9 +35,6 @@ class JoinerParameters(Parameters):
         ways: operands, 2 to 8.
         coordinate_bits: 4 to 55.
         reference_bits: 4 to 62.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     ways: int = number(2, 2, 8)

@@ -34,9 +34,6 @@ class LocatorParameters(Parameters):
         bases: 1 where fibers are said to look in, else 0: the level has one.
         coordinate_bits: 4 to 55.
         reference_bits: enough for all coordinates; of fibers that do not fit, it is for the sender to avoid.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     size: int = number(64, 0, 1 << 16)

@@ -72,9 +72,6 @@ class WaysParameters(TablesParameters):
         fibers: the fibers of the level, 1 to 65536.
         elements: of all its fibers, 1 to 65536.
         waiting: tasks whose lists have come, 1 to 64.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     radix: int = number(8, 2, 64)

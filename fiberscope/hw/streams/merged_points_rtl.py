@@ -35,9 +35,6 @@ class MergedPointsParameters(TablesParameters):
 
     Args:
         lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
 

@@ -73,9 +73,6 @@ class EitherParameters(ValueParameters):
     Args:
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     value_bits: int = number(32, 1, WHOLE_BITS)

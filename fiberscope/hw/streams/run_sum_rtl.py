@@ -28,9 +28,6 @@ class RunSumParameters(SumParameters):
 
     Args:
         coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
 

@@ -32,9 +32,6 @@ class CompressedScannerParameters(Parameters):
         elements: of all its fibers, 1 to 65536.
         coordinate_bits: 4 to 55; a stop's level has to fit as well.
         reference_bits: bits of a position or a fiber's number, enough for both.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     fibers: int = number(64, 1, 1 << 16)

@@ -33,9 +33,6 @@ class StopDropperParameters(ValueParameters):
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
         kept: level from which on stops stay; of 16 there are none.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     carries: str = choice(COORDINATES, CARRIES)

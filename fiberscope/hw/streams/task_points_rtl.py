@@ -33,9 +33,6 @@ class TaskPointsParameters(ValueParameters):
         coordinate_bits: 4 to 55.
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     ways: int = number(1, 0, MOST_WAYS)

@@ -41,9 +41,6 @@ class ArrayParameters(ValueParameters):
         reference_bits: bits of a place: enough for all.
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     entries: int = number(512, 1, 1 << 16)
@@ -66,9 +63,6 @@ class AluParameters(ValueParameters):
         value_bits: bits of an operand that is a whole number, 1 to 53.
         result_bits: bits of a result, 1 to 53; what does not fit is for the sender to avoid.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     operation: str = choice("mul", OPERATIONS)
@@ -87,9 +81,6 @@ class ScalarReducerParameters(SummingParameters):
         value_bits: bits of a value that is a whole number, 1 to 53.
         sum_bits: bits of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     operation: str = choice("sum", tuple(REDUCTIONS))

@@ -30,9 +30,6 @@ class ValuesWriterParameters(ValueParameters):
         entries: the entries of the memory, 1 to 65536; more are for the sender to avoid.
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     entries: int = number(512, 1, 1 << 16)
@@ -48,9 +45,6 @@ class CompressedWriterParameters(Parameters):
         fibers: 1 to 65536; more are for the sender to avoid.
         elements: of all fibers, likewise.
         coordinate_bits: 4 to 55.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     fibers: int = number(64, 1, 1 << 16)

@@ -91,9 +91,6 @@ class ChannelOf(Parameters):
         capacity: tokens that it holds, or rows.
         latency, lanes: as of ``ChannelParameters``.
         drained: whether it has an input of this name, without fields, that is ready while nothing is inside.
-
-    Raises:
-        ValueError: for a number out of its range.
     """
 
     tokens: Stream
