@@ -1,4 +1,4 @@
-"""Blocks drawn: every port in its place, the pictures of the page current, and no drawing in letters left."""
+"""The page of blocks: pictures and tables of ports are those of the classes, and no page draws in letters."""
 
 import os
 import re
@@ -37,7 +37,8 @@ from fiberscope.sim.component import Input
 DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 # Not the horizontal rule, which a table printed by a command has below its heads.
-CODE = re.compile(r"^```(?:python|dot)\n.*?^```$", re.MULTILINE | re.DOTALL)  # whose arrows are no drawings
+# Arrows in code are no drawings. Code may be indented, as a step of a list.
+CODE = re.compile(r"^ *```(?:python|dot)\n.*?^ *```$", re.MULTILINE | re.DOTALL)
 LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
@@ -56,6 +57,30 @@ def test_the_committed_picture_is_that_of_the_block(block):
     if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
         file.write_text(drawn_block(block), encoding="utf-8")
     assert file.read_text(encoding="utf-8") == drawn_block(block)
+
+
+def port_table(block):
+    """Return the picture of a block and the table of its ports, as on the page of blocks."""
+    rows = ["| port | direction | protocol | a token carries |", "| --- | --- | --- | --- |"]
+    for port in block.PORTS:
+        name = f"`{port.name}[i]`" if port.array else f"`{port.name}`"
+        direction = "input" if isinstance(port, Input) else "output"
+        kind = f"{direction}, optional" if port.optional else direction
+        fields = ", ".join(f"{word}: {field}" for word, field in port.carries.fields.items())
+        rows.append(f"| {name} | {kind} | {port.carries.name} | {fields or 'nothing'} |")
+    picture = f"![{block.__name__} and its ports](images/blocks/{block.__name__}.svg)"
+    return "\n".join([picture, "", *rows, ""])
+
+
+def test_the_tables_of_ports_are_those_of_the_blocks():
+    """Set FIBERSCOPE_UPDATE_DOCS=1 to write them again."""
+    page = (DOCS / "blocks.md").read_text(encoding="utf-8")
+    if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
+        for block in BLOCKS:
+            picture = re.escape(port_table(block).splitlines()[0])
+            page = re.sub(rf"{picture}\n(\n\|.*(\n\|.*)*\n)?", lambda _, block=block: port_table(block), page)
+        (DOCS / "blocks.md").write_text(page, encoding="utf-8")
+    assert [block.__name__ for block in BLOCKS if port_table(block) not in page] == []
 
 
 def test_the_page_shows_each_of_them():
