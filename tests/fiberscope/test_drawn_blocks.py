@@ -39,7 +39,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 # Not the horizontal rule, which a table printed by a command has below its heads.
 # Arrows in code are no drawings. Code may be indented, as a step of a list.
 CODE = re.compile(r"^ *```(?:python|dot)\n.*?^ *```$", re.MULTILINE | re.DOTALL)
-LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
+LETTERS = re.compile(r"[\u2502-\u257f]|^(?! *<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
     *(SkipAheadIntersector, MaskIntersector, PrefixSum, Divider),
