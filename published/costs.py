@@ -17,7 +17,8 @@ from fiberscope.converters.mint import MINT
 from fiberscope.converters.variants import VARIANTS, instances
 from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.models.trace.api import model
-from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
+from fiberscope.results.costs.laws import find_netlist_area
+from fiberscope.results.costs.netlists import LIBRARIES, PRICED, call_of
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.table import Table
@@ -110,13 +111,14 @@ def _run(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[Figure]:
 def _variants(parameters: MintParameters) -> Iterator[Figure]:
     """The netlists of each variant's blocks; those that were not measured are left out."""
     areas = {
-        kind: netlist_area(call_of(block, asdict(block_parameters)))
+        kind: area.um2
         for kind, (block, block_parameters) in twins(parameters).items()
+        if (area := find_netlist_area(call_of(block, asdict(block_parameters)))) is not None
     }
     for variant in VARIANTS:
         parts = instances(variant)
         um2 = sum(count * (areas.get(kind) or 0.0) for kind, count in parts.items())
-        ours = um2 * area_factor(LIBRARY_NM, MINT_NM) / 1e6
+        ours = um2 * area_factor(LIBRARIES[PRICED].nanometres, MINT_NM) / 1e6
         left = sum(areas.get(kind) is None for kind in parts)
         source = "MINT, IPDPS 2021, 28 nm"
         yield _figure(variant, "area, mm2", "", PUBLISHED_MM2[variant], ours, left, source)

@@ -11,6 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.options import Settings
 from fiberscope.commands.output import print_progress
+from fiberscope.results.costs.netlists import LIBRARY
 
 __all__ = ["netlists"]
 
@@ -23,20 +24,27 @@ _Machines = Annotated[
 _Write = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Table to write; by default your own table in the cache.")
 ]
+_Cells = Annotated[
+    str, typer.Option(metavar="FILE", help="Cell library: the Liberty file of nangate45, or osu018.")
+]
 
 
-def netlists(machines: _Machines, settings: Settings = None, write: _Write = None) -> None:
+def netlists(
+    machines: _Machines, settings: Settings = None, write: _Write = None, cells: _Cells = LIBRARY
+) -> None:
     """Measure the areas of the RTL that costs.yaml of a machine names.
 
     Uses Yosys, and writes a table from which reports take their areas. An entry is measured again only if its
-    Verilog or the cells have changed.
+    Verilog or the cells have changed. A size that the RTL does not have follows from the law of its block.
 
     \b
     Examples:
       fiberscope rtl netlists gamma --set pe.radix=32
+      fiberscope rtl netlists gamma --cells nangate45_typ.lib
     """
     from fiberscope.accelerators.configuration import parse_settings, values
     from fiberscope.results.costs.cost_file import read_cost_file
+    from fiberscope.results.costs.laws import find_netlist_area
     from fiberscope.results.costs.netlists import user_table
     from fiberscope.results.costs.prices import netlist_calls
     from fiberscope.rtl.select_block import rtl_blocks
@@ -44,15 +52,21 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
     from fiberscope.run.find_machine import find
 
     rtl_blocks()
-    from fiberscope.rtl.netlists import parse_call, update_table
+    from fiberscope.rtl.netlists import Module, parse_call, update_table
 
-    modules_called: list[str] = []
+    rtl: dict[str, Module] = {}
     for machine in machines:
         accelerator = find(machine)
         if not accelerator.costs_file.is_file():
             raise InputError(f"{machine}: it has no {accelerator.costs_file}, which says what is measured")
         configured = resolve_run(accelerator, parse_settings(settings or []), None).configured
-        modules_called += netlist_calls(read_cost_file(accelerator.costs_file), values(configured))
-    modules = [parse_call(call) for call in dict.fromkeys(modules_called)]
-    for row in update_table(modules, write or user_table(), print_progress):
+        for call in netlist_calls(read_cost_file(accelerator.costs_file), values(configured)):
+            try:
+                rtl[call] = parse_call(call, machine)
+            except InputError:
+                area = find_netlist_area(call)
+                if area is None:
+                    raise
+                print(f"{area.um2:>14,.0f} um2  {call}: {area.source}")
+    for row in update_table(rtl.values(), write or user_table(), print_progress, cells):
         print(f"{row.um2:>14,.0f} um2  {row.call}")

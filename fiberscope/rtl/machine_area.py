@@ -26,8 +26,9 @@ from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
 from fiberscope.results.costs.cost import sum_intervals
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, user_table
-from fiberscope.results.costs.prices import TABLES_NM, Prices
+from fiberscope.results.costs.prices import Prices
 from fiberscope.results.costs.scaling import area_factor
+from fiberscope.results.costs.silicon import TABLES_NM
 from fiberscope.results.report.costs import prices_of
 from fiberscope.rtl.cosim_request import find_cosim_machine as find_machine
 from fiberscope.rtl.netlists import Module, describe_module, update_table

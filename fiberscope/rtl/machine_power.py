@@ -29,9 +29,9 @@ from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
-from fiberscope.results.costs.prices import TABLES_NM, TABLES_VOLTS
 from fiberscope.results.costs.run_costs import CHANNELS as MEMORY
 from fiberscope.results.costs.scaling import energy_factor
+from fiberscope.results.costs.silicon import TABLES_NM, TABLES_VOLTS
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.document import Report
 from fiberscope.rtl.cosim_request import CosimRequest

@@ -15,9 +15,10 @@ from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters, combinations
 from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
-from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, Netlist, call_of, read_netlists
+from fiberscope.results.costs.netlists import LIBRARIES, LIBRARY, SHIPPED, Netlist, call_of, read_netlists
 from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.select_block import find_block, input_errors
+from fiberscope.rtl.units import measured_units
 
 __all__ = ["Module", "describe_module", "parse_call", "update_table"]
 
@@ -31,14 +32,18 @@ class Module:
     parameters: Parameters
 
 
-def parse_call(call: str) -> Module:
+def parse_call(call: str, machine: str = "") -> Module:
     """The module of a call, as ``fiberscope.results.costs.netlists.call_of`` writes it.
+
+    Args:
+        call: the block with its parameters.
+        machine: the machine that the block may be a part of.
 
     Raises:
         InputError: there is no such block.
     """
     name, _, rest = call.removesuffix(")").partition("(")
-    block = find_block(name)
+    block = measured_units(machine).get(name) or find_block(name)
     with input_errors():
         (parameters,) = combinations(name, block.parameters, rest.split(", ") if rest else [])
     return Module(call, block, parameters)
@@ -61,7 +66,9 @@ def _parameter_text(value: object) -> object:
     return value
 
 
-def update_table(modules: Iterable[Module], table: Path, tell: Callable[[str], None]) -> list[Netlist]:
+def update_table(
+    modules: Iterable[Module], table: Path, tell: Callable[[str], None], cells: str = LIBRARY
+) -> list[Netlist]:
     """Bring a table up to date with some netlists.
 
     Those that it or the table that ships has as their Verilog is now are not measured again.
@@ -70,6 +77,7 @@ def update_table(modules: Iterable[Module], table: Path, tell: Callable[[str], N
         modules: what is measured.
         table: the file, of which other rows stay as they are.
         tell: called with what is going on.
+        cells: the library, by its Liberty file or a known name.
 
     Raises:
         InputError: a tool or the library is missing, or does not accept a module.
@@ -77,19 +85,33 @@ def update_table(modules: Iterable[Module], table: Path, tell: Callable[[str], N
     shipped, own, netlists = read_netlists(SHIPPED), read_netlists(table), []
     try:
         require()
-        cells = library(LIBRARY)
+        liberty = library(cells)
+        name = _library_name(liberty)
         for module in modules:
-            call = module.call
-            netlists.append(_measured(module, cells, own.get(call, shipped.get(call)), tell))
-            if netlists[-1] != shipped.get(call):
-                own[call] = netlists[-1]
+            key = module.call, name
+            netlists.append(_measured(module, name, liberty, own.get(key, shipped.get(key)), tell))
+            if netlists[-1] != shipped.get(key):
+                own[key] = netlists[-1]
                 _write(own.values(), table)  # at once: the next may take minutes
     except HdlError as error:
         raise InputError(str(error)) from error
     return netlists
 
 
-def _measured(module: Module, cells: Path, previous: Netlist | None, tell: Callable[[str], None]) -> Netlist:
+def _library_name(liberty: Path) -> str:
+    """Return the name of a library of ``LIBRARIES``, whose technology is on record."""
+    digest = hashlib.sha256(liberty.read_bytes()).hexdigest()
+    names = [name for name, entry in LIBRARIES.items() if entry.digest == digest]
+    if not names:
+        raise InputError(
+            f"{liberty}: its technology is not on record; a table has cells of {', '.join(LIBRARIES)}"
+        )
+    return names[0]
+
+
+def _measured(
+    module: Module, name: str, cells: Path, previous: Netlist | None, tell: Callable[[str], None]
+) -> Netlist:
     call, block, parameters = module.call, module.block, module.parameters
     verilog = block.verilog(parameters)
     digest = hashlib.sha256(verilog.encode() + cells.read_bytes()).hexdigest()
@@ -98,13 +120,13 @@ def _measured(module: Module, cells: Path, previous: Netlist | None, tell: Calla
     tell(f"{call}: synthesizing")
     numbers_ = cells_of(verilog, block.interface(parameters).module, cells)
     numbers = numbers_.area, numbers_.cells, numbers_.flip_flops, numbers_.memory_bits, numbers_.path_ns
-    return Netlist(call, *numbers, digest, version())
+    return Netlist(call, name, *numbers, digest, version())
 
 
 def _write(rows: Iterable[Netlist], table: Path) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Netlist.__dataclass_fields__), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(row) for row in sorted(rows, key=lambda row: row.call))
+    writer.writerows(asdict(row) for row in sorted(rows, key=lambda row: (row.call, row.library)))
     make_folder(table.parent)
     write_text(table, text.getvalue())

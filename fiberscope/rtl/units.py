@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -10,10 +10,10 @@ from types import ModuleType
 
 from fiberscope import accelerators
 from fiberscope.accelerators.user_machines import file_of, is_path, run_file
-from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.catalogue import BLOCKS, PARTS
 from fiberscope.hw.rtl.kit.block import RtlBlock
 
-__all__ = ["units"]
+__all__ = ["measured_units", "units"]
 
 FILES = "*_rtl.py"  # beside the components, as in ``hw``
 
@@ -30,20 +30,35 @@ def units(accelerator: str) -> Mapping[str, RtlBlock]:
     return {**BLOCKS, **_own(tuple((file, file.stat().st_mtime_ns) for file in files))}
 
 
+def measured_units(accelerator: str) -> Mapping[str, RtlBlock]:
+    """Return the units whose netlists are measured: also those that are not listed.
+
+    Raises:
+        ConfigurationError: as ``units``.
+    """
+    if not accelerator or is_path(accelerator):
+        return {**PARTS, **units(accelerator)}
+    return {**PARTS, **_of_modules(_modules(accelerator), listed=False), **units(accelerator)}
+
+
 @lru_cache
 def _shipped(accelerator: str) -> Mapping[str, RtlBlock]:
     """The units in the folder of a machine of ours."""
+    return _of_modules(_modules(accelerator))
+
+
+def _modules(accelerator: str) -> Iterator[ModuleType]:
     package = f"fiberscope.accelerators.{accelerator}"
     folder = Path(accelerators.__path__[0]) / accelerator
-    return _listed(import_module(f"{package}.{file.stem}") for file in sorted(folder.glob(FILES)))
+    return (import_module(f"{package}.{file.stem}") for file in sorted(folder.glob(FILES)))
 
 
 @lru_cache
 def _own(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
     """The units of files, each with the time at which it was written."""
-    return _listed(run_file(file) for file, _written in files)
+    return _of_modules(run_file(file) for file, _written in files)
 
 
-def _listed(modules: Iterable[ModuleType]) -> Mapping[str, RtlBlock]:
+def _of_modules(modules: Iterable[ModuleType], *, listed: bool = True) -> Mapping[str, RtlBlock]:
     blocks = (block for module in modules for block in vars(module).values())
-    return {block.name: block for block in blocks if isinstance(block, RtlBlock) and block.listed}
+    return {block.name: block for block in blocks if isinstance(block, RtlBlock) and block.listed == listed}

@@ -1,4 +1,4 @@
-"""The blocks that have twins, by name: all that a module beside an event class's makes and lists."""
+"""The blocks that have twins, by name: all that a module beside an event class's makes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ def _module_values() -> Iterator[object]:
 
 def _blocks() -> Iterator[RtlBlock]:
     yield channel.BLOCK
-    yield from (value for value in _module_values() if isinstance(value, RtlBlock) and value.listed)
+    yield from (value for value in _module_values() if isinstance(value, RtlBlock))
 
 
-BLOCKS: Mapping[str, RtlBlock] = {
-    block.name: block for block in sorted(_blocks(), key=lambda unit: unit.name)
-}
+def _by_name(*, listed: bool) -> Mapping[str, RtlBlock]:
+    blocks = (block for block in _blocks() if block.listed == listed)
+    return {block.name: block for block in sorted(blocks, key=lambda unit: unit.name)}
+
+
+BLOCKS = _by_name(listed=True)
+PARTS = _by_name(listed=False)  # what only joins others, or is made for one machine

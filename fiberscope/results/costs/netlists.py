@@ -14,19 +14,56 @@ from pathlib import Path
 from typing import get_type_hints
 
 __all__ = [
+    "LIBRARIES",
     "LIBRARY",
     "LIBRARY_NM",
     "LIBRARY_VOLTS",
+    "PRICED",
     "SHIPPED",
+    "CellLibrary",
     "Netlist",
     "call_of",
-    "netlist_area",
+    "measured_netlists",
     "read_netlists",
     "user_table",
 ]
 
-LIBRARY, LIBRARY_NM, LIBRARY_VOLTS = "osu018", 180.0, 1.8  # the cells that the table is of
 SHIPPED = Path(__file__).parent / "netlists.csv"
+
+
+@dataclass(frozen=True)
+class CellLibrary:
+    """A library of cells that netlists are of.
+
+    Args:
+        nanometres, volts: its technology.
+        digest: sha256 of its Liberty file.
+        source: where that is from; the file does not ship.
+    """
+
+    nanometres: float
+    volts: float
+    digest: str
+    source: str
+
+
+LIBRARIES = {
+    "nangate45": CellLibrary(
+        45.0,
+        1.1,
+        "2efd0b32eb580e4e60e72fc0575bb3bc69aac907c91d908442e4ae6d7fe55895",
+        "Nangate Open Cell Library, revision 1.0 of 2011, typical corner (OpenSTA's nangate45_typ.lib)",
+    ),
+    "osu018": CellLibrary(
+        180.0,
+        1.8,
+        "86f79b2000f1ac46715a9f6dfd5f5a596906418e9ee8a8611077bbaaad3de4e9",
+        "Oklahoma State University's cells of TSMC 0.18 um (Debian's qflow-tech-osu018)",
+    ),
+}
+PRICED = "nangate45"  # the cells that areas are priced by
+LIBRARY = "osu018"  # the cells that are at hand, as Debian has them
+LIBRARY_NM, LIBRARY_VOLTS = LIBRARIES[LIBRARY].nanometres, LIBRARIES[LIBRARY].volts
 
 
 @dataclass(frozen=True)
@@ -35,6 +72,7 @@ class Netlist:
 
     Args:
         call: block and parameters, as ``call_of`` writes them.
+        library: the cells, one of ``LIBRARIES``.
         um2: the area of its cells, in the library's technology.
         cells, flip_flops: how many, flip-flops as bits of registers.
         memory_bits: bits of memories, which are not among the cells.
@@ -44,6 +82,7 @@ class Netlist:
     """
 
     call: str
+    library: str
     um2: float
     cells: int
     flip_flops: int
@@ -58,14 +97,12 @@ def call_of(block: str, arguments: Mapping[str, object]) -> str:
     return f"{block}({', '.join(f'{name}={arguments[name]}' for name in sorted(arguments))})"
 
 
-def netlist_area(call: str) -> float | None:
-    """The area of a netlist in um2: by the table that ships, else by the user's own; None if in neither."""
-    netlist = _table(SHIPPED, 0).get(call)
-    if netlist is None:
-        own = user_table()
-        with suppress(OSError):
-            netlist = _table(own, own.stat().st_mtime_ns).get(call)
-    return None if netlist is None else netlist.um2
+def measured_netlists() -> Mapping[tuple[str, str], Netlist]:
+    """Return the netlists of the table that ships and of the user's own, by call and library."""
+    own, written = user_table(), 0
+    with suppress(OSError):
+        written = own.stat().st_mtime_ns
+    return _tables(own, written)
 
 
 def user_table() -> Path:
@@ -76,12 +113,12 @@ def user_table() -> Path:
 
 
 @lru_cache(maxsize=4)
-def _table(path: Path, _written: int) -> dict[str, Netlist]:
-    return read_netlists(path)
+def _tables(own: Path, _written: int) -> Mapping[tuple[str, str], Netlist]:
+    return {**read_netlists(own), **read_netlists(SHIPPED)}
 
 
-def read_netlists(path: Path) -> dict[str, Netlist]:
-    """The rows of a table by their calls; none of a file that is not there."""
+def read_netlists(path: Path) -> dict[tuple[str, str], Netlist]:
+    """Return the rows of a table by their calls and libraries; none of a file that is not there."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -89,4 +126,5 @@ def read_netlists(path: Path) -> dict[str, Netlist]:
         kinds = get_type_hints(Netlist)
         if rows.fieldnames != list(kinds):  # of a version that measured less
             return {}
-        return {row["call"]: Netlist(**{name: kinds[name](row[name]) for name in kinds}) for row in rows}
+        netlists = [Netlist(**{name: kinds[name](row[name]) for name in kinds}) for row in rows]
+    return {(netlist.call, netlist.library): netlist for netlist in netlists}

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fiberscope.hw.rtl.tools.sram_table import estimate
-from fiberscope.results.costs.cost import UNKNOWN, Cost
+from fiberscope.hw.rtl.tools.sram_table import Sram, SramCells, estimate
+from fiberscope.results.costs.cost import UNKNOWN, Cost, sum_intervals
 from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
-from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
+from fiberscope.results.costs.laws import NetlistArea, find_netlist_area
+from fiberscope.results.costs.netlists import call_of
 from fiberscope.results.costs.scaling import area_factor, energy_factor
+from fiberscope.results.costs.silicon import (
+    SRAM_AREA,
+    SRAM_ENERGY,
+    TABLES_NM,
+    TABLES_VOLTS,
+    clock_energy,
+    logic_area,
+    logic_leakage,
+    sram_leakage,
+)
 
 __all__ = ["ARITHMETIC", "Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
 
-TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # of energies.yaml, areas.yaml and the table of SRAMs
 ARITHMETIC = "arithmetic"  # the areas of a part besides its SRAMs and netlists
 
 
@@ -27,8 +37,8 @@ class Part:
         actions: the energy of one action by its counter, in pJ.
         operations: the operations of the report that it does, with whose energies its own is counted.
         areas: the areas in um2 by name of the SRAM, of the netlist, or ``ARITHMETIC``; empty if none is
-            listed. An area of basis ``none`` is of a netlist without a measurement.
-        clock: the energy of the clock in a cycle, in pJ.
+            listed. An area of basis ``none`` is of a netlist without a measurement and without a law.
+        clock: the energy of the clock in a cycle in which it is not gated, in pJ.
         leakage: the power of leakage, in W.
     """
 
@@ -136,6 +146,12 @@ def _number(said: list[str], parameters: Mapping[str, object]) -> float:
     return PostfixExpression(said[0], said[1:]).evaluate(parameters)
 
 
+def _sum_costs(costs: Sequence[Cost]) -> Cost:
+    """Return the sum of costs, by the basis of the first."""
+    lower, upper = sum_intervals(costs)
+    return replace(costs[0], lower=lower, upper=upper)
+
+
 @dataclass(frozen=True)
 class _Pricing:
     """Works out the parts of a file for some parameters, with energies by name."""
@@ -149,34 +165,68 @@ class _Pricing:
         technology, voltage = self.book.document["technology"], self.book.document["voltage"]
         return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
 
+    @property
+    def area_scale(self) -> float:
+        return area_factor(TABLES_NM, self.book.document["technology"])
+
+    @property
+    def cells(self) -> SramCells:
+        cells: SramCells = self.book.document["leakage"]
+        return cells
+
     def part(self, said: Mapping[str, Any]) -> Part:
         """Work out one part, all of its areas as often as they are there."""
-        srams = self.srams(said)
+        sizes = self.srams(said)
+        srams = {name: estimate(size, word, self.cells) for name, (size, word, _count) in sizes.items()}
+        netlists = {call: find_netlist_area(call) for call in map(self.call, said["rtl"])}
         count = _number(said["count"], self.parameters)
-        areas = {**self._sram_areas(srams), **self._netlist_areas(said["rtl"]), **self._other_areas(said)}
+        areas = {
+            **{name: self._sram_area(sram).times(sizes[name][-1]) for name, sram in srams.items()},
+            **{call: self._netlist_area(netlist) for call, netlist in netlists.items()},
+            **self._arithmetic(said),
+        }
+        static = self._clock_and_leakage(said, netlists) if areas else (UNKNOWN, UNKNOWN)
+        leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
         return Part(
             actions=self._actions(said["actions"], srams),
             operations=tuple(said["operations"]),
             areas={name: area.times(count) for name, area in areas.items()},
+            clock=static[0].times(count),
+            leakage=_sum_costs([static[1], *leakages]).times(count),
         )
 
-    def _actions(
-        self, said: Mapping[str, list[str]], srams: Mapping[str, tuple[float, ...]]
-    ) -> dict[str, Cost]:
+    def _actions(self, said: Mapping[str, list[str]], srams: Mapping[str, Sram]) -> dict[str, Cost]:
         """Work out the energies of actions; an access to an SRAM follows a law."""
-        accesses = {name: estimate(size, word).access_pj for name, (size, word, _count) in srams.items()}
-        energies = {**self.energies, **accesses}
-        return {
-            name: Cost.exact(
-                self.energy_scale * _number(number, energies),
-                *(
-                    ("law", "sram_table")
-                    if accesses.keys() & {*number[1:]}
-                    else ("published", "energies.yaml")
-                ),
+        accesses = {
+            key: energy
+            for name, sram in srams.items()
+            for key, energy in (
+                (name, sram.access_pj),
+                (f"{name}.read", sram.read_pj),
+                (f"{name}.write", sram.write_pj),
             )
-            for name, number in said.items()
         }
+        energies = {**self.energies, **accesses}
+        costs = {name: self.energy_scale * _number(number, energies) for name, number in said.items()}
+        return {
+            name: Cost(known, SRAM_ENERGY * known, "law", f"sram_table.csv: {self.cells}")
+            if accesses.keys() & {*said[name][1:]}
+            else Cost.exact(known, "published", "energies.yaml")
+            for name, known in costs.items()
+        }
+
+    def _clock_and_leakage(
+        self, said: Mapping[str, Any], netlists: Mapping[str, NetlistArea | None]
+    ) -> tuple[Cost, Cost]:
+        """Work out clock and leakage of netlists and arithmetic; nothing bounds those without an area."""
+        measured = [netlist for netlist in netlists.values() if netlist is not None]
+        registers = self._arithmetic_um2(said, {**dict.fromkeys(self.book.areas, 0), "register": 1})
+        um2 = sum(netlist.um2 for netlist in measured) + self._arithmetic_um2(said, self.book.areas)
+        flip_flops = sum(netlist.flip_flops for netlist in measured) + registers
+        costs = clock_energy(flip_flops, self.energy_scale), logic_leakage(um2)
+        if len(measured) == len(netlists):
+            return costs
+        return replace(costs[0], upper=None), replace(costs[1], upper=None)
 
     def srams(self, said: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
         """The bytes, the bits of a word and the number of each SRAM."""
@@ -191,27 +241,25 @@ class _Pricing:
             raise PostfixExpression(said[0], ()).complaint(f"it is {number:g}; it should be more than 0")
         return number
 
-    def _sram_areas(self, srams: Mapping[str, tuple[float, ...]]) -> dict[str, Cost]:
-        scale = area_factor(TABLES_NM, self.book.document["technology"])
-        return {
-            name: Cost.exact(scale * count * estimate(size, word).area_um2, "law", "sram_table")
-            for name, (size, word, count) in srams.items()
-        }
+    def _sram_area(self, sram: Sram) -> Cost:
+        um2 = self.area_scale * sram.area_um2
+        return Cost(um2, SRAM_AREA * um2, "law", "sram_table.csv")
 
-    def _netlist_areas(self, calls: Iterable[list[Any]]) -> dict[str, Cost]:
-        scale = area_factor(LIBRARY_NM, self.book.document["technology"])
-        areas: dict[str, Cost] = {}
-        for call in map(self.call, calls):
-            um2 = netlist_area(call)
-            areas[call] = UNKNOWN if um2 is None else Cost.exact(scale * um2, "measured", "netlists.csv")
-        return areas
+    def _netlist_area(self, netlist: NetlistArea | None) -> Cost:
+        if netlist is None:
+            return UNKNOWN
+        area = logic_area(netlist.um2, netlist.upper, netlist.basis, netlist.source)
+        return area.times(self.area_scale)
 
-    def _other_areas(self, said: Mapping[str, Any]) -> dict[str, Cost]:
+    def _arithmetic(self, said: Mapping[str, Any]) -> dict[str, Cost]:
         if "area" not in said:
             return {}
-        um2 = _number(said["area"], {**self.parameters, **self.book.areas})
-        scale = area_factor(TABLES_NM, self.book.document["technology"])
-        return {ARITHMETIC: Cost.exact(scale * um2, "published", "areas.yaml")}
+        um2 = self.area_scale * self._arithmetic_um2(said, self.book.areas)
+        return {ARITHMETIC: logic_area(um2, um2, "published", "areas.yaml")}
+
+    def _arithmetic_um2(self, said: Mapping[str, Any], areas: Mapping[str, float]) -> float:
+        """Work out the area of a part besides SRAMs and netlists, with these areas of units."""
+        return _number(said["area"], {**self.parameters, **areas}) if "area" in said else 0.0
 
     def call(self, said: list[Any]) -> str:
         """A netlist's block with its parameters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from fiberscope.results.costs.cost import UNKNOWN, Cost
@@ -133,13 +133,18 @@ def area_items(chip: ChipParts) -> Iterator[AreaItem]:
 
 
 def static_items(chip: ChipParts, counted: RunActivity) -> Iterator[EnergyItem]:
-    """Yield the energies of clock and leakage of the parts of a chip."""
+    """Yield the energies of clock and leakage of the parts of a chip.
+
+    The clock of a part runs at least in the cycles in which it is busy, and at most, without gating, in all.
+    """
     picoseconds = counted.seconds * 1e12
     for name, (number, part) in chip.items():
         members = counted.families.get(name)
         cycles = sum(each.get("cycles", 0) for each in members) if members else number * counted.cycles
+        busy = sum(each.get("busy", 0) for each in members) if members else 0
         clock, leakage = (part.clock, part.leakage) if part else (UNKNOWN, UNKNOWN)
-        yield EnergyItem(name, "clock", CLOCK, clock.times(cycles))
+        ungated = clock.times(cycles)
+        yield EnergyItem(name, "clock", CLOCK, replace(ungated, lower=clock.lower * busy))
         yield EnergyItem(name, "leakage", LEAKAGE, leakage.times(number * picoseconds))
 
 

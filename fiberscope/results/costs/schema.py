@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from fiberscope.hw.rtl.tools.sram_table import CELLS, SramCells
 from fiberscope.results.costs.scaling import LIMITS
 
 __all__ = ["CostsFile", "PartCosts", "SramCosts"]
@@ -70,12 +71,17 @@ class MemoryCosts(_Section):
 
 
 class CostsFile(_Section):
-    """The file: ``technology`` in nm, ``voltage`` in volts, and ``without``, which is no component."""
+    """The file.
+
+    ``technology`` is in nm, ``voltage`` in volts, ``leakage`` the type of cells of all SRAMs; ``without`` is
+    no component.
+    """
 
     technology: Annotated[
         float, _with_unit("nm", "45 nm"), Field(ge=LIMITS[0], le=LIMITS[1], allow_inf_nan=False)
     ]
     voltage: Annotated[float, _with_unit("V", "0.9 V"), Field(ge=0.5, le=2.0)]
+    leakage: SramCells = CELLS
     memory: MemoryCosts | None = None
     operations: dict[str, Expression] = {}
     without: list[str] = []

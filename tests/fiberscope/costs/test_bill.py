@@ -80,20 +80,23 @@ def test_a_bill_by_hand():
         },
         without=("host",),
     )
-    lanes = [{"add": 4, "other": 1, "cycles": 9}, {"add": 3, "cycles": 9}, *[{"add": 0, "cycles": 9}] * 6]
+    lanes = [{"add": 4, "other": 1, "busy": 5, "cycles": 9}, {"add": 3, "busy": 3, "cycles": 9}]
+    lanes += [{"add": 0, "busy": 0, "cycles": 9}] * 6
     families = {"pe.lane": lanes, "mul": [{}, {}], "control": [{"steps": 4}], "memory.channel": [{}]}
     did = RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}, 9, 2.0)
     fields = cost_fields(prices, did)
     energy, area = fields["energy"], fields["area"]
     assert energy.by_component == {
-        "pe.lane": {"add": 21.0, "clock": 36.0, "leakage": pytest.approx(16.0)},
+        "pe.lane": {"add": 21.0, "clock": 4.0, "leakage": pytest.approx(16.0)},
         "memory.channel": {"read A": 64.0, "write Z": 40.0},
         "operations": {"multiply": 12.0},
     }
     kinds = (energy.dynamic, energy.clock, energy.leakage, energy.memory, energy.on_chip)
-    assert [kind.known for kind in kinds] == [33.0, 36.0, pytest.approx(16.0), 104.0, pytest.approx(85.0)]
+    assert [kind.known for kind in kinds] == [33.0, 4.0, pytest.approx(16.0), 104.0, pytest.approx(53.0)]
     assert [kind.upper for kind in kinds] == [None, None, None, 104.0, None]
     unknown = ("mul.clock", "control.clock", "mul.leakage", "control.leakage", "control", "wires", "host")
+    (clock,) = (part for part in energy.parts if part.name == "pe.lane.clock")
+    assert clock.upper == 72.0  # in all cycles, without gating
     assert energy.without == unknown
     assert (area.known, area.upper, area.by_component) == (80.0, None, {"pe.lane": 80.0})
     assert [(part.name, part.upper) for part in area.parts if part.basis == "law"] == [
@@ -114,7 +117,7 @@ def plainly(did, prices):
             continue
         energy += sum(cost.lower * counters.get(name, 0) for name, cost in part.actions.items())
         if family != "memory.channel":
-            energy += part.clock.lower * counters.get("cycles", 0) + part.leakage.lower * did.seconds * 1e12
+            energy += part.clock.lower * counters.get("busy", 0) + part.leakage.lower * did.seconds * 1e12
             area += sum(cost.lower for cost in part.areas.values())
     return energy, area
 

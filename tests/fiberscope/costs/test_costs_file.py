@@ -66,24 +66,47 @@ def test_areas_of_the_table_are_there_as_often_as_is_said(tmp_path):
 
 
 def test_a_netlist_is_looked_up_and_scaled(tmp_path):
-    """``intersector`` of four words takes 112,759 um2 of 180 nm, of which 45 nm needs a nineteenth."""
-    text = PE + "rtl: ['intersector(words=${pe.radix / 2})', 'merger(radix=63)']}}\n"
+    """``intersector`` of four words takes 3,771 um2 of cells, at most twice that in a layout."""
+    text = PE + "rtl: ['intersector(words=${pe.radix / 2})', 'regor(words=63)']}}\n"
+    text = text.replace("45 nm", "32 nm")
     part = prices(tmp_path, text).parts["pe"]
-    assert um2(part) == pytest.approx(112_758.75 / 19, rel=1e-4)
-    assert unmeasured(part) == ["merger(radix=63)"]
+    area = part.areas["intersector(words=4)"]
+    assert (area.lower, area.upper) == pytest.approx((0.46 * 3770.55, 0.46 * 2 * 3770.55), rel=1e-4)
+    assert unmeasured(part) == ["regor(words=63)"]
+    assert (part.clock.upper, part.leakage.upper) == (None, None)
     assert netlist_calls(read_cost_file(tmp_path / "costs.yaml"), PARAMETERS) == [
         "intersector(words=4)",
-        "merger(radix=63)",
+        "regor(words=63)",
     ]
+
+
+def test_clock_and_leakage_follow_from_flip_flops_and_cells(tmp_path):
+    """128 flip-flops of the netlist and 64 registers; 22 mW/mm2 of cells, 1.4 mW of 64 KiB."""
+    sram = "srams: {data: {size: 65536, word: 512, count: 2}}"
+    text = PE + f"count: 3, rtl: ['intersector(words=4)'], area: 64 * register, {sram}}}}}\n"
+    part = prices(tmp_path, text).parts["pe"]
+    assert part.clock.lower == pytest.approx(3 * (128 + 64) * 0.0054)
+    cells = 3770.55 + 64 * 5.98
+    assert part.leakage.lower == pytest.approx(3 * (22e-9 * cells + 2 * 1397.9e-6), rel=1e-4)
+    assert part.leakage.upper == pytest.approx(3 * (3.7 * 22e-9 * cells + 2.61 * 2 * 1397.9e-6), rel=1e-4)
+
+
+def test_the_type_of_cells_of_srams_is_a_setting(tmp_path):
+    sram = "srams: {data: {size: 65536, word: 512}}, actions: {hit: data.read, miss: data.write}}}\n"
+    low, high = (prices(tmp_path, f"leakage: {cells}\n{PE}{sram}").parts["pe"] for cells in ("lop", "hp"))
+    assert pj(low.actions) == pytest.approx({"hit": 35.335, "miss": 50.662}, rel=1e-4)
+    assert high.leakage.lower == pytest.approx(34365e-6, rel=1e-4)
+    with pytest.raises(ConfigurationError, match="leakage"):
+        prices(tmp_path, f"leakage: fast\n{PE}{sram}")
 
 
 def test_the_users_own_table_is_looked_into_too(tmp_path, monkeypatch):
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
-    columns = "call,um2,cells,flip_flops,memory_bits,path_ns,digest,yosys\n"
-    netlists.user_table().write_text(f"{columns}merger(radix=63),1900,9,1,0,1.5,0,1\n")
+    columns = "call,library,um2,cells,flip_flops,memory_bits,path_ns,digest,yosys\n"
+    netlists.user_table().write_text(f"{columns}merger(radix=63),nangate45,1900,9,1,0,1.5,0,1\n")
     text = PE + "rtl: ['merger(radix=63)']}}\n"
     part = prices(tmp_path, text).parts["pe"]
-    assert (um2(part), unmeasured(part)) == (pytest.approx(100.0), [])
+    assert (um2(part), unmeasured(part)) == (pytest.approx(1900.0), [])
 
 
 def test_all_but_memory_is_scaled(tmp_path):

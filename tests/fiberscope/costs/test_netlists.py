@@ -7,7 +7,7 @@ from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.results.costs.netlists import SHIPPED, call_of, read_netlists
+from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, call_of, read_netlists
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
@@ -27,7 +27,7 @@ def test_what_has_been_measured_stays_until_its_verilog_is_another(tmp_path):
     table.write_text(table.read_text().replace(first.digest, "0"))
     assert update_table([parse_call(CHANNEL)], table, said.append) == [first]
     assert len(said) == 2
-    assert read_netlists(table) == {CHANNEL: first}
+    assert read_netlists(table) == {(CHANNEL, LIBRARY): first}
 
 
 def test_a_table_of_other_columns_is_measured_anew(tmp_path):
@@ -35,7 +35,7 @@ def test_a_table_of_other_columns_is_measured_anew(tmp_path):
     table.write_text("call,um2,digest,yosys\nchannel(capacity=2),1,0,0.70\n")
     assert read_netlists(table) == {}
     (found,) = update_table([parse_call(CHANNEL)], table, lambda _line: None)
-    assert read_netlists(table) == {CHANNEL: found}
+    assert read_netlists(table) == {(CHANNEL, LIBRARY): found}
     assert found.path_ns > 0
 
 
@@ -63,7 +63,14 @@ def test_a_block_with_parameters_is_written_in_one_way():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", read_netlists(SHIPPED))
+@pytest.mark.parametrize("call", [call for call, library in read_netlists(SHIPPED) if library == LIBRARY])
 def test_what_ships_is_what_is_measured(tmp_path, call):
     (found,) = update_table([parse_call(call)], tmp_path / "netlists.csv", print)
-    assert found == read_netlists(SHIPPED)[call]
+    assert found == read_netlists(SHIPPED)[call, LIBRARY]
+
+
+def test_cells_of_a_technology_that_is_not_on_record_cost_a_line(tmp_path):
+    cells = tmp_path / "mine.lib"
+    cells.write_text("library (mine) {}")
+    with pytest.raises(InputError, match=r"mine\.lib: its technology is not on record.*nangate45, osu018"):
+        update_table([parse_call(CHANNEL)], tmp_path / "netlists.csv", print, str(cells))

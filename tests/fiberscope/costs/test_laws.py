@@ -1,0 +1,64 @@
+"""Laws of areas: held-out sizes are met within their intervals, and nothing is guessed without a law."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from fiberscope.results.costs import laws
+from fiberscope.results.costs.laws import find_netlist_area
+from fiberscope.results.costs.netlists import PRICED, measured_netlists
+
+MERGERS = [f"merger(radix={radix}, stages=6)" for radix in (16, 32)]
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Return a function that hides a measured netlist."""
+
+    def hide(call):
+        rest = {key: row for key, row in measured_netlists().items() if key[0] != call}
+        monkeypatch.setattr(laws, "measured_netlists", lambda: rest)
+
+    return hide
+
+
+@pytest.mark.parametrize("call", MERGERS)
+def test_a_merger_that_was_held_out_is_met_within_one_per_cent(without, call):
+    measured = measured_netlists()[call, PRICED]
+    assert find_netlist_area(call).basis == "measured"
+    without(call)
+    area = find_netlist_area(call)
+    assert area.basis == "law"
+    assert area.um2 == pytest.approx(measured.um2, rel=0.01)
+    assert area.flip_flops == pytest.approx(measured.flip_flops, rel=0.1)
+    assert "line through sizes" in area.source
+
+
+def test_a_crossbar_grows_with_the_product_of_its_ports_within_its_interval():
+    """16 ports and no line take 35,191 um2 in nangate45, which was measured and does not ship."""
+    area = find_netlist_area("crossbar(inputs=16, outputs=16)")
+    assert area.um2 < 35_191 * 1.001
+    assert area.upper > 35_191 * 0.999
+
+
+def test_areas_grow_with_the_size_from_one_way_on():
+    areas = [find_netlist_area(f"merger(radix={radix}, stages=6)") for radix in range(2, 65)]
+    assert all(area.upper >= area.um2 > 0 for area in areas)
+    assert all(less.um2 < more.upper for less, more in pairwise(areas))
+
+
+def test_a_netlist_of_other_cells_is_converted_with_an_interval():
+    """The ratio of both libraries is between 21.7 and 32.2 in all blocks that were measured in both."""
+    rows = measured_netlists()
+    both = [(rows[call, "osu018"], row) for (call, name), row in rows.items() if (call, "osu018") in rows]
+    ratios = [other.um2 / row.um2 for other, row in both if row.library == PRICED]
+    assert len(ratios) >= 8
+    assert laws.FROM_OSU018[1] <= min(ratios)
+    assert max(ratios) <= laws.FROM_OSU018[0]
+
+
+@pytest.mark.parametrize("call", ["nothing(ways=4)", "merger(radix=some, stages=6)", "regor(words=8)"])
+def test_a_block_without_a_law_has_no_area(call):
+    assert find_netlist_area(call) is None
