@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import hypot, isnan
 from statistics import geometric_mean
 from typing import Any, Literal
@@ -16,6 +17,7 @@ import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.cost_comparison import CostComparison
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
@@ -130,6 +132,7 @@ class Search:
         # Measures by the digests of the rows; None for a failed row.
         self._measured_points: dict[tuple[str, ...], DesignMeasures | None] = {}
         self._running: dict[str, _Design] = {}  # by digest
+        self._costs = CostComparison()
         self._settle = ParameterResolver()  # optuna often suggests a design that was already run
         self._remember(space)
 
@@ -310,8 +313,10 @@ class Search:
             InputError: a measure that is none, or that is not known of what was run.
         """
         asked = [goal.measure for goal in goals] + [limit.excess for limit in limits]
-        measured = _asked(rows, asked)
         measures = [goal.measure for goal in goals] + [limit.text for limit in limits]
+        for measure, row in product(measures, rows):
+            self._costs.check(measure, row)
+        measured = _asked(rows, asked)
         for measure, numbers in zip(measures, measured, strict=True):
             if any(number is None or isnan(number) for number in numbers):
                 name = self.points[0].machine

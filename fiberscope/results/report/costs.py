@@ -59,11 +59,16 @@ def cost_fields(prices: Prices | None, did: RunActivity, chip: ChipParts | None 
 
 
 def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
-    """Return the fields of an area; ``area_um2`` is null if no part of it is known."""
+    """Return the fields of an area.
+
+    ``area_um2`` is null if no part of it is known, or if a listed part has no figure: a netlist that was not
+    measured, whose size follows from the parameters.
+    """
     area = Area.from_parts(
         AreaPart(component=item.component, part=item.part, **_interval(item.cost)) for item in items
     )
-    return {"area_um2": area.known if area.by_component else None, "area": area}
+    unmeasured = any(part.part and part.basis == "none" for part in area.parts)
+    return {"area_um2": area.known if area.by_component and not unmeasured else None, "area": area}
 
 
 def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from fiberscope.results.report.parts import Cached, Memory, Record, TensorTraffic
 
-__all__ = ["flatten_parameters", "numbers"]
+__all__ = ["SEPARATOR", "flatten_parameters", "numbers"]
+
+SEPARATOR: Final = "; "  # between the parts that a sum lacks
 
 
 def numbers(report: Record) -> dict[str, Any]:
@@ -48,12 +50,16 @@ def _interval(interval: tuple[int, int] | None) -> dict[str, int]:
     return dict(zip(("cycles_low", "cycles_high"), interval, strict=True)) if interval else {}
 
 
-def _costs(report: Record) -> dict[str, float | None]:
-    """Energy and area, and energy times time once and twice, in J s and J s2."""
-    edp = report.edp
+def _costs(report: Record) -> dict[str, float | str | None]:
+    """Energy and area, the parts that they lack, and energy times time once and twice, in J s and J s2."""
+    edp, energy, area = report.edp, report.energy, report.area
     return {
-        "energy_pj": report.energy.total_pj if report.energy else None,
+        "energy_pj": energy.total_pj if energy else None,
+        "energy_upper": energy.upper_pj if energy else None,
+        "energy_without": SEPARATOR.join(energy.without) if energy else None,
         "area_um2": report.area_um2,
+        "area_upper": area.upper if area else None,
+        "area_without": SEPARATOR.join(area.without) if area else None,
         "edp": edp,
         "ed2p": None if edp is None else edp * report.seconds,
     }

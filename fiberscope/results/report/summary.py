@@ -306,7 +306,7 @@ def _costs(report: Record) -> dict[str, str]:
         return {}
     energy = _scaled(report.energy.total_pj, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
     edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
-    area = f"{report.area_um2 / 1e6:,.3f} mm2" if report.area_um2 else ""
+    area = f"{report.area.known / 1e6:,.3f} mm2" if report.area and report.area.known else ""
     lines = {"Energy": f"{energy}{edp}{_lacking(report.energy.without)}"}
     return lines | ({"Area": f"{area}{_lacking(report.area.without)}"} if area and report.area else {})
 

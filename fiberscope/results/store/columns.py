@@ -57,7 +57,11 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "memory_utilization": NUMBER,
     "nonzeros": COUNT,  # of all operands
     "energy_pj": NUMBER,
+    "energy_upper": NUMBER,  # in pJ; null if a part has no upper end
+    "energy_without": TEXT,  # parts without a known energy
     "area_um2": NUMBER,
+    "area_upper": NUMBER,  # in um2; null if a part has no upper end
+    "area_without": TEXT,  # parts without a known area
     "edp": NUMBER,  # energy times time, J s
     "ed2p": NUMBER,  # and times time again, J s2
     "workers": TEXT,  # the family of components that does the work

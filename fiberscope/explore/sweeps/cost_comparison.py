@@ -1,0 +1,72 @@
+"""Comparison of the areas and energies of designs: only of sums over the same parts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, Final
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.numbers import SEPARATOR
+
+__all__ = ["CostComparison"]
+
+COLUMNS: Final = {  # the columns of sums, by the column of the parts that they lack
+    "area_without": ("area_um2", "area_upper"),
+    "energy_without": ("energy_pj", "energy_upper", "edp", "ed2p"),
+}
+
+
+@dataclass
+class CostComparison:
+    """Compares the parts that are missing in the sums of all designs of a search.
+
+    Args:
+        missing: the missing parts of the first design, by column and workload.
+    """
+
+    missing: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    def check(self, measure: str, row: Mapping[str, Any]) -> None:
+        """Check the sums that a measure is of.
+
+        Args:
+            measure: a column of a store, or SQL over several.
+            row: the row of a run.
+
+        Raises:
+            InputError: a sum is null because a part has no figure, or it is not over the same parts as that
+                of an earlier design; the line names the part.
+        """
+        for column, sums in _sums(measure):
+            parts = frozenset(filter(None, (row.get(column) or "").split(SEPARATOR)))
+            if parts and any(_is_null(row.get(name)) for name in sums):
+                listed = next((part for part in sorted(parts) if "(" in part), min(parts))
+                raise _refusal(measure, row, f"null, as {listed} has no figure")
+            others = self.missing.setdefault((column, str(row["workload"])), parts)
+            if parts - others:
+                raise _refusal(measure, row, f"without {min(parts - others)}, unlike another design")
+            if others - parts:
+                raise _refusal(measure, row, f"with {min(others - parts)}, unlike another design")
+
+
+def _sums(measure: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the column of missing parts, and the sums in the measure that it is of."""
+    words = {*re.findall(r"\w+", measure)}
+    for column, names in COLUMNS.items():
+        if used := [name for name in names if name in words]:
+            yield column, used
+
+
+def _is_null(number: object) -> bool:
+    return number is None or (isinstance(number, float) and isnan(number))
+
+
+def _refusal(measure: str, row: Mapping[str, Any], reason: str) -> InputError:
+    settings = ", ".join(f"{key}={value}" for key, value in json.loads(row["settings"] or "{}").items())
+    design = f"{row['machine']} with {settings}" if settings else row["machine"]
+    advice = "measure it with fiberscope rtl netlists, or " if "(" in reason else ""
+    return InputError(f"{measure}: is {reason}, for {design}; {advice}give another measure")
