@@ -23,6 +23,12 @@ def test_the_table_names_every_room_and_nothing_else(page):
     assert set(ROW.findall(page)) == expected | {"tests/"}
 
 
+def test_the_table_has_the_layer_of_each_room(page):
+    shown = dict(re.findall(r"^\| `(?:fiberscope/)?(\w+)/` \| (\d+) \|", page, re.MULTILINE))
+    expected = {room: str(layer) for layer, floor in enumerate(FLOORS, 1) for room in floor}
+    assert shown == {room: layer for room, layer in expected.items() if room not in ("face", "entry")}
+
+
 def test_every_path_on_the_page_exists(page):
     paths = set(re.findall(r"`((?:fiberscope|tests|published|benchmarks)/[\w/.]*)`", page))
     assert len(paths) > 20
