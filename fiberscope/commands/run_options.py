@@ -252,9 +252,9 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         """Show the energy if that was asked for; returns the exit code."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
-            from fiberscope.results.report.costs_table import costs_table
+            from fiberscope.results.report.costs_table import costs_tables
 
-            show([costs_table(report)], markdown=False)
+            show(costs_tables(report), markdown=False)
         return exit_code(report)
 
     def _outputs(self) -> _Files:

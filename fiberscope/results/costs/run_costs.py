@@ -123,13 +123,12 @@ def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = No
 
 
 def area_items(chip: ChipParts) -> Iterator[AreaItem]:
-    """Yield the areas of the parts of a chip."""
+    """Yield the areas of the parts of a chip; the upper ends of layouts have room for wires."""
     for name, (number, part) in chip.items():
         areas = part.areas if part else {}
         yield from (AreaItem(name, area, cost.times(number)) for area, cost in areas.items())
         if not areas:
             yield AreaItem(name, "", UNKNOWN)
-    yield AreaItem(WIRES, "", UNKNOWN)
 
 
 def static_items(chip: ChipParts, counted: RunActivity) -> Iterator[EnergyItem]:

@@ -134,7 +134,7 @@ class Energy(ReportPart):
             on_chip=CostInterval.over(part for part in listed if part.kind != MEMORY),
             by_component=by_component,
             parts=listed,
-            without=tuple(_without(listed)),
+            without=tuple(dict.fromkeys(_without(listed))),
             dynamic=by_kind[DYNAMIC],
             clock=by_kind[CLOCK],
             leakage=by_kind[LEAKAGE],
@@ -143,12 +143,15 @@ class Energy(ReportPart):
 
 
 def _without(parts: Iterable[EnergyPart]) -> Iterator[str]:
-    """Yield the parts without a known energy; clock and leakage once if none of theirs is known."""
+    """Yield the parts without a known energy.
+
+    A component of which nothing is known is named once, and so are clock and leakage if none of theirs is.
+    """
     listed = list(parts)
-    for kind, whole in ((CLOCK, CLOCK_TREE), (LEAKAGE, LEAKAGE)):
-        of_kind = [part for part in listed if part.kind == kind]
-        if all(part.basis == "none" for part in of_kind):
-            yield whole
-        else:
-            yield from (part.name for part in of_kind if part.basis == "none")
-    yield from (part.name for part in listed if part.basis == "none" and part.kind not in (CLOCK, LEAKAGE))
+    static = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}
+    wholly = [kind for kind in static if all(part.basis == "none" for part in listed if part.kind == kind)]
+    yield from (static[kind] for kind in wholly)
+    missing = [part for part in listed if part.basis == "none" and part.kind not in wholly]
+    bare = {part.component for part in missing if not part.action}
+    bare -= {part.component for part in listed if part.basis != "none"}
+    yield from (part.component if part.component in bare else part.name for part in missing)

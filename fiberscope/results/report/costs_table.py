@@ -1,32 +1,74 @@
-"""Energy and area of a run as a table."""
+"""Energy and area of a run as tables, with the basis of each figure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, Energy, EnergyPart
 from fiberscope.results.report.parts import Record
 from fiberscope.results.report.table import Table
 
-__all__ = ["costs_table"]
+__all__ = ["costs_tables"]
 
-COLUMNS = ("Part", "action", "uJ", "of all", "mm2")
+ENERGY = ("part", "action", "uJ", "up to", "of all", "basis")
+AREA = ("part", "of which", "mm2", "up to", "of all", "basis")
+PER_TABLE_UNIT = 1e6  # pJ in a uJ, um2 in a mm2
 
 
-def costs_table(report: Record) -> Table:
-    """A row for each action, with the area of its part in the first; then what is not known."""
-    table = Table("Energy and area", COLUMNS, labels=2)
+def costs_tables(report: Record) -> list[Table]:
+    """Return tables of energy and area: a row for each summand, then sums and the parts without a figure."""
     if report.energy is None:
-        table.add("not known", f"{report.accelerator} has no costs.yaml", "", "", "")
-        return table
-    spent, whole = report.energy.by_component, report.energy.total_pj or 1.0
-    um2 = report.area.by_component if report.area else {}
-    for name in dict.fromkeys((*spent, *um2)):
-        area, shown = (f"{um2[name] / 1e6:,.3f}" if name in um2 else ""), name
-        actions = {action: each for action, each in spent.get(name, {}).items() if each}
-        for action, picojoules in actions.items() or [("", 0.0)]:
-            numbers = (f"{picojoules / 1e6:,.3f}", f"{picojoules / whole:.1%}") if action else ("", "")
-            table.add(shown, action, *numbers, area)
-            shown = area = ""
-    area = f"{report.area_um2 / 1e6:,.3f}" if report.area_um2 else ""
-    table.add("in all", "", f"{report.energy.total_pj / 1e6:,.3f}", "", area)
-    for place, name in enumerate(report.energy.without):
-        table.add("" if place else "without", name, "", "", "")
+        table = Table("Energy and area", ("part", "reason"), labels=2)
+        table.add("not known", f"{report.accelerator} has no costs.yaml")
+        return [table]
+    return [_energy_table(report.energy), *([_area_table(report.area)] if report.area else [])]
+
+
+def _energy_table(energy: Energy) -> Table:
+    table = Table("Energy", ENERGY, labels=2, notes=1)
+    table.rows += _part_rows([(part, part.action) for part in energy.parts], energy.total_pj)
+    kinds = {
+        "dynamic": energy.dynamic,
+        "clock": energy.clock,
+        "leakage": energy.leakage,
+        "on chip": energy.on_chip,
+        "memory": energy.memory,
+        "total": CostInterval(known=energy.total_pj, upper=energy.upper_pj),
+    }
+    for name, interval in kinds.items():
+        if interval is not None:
+            table.add(name, "", *_numbers(interval, energy.total_pj), "")
+    _add_missing(table, energy.without)
     return table
+
+
+def _area_table(area: Area) -> Table:
+    table = Table("Area", AREA, labels=2, notes=1)
+    table.rows += _part_rows([(part, part.part) for part in area.parts], area.known)
+    table.add("total", "", *_numbers(area, area.known), "")
+    _add_missing(table, area.without)
+    return table
+
+
+def _part_rows(
+    parts: list[tuple[EnergyPart, str]] | list[tuple[AreaPart, str]], whole: float
+) -> Iterator[list[str]]:
+    """Yield a row for each summand that is not 0, by component; a component is named in its first row."""
+    components = dict.fromkeys(part.component for part, _name in parts)
+    for component in components:
+        shown = component
+        for part, name in parts:
+            if part.component == component and part.known:
+                yield [shown, name, *_numbers(part, whole), part.basis]
+                shown = ""
+
+
+def _numbers(cost: AreaPart | EnergyPart | CostInterval | Area, whole: float) -> list[str]:
+    """Return a cost, its upper end and its share of the whole; a cost without an upper end has none."""
+    upper = "" if cost.upper is None else f"{cost.upper / PER_TABLE_UNIT:,.3f}"
+    return [f"{cost.known / PER_TABLE_UNIT:,.3f}", upper, f"{cost.known / (whole or 1.0):.1%}"]
+
+
+def _add_missing(table: Table, without: tuple[str, ...]) -> None:
+    for place, name in enumerate(without):
+        table.add("" if place else "without", name, "", "", "", "none")
