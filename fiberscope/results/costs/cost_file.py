@@ -145,7 +145,8 @@ class _Compiler:
         """The whole of it, numbers as they are."""
         for section in ("memory", "operations"):
             said[section] = self.expressions((section,), said.get(section, {}))
-        said["parts"] = {name: self.part(("parts", name), part) for name, part in said["parts"].items()}
+        for section in ("parts", "besides"):
+            said[section] = {name: self.part((section, name), part) for name, part in said[section].items()}
         return said
 
     def part(self, path: tuple[str, ...], said: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +157,9 @@ class _Compiler:
             "operations": said["operations"],
             "srams": srams,
             "rtl": [self.netlist((*path, "rtl", place), call) for place, call in enumerate(said["rtl"])],
-            **self.expressions(path, {name: said[name] for name in ("count", "area") if name in said}),
+            **self.expressions(
+                path, {name: said[name] for name in ("count", "area", "area_upper") if name in said}
+            ),
         }
 
     def expressions(self, path: tuple[str, ...], said: Mapping[str, str]) -> dict[str, list[str]]:

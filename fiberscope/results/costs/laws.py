@@ -39,7 +39,7 @@ class Law:
     ignored: tuple[str, ...] = ()
 
 
-def _of(name: str) -> Callable[[Numbers], float]:
+def _parameter(name: str) -> Callable[[Numbers], float]:
     return lambda numbers: numbers[name]
 
 
@@ -50,21 +50,43 @@ def _butterflies(name: str) -> Callable[[Numbers], float]:
 
 LAWS: Mapping[str, Law] = {
     "adder_network": Law(_butterflies("leaves"), ("leaves",), 0.05),
-    "bank": Law(_of("ways"), ("ways",), 0.2, ("sets",)),
+    "bank": Law(_parameter("ways"), ("ways",), 0.2, ("sets",)),
     "benes": Law(lambda numbers: numbers["lanes"] * (2 * log2(numbers["lanes"]) - 1), ("lanes",), 0.05),
     "concentrator": Law(
         lambda numbers: numbers.get("requesters", 8) + numbers.get("repliers", 8),
         ("requesters", "repliers"),
         0.1,
     ),
-    "crossbar": Law(lambda numbers: numbers["inputs"] * numbers["outputs"], ("inputs", "outputs"), 0.045),
-    "divider": Law(_of("lanes"), ("lanes",), 0.05),
-    "fiber_reader": Law(_of("radix"), ("radix",), 0.05),
-    "intersector": Law(_of("words"), ("words",), 0.2),
-    "merger": Law(_of("radix"), ("radix",), 0.02, ("stages",)),
-    "prefetcher": Law(_of("radix"), ("radix",), 0.05),
+    # A token has a tag and an address besides the line: from 0 to 512 bits of a line, 8 and 16 ports.
+    "crossbar": Law(
+        lambda numbers: numbers["inputs"] * numbers["outputs"] * (122 + numbers.get("line_bits", 0)),
+        ("inputs", "outputs", "line_bits"),
+        0.09,
+        ("route", "group", "interleave_bits"),
+    ),
+    "divider": Law(_parameter("lanes"), ("lanes",), 0.05),
+    "fiber_reader": Law(_parameter("radix"), ("radix",), 0.05),
+    "intersector": Law(_parameter("words"), ("words",), 0.2),
+    "merger": Law(_parameter("radix"), ("radix",), 0.02, ("stages",)),
+    "prefetcher": Law(_parameter("radix"), ("radix",), 0.05),
     "prefix_sum": Law(_butterflies("lanes"), ("lanes",), 0.05),
-    "scheduler": Law(_of("elements"), ("elements",), 0.05),
+    "scheduler": Law(
+        _parameter("elements"),
+        ("elements",),
+        0.1,
+        (
+            "columns",
+            "line_bits",
+            "lines",
+            "merging",
+            "port",
+            "radix",
+            "room",
+            "stream",
+            "stream_lines",
+            "tasks",
+        ),
+    ),
 }
 
 
@@ -87,19 +109,24 @@ class NetlistArea:
 
 
 def find_netlist_area(call: str) -> NetlistArea | None:
-    """Return the area of a netlist: as measured, else by the law of its block; None without either."""
+    """Return the area of a netlist: as measured in the priced cells, else by the law of its block.
+
+    A netlist in other cells counts where the law has fewer than two sizes. None without any of these.
+    """
     block, arguments = _parse(call)
     rows = dict(_rows(block))
-    own = [area for other, area in rows.items() if other == tuple(sorted(arguments.items()))]
-    if own:
-        return own[0]
+    own = rows.get(tuple(sorted(arguments.items())))
+    if own is not None and own.basis == "measured":
+        return own
     law = LAWS.get(block)
     if law is None or not all(_is_number(arguments.get(name, "0")) for name in law.parameters):
-        return None
+        return own
     fixed = _fixed(law, arguments)
     alike = {other: area for other, area in rows.items() if _fixed(law, dict(other)) == fixed}
-    measured = {other: area for other, area in alike.items() if area.basis == "measured"}
-    sizes = {law.size(_numbers(law, dict(other))): area for other, area in (measured or alike).items()}
+    priced = {other: area for other, area in alike.items() if area.basis == "measured"}
+    if own is not None and len(priced) < 2:
+        return own
+    sizes = {law.size(_numbers(law, dict(other))): area for other, area in (priced or alike).items()}
     return _by_law(law, sizes, law.size(_numbers(law, arguments))) if sizes else None
 
 

@@ -26,6 +26,7 @@ from fiberscope.results.costs.silicon import (
 
 __all__ = ["ARITHMETIC", "Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
 
+WIRE = "Wire.millimetre"  # a bit over a millimetre, in energies.yaml
 ARITHMETIC = "arithmetic"  # the areas of a part besides its SRAMs and netlists
 
 
@@ -58,12 +59,16 @@ class Prices:
         operations: the energy of an operation by its name, in pJ.
         parts: by families, or patterns of such.
         without: what is no component, and no cost is known of.
+        besides: parts of the chip that are no component.
+        has_wires: whether the wires between parts have energies.
     """
 
     memory: Mapping[str, Cost]
     operations: Mapping[str, Cost]
     parts: Mapping[str, Part]
     without: tuple[str, ...] = ()
+    besides: Mapping[str, Part] = field(default_factory=dict)
+    has_wires: bool = False
 
     def find_part(self, family: str) -> Part | None:
         """Return the price of a family's component: by the name of the family, else by the first pattern."""
@@ -85,11 +90,15 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
     """
     own = {name.removeprefix(f"{machine}."): each for name, each in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
+    parts = book.document["parts"]
+    actions = (number for said in parts.values() for number in said["actions"].values())
     return Prices(
         memory=_published(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
         operations=_published(book.document["operations"], pricing.energies, pricing.energy_scale),
-        parts={name: pricing.part(said) for name, said in book.document["parts"].items()},
+        parts={name: pricing.part(said) for name, said in parts.items()},
         without=tuple(book.document["without"]),
+        besides={name: pricing.part(said) for name, said in book.document["besides"].items()},
+        has_wires=any(WIRE in number for number in actions),
     )
 
 
@@ -209,10 +218,10 @@ class _Pricing:
         energies = {**self.energies, **accesses}
         costs = {name: self.energy_scale * _number(number, energies) for name, number in said.items()}
         return {
-            name: Cost(known, SRAM_ENERGY * known, "law", f"sram_table.csv: {self.cells}")
+            name: Cost(energy, SRAM_ENERGY * energy, "law", f"sram_table.csv: {self.cells}")
             if accesses.keys() & {*said[name][1:]}
-            else Cost.exact(known, "published", "energies.yaml")
-            for name, known in costs.items()
+            else Cost.exact(energy, "published", "energies.yaml")
+            for name, energy in costs.items()
         }
 
     def _clock_and_leakage(
@@ -255,7 +264,10 @@ class _Pricing:
         if "area" not in said:
             return {}
         um2 = self.area_scale * self._arithmetic_um2(said, self.book.areas)
-        return {ARITHMETIC: logic_area(um2, um2, "published", "areas.yaml")}
+        if "area_upper" not in said:
+            return {ARITHMETIC: logic_area(um2, um2, "published", "areas.yaml")}
+        most = self.area_scale * _number(said["area_upper"], {**self.parameters, **self.book.areas})
+        return {ARITHMETIC: Cost(um2, most, "published", "costs.yaml, an interval")}
 
     def _arithmetic_um2(self, said: Mapping[str, Any], areas: Mapping[str, float]) -> float:
         """Work out the area of a part besides SRAMs and netlists, with these areas of units."""

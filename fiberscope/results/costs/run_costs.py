@@ -111,12 +111,13 @@ def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = No
             for family, part in parts.items()
             if family != CHANNELS
         }
+        chip |= {name: (1, part) for name, part in prices.besides.items()}
     energy = [
         *(item for family in parts for item in _spent(family, parts[family], counted.families[family])),
         *_moved(counted, prices),
         *_done(counted.operations, prices.operations),
         *static_items(chip, counted),
-        NO_WIRES,
+        *(() if prices.has_wires else (NO_WIRES,)),
         *map(_unknown_energy, prices.without),
     ]
     return RunCosts(energy, [*area_items(chip), *(AreaItem(name, "", UNKNOWN) for name in prices.without)])
@@ -155,8 +156,8 @@ NO_WIRES: Final = _unknown_energy(WIRES)
 
 
 def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
-    """Yield the energies of the actions of a family; an unknown one if none has a price."""
-    if part is None or not (part.actions or part.operations):
+    """Yield the energies of the actions of a family; an unknown one of a family without an entry."""
+    if part is None:
         if family != CHANNELS:
             yield _unknown_energy(family)
         return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from fiberscope.hw.rtl.tools.sram_table import CELLS, SramCells
 from fiberscope.results.costs.scaling import LIMITS
@@ -50,8 +50,8 @@ class PartCosts(_Section):
     """Costs of one component of a family.
 
     ``actions`` are the energies of its counters, ``operations`` those of the report that it does, ``rtl`` the
-    twins that it is made of, ``area`` what is beside them and the SRAMs; ``count`` is how often all of these
-    areas are there.
+    twins that it is made of, ``area`` what is beside them and the SRAMs, at most ``area_upper``; ``count`` is
+    how often all of these areas are there.
     """
 
     source: Annotated[str, Field(min_length=1)]
@@ -61,6 +61,13 @@ class PartCosts(_Section):
     srams: dict[str, SramCosts] = {}
     rtl: list[Netlist] = []
     area: Expression | None = None
+    area_upper: Expression | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.area_upper is not None and self.area is None:
+            raise ValueError("area_upper needs an area, its lower end")
+        return self
 
 
 class MemoryCosts(_Section):
@@ -73,8 +80,8 @@ class MemoryCosts(_Section):
 class CostsFile(_Section):
     """The file.
 
-    ``technology`` is in nm, ``voltage`` in volts, ``leakage`` the type of cells of all SRAMs; ``without`` is
-    no component.
+    ``technology`` is in nm, ``voltage`` in volts, ``leakage`` the type of cells of all SRAMs. ``besides`` are
+    parts of the chip that are no component, ``without`` are those without a known cost.
     """
 
     technology: Annotated[
@@ -85,4 +92,5 @@ class CostsFile(_Section):
     memory: MemoryCosts | None = None
     operations: dict[str, Expression] = {}
     without: list[str] = []
+    besides: dict[str, PartCosts] = {}
     parts: dict[str, PartCosts] = {}

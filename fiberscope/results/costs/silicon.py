@@ -38,9 +38,9 @@ LEAKAGE_W_PER_UM2 = 22e-9
 FAST_CORNER = 3.7
 
 
-def logic_area(known: float, upper: float, basis: Basis, source: str) -> Cost:
+def logic_area(lower: float, upper: float, basis: Basis, source: str) -> Cost:
     """Return the area of logic in um2: at least that of its cells, at most a sparse layout of them."""
-    return Cost(known, upper * SPARSE_LAYOUT, basis, source)
+    return Cost(lower, upper * SPARSE_LAYOUT, basis, source)
 
 
 def clock_energy(flip_flops: float, scale: float) -> Cost:

@@ -91,6 +91,19 @@ def test_clock_and_leakage_follow_from_flip_flops_and_cells(tmp_path):
     assert part.leakage.upper == pytest.approx(3 * (3.7 * 22e-9 * cells + 2.61 * 2 * 1397.9e-6), rel=1e-4)
 
 
+def test_an_area_may_be_an_interval_and_a_part_no_component(tmp_path):
+    text = HEAD + "besides: {host: {source: s, area: 2 * register, area_upper: 3 * register}}\n"
+    text += "parts: {net: {source: s, actions: {transfers: 64 * Wire.millimetre}}}\n"
+    found = prices(tmp_path, text)
+    (area,) = found.besides["host"].areas.values()
+    assert (area.lower, area.upper) == pytest.approx((2 * 5.98, 3 * 5.98))
+    assert pj(found.parts["net"].actions) == {"transfers": pytest.approx(64 * 0.2 * 0.81 / 4)}
+    assert found.has_wires
+    assert not prices(tmp_path, HEAD).has_wires
+    with pytest.raises(ConfigurationError, match="area_upper needs an area"):
+        prices(tmp_path, PE + "area_upper: 3}}\n")
+
+
 def test_the_type_of_cells_of_srams_is_a_setting(tmp_path):
     sram = "srams: {data: {size: 65536, word: 512}}, actions: {hit: data.read, miss: data.write}}}\n"
     low, high = (prices(tmp_path, f"leakage: {cells}\n{PE}{sram}").parts["pe"] for cells in ("lop", "hp"))
