@@ -94,7 +94,7 @@ def test_the_first_change_takes_the_cycles_that_the_page_says(machine: Path) -> 
 
 def test_the_shared_cache_runs_as_the_page_says(machine: Path) -> None:
     steps = [textwrap.dedent(step) for step in CACHE.findall(PAGE)]
-    section, imports, parameters, cache, users, port = steps
+    section, imports, parameters, cache, users, port, costs = steps
     before = fiberscope.simulate("./mine", OPERANDS)
     change(machine / "config.yaml", "network:\n", f"{section}network:\n")
     text = (machine / "machine.py").read_text(encoding="utf-8")
@@ -118,7 +118,10 @@ def test_the_shared_cache_runs_as_the_page_says(machine: Path) -> None:
         'yield from ((reader, "requests", "replies") for reader in self.readers)',
         users.strip(),
     )
+    with (machine / "costs.yaml").open("a", encoding="utf-8") as file:
+        file.write(textwrap.indent(costs, "  "))
     after = fiberscope.simulate("./mine", OPERANDS, checked=True)
+    assert after.energy.by_component["cache.bank"]["read_misses"] > 0
     cells = [f"{before.cycles:,} | {after.cycles:,}"]
     cells += [
         f"{before.traffic['B'].read_bytes / 1024:.2f} KiB | {after.traffic['B'].read_bytes / 1024:.2f} KiB"
