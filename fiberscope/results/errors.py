@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
@@ -15,6 +16,7 @@ __all__ = [
     "MisplacedRequestsError",
     "UnwrittenFileError",
     "VerificationError",
+    "raise_fault",
     "refuse_interrupted",
 ]
 
@@ -51,6 +53,32 @@ class MisplacedRequestsError(FailedRunError):
 
 class DeadlockedRunError(FailedRunError):
     """The machine came to a standstill before it was done; the message names who waits for what."""
+
+
+def raise_fault(
+    report: Report,
+    *,
+    deadlock: object = None,
+    wrong: str | None = None,
+    misplaced: Sequence[str] = (),
+    unwritten: str | None = None,
+) -> None:
+    """Raise the most severe fault of a run, if there is any.
+
+    Args:
+        report: the report of the run, which the error holds.
+        deadlock: the components that wait, as an error or a text; None if there is no deadlock.
+        wrong: the difference between the answer and the reference; None if the answer is right.
+        misplaced: a line for each misplaced memory request.
+        unwritten: the file that could not be written, and why.
+    """
+    for error, message in ((DeadlockedRunError, deadlock), (VerificationError, wrong)):
+        if message is not None:
+            raise error("\n".join([str(message), *misplaced]), report)
+    if misplaced:
+        raise MisplacedRequestsError("\n".join(misplaced), report)
+    if unwritten is not None:
+        raise UnwrittenFileError(unwritten, report)
 
 
 def refuse_interrupted(report: Report) -> Report:

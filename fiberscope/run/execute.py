@@ -14,12 +14,7 @@ from fiberscope.accelerators.user_parts import check_part
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.models.tiles.machines import with_tiles
-from fiberscope.results.errors import (
-    DeadlockedRunError,
-    MisplacedRequestsError,
-    UnwrittenFileError,
-    VerificationError,
-)
+from fiberscope.results.errors import raise_fault
 from fiberscope.results.recording.simulation import NO_RECORDERS, RecordedRun, Recorders, run_recorded
 from fiberscope.results.report import collect
 from fiberscope.results.report.collect import CheckedAnswer
@@ -31,7 +26,6 @@ from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, Run, SimulationError
 from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.workloads import Problem
-from fiberscope.workloads.verification import Comparison
 
 __all__ = ["RunOptions", "build_model", "execute"]
 
@@ -91,43 +85,40 @@ def execute(
     start = time.perf_counter()
     prices = prices_of(accelerator, configured)  # finds a fault before the run, not after
     model = build_model(accelerator, configured, problem, options)
-    watch, ended, simulation_start = None, None, time.perf_counter()
-    if options.fidelity == EVENT:
-        machine = cast(Machine, model)
-        if options.histograms:
-            remove_lookahead(machine.kernel)
-        watch = Watch(machine, histograms=options.histograms)
-        ended = run_recorded(
-            machine,
-            watch,
-            options.recorders,
-            options.cycle_limit,
-            options.tell,
-            check_requests=options.checked,
-        )
-    run = ended.run if ended else _estimated(cast(Estimate, model))
+    simulation_start = time.perf_counter()
+    recorded, watch = _simulate(model, options)
     simulation_seconds = time.perf_counter() - simulation_start
-    run, answer = _check(problem, model, run, options.tell)
+    run, answer = _check(problem, model, recorded.run, options.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:
         prices = prices_of(accelerator, model.parameters)
     inputs = collect.RunInputs(options.fidelity, options.parts, source, prices)
     report = collect.report(accelerator, problem, model, run, answer, timing, watch, inputs)
-    _raise(ended, answer, report, problem)
+    wrong = None
+    if answer is not None and not answer.comparison.passed:
+        wrong = f"the machine's {problem.answer} is wrong: {answer.comparison.differences}"
+    raise_fault(
+        report,
+        deadlock=recorded.deadlock,
+        wrong=wrong,
+        misplaced=recorded.misplaced_requests,
+        unwritten=recorded.unwritten,
+    )
     return report
 
 
-def _raise(ended: RecordedRun | None, answer: CheckedAnswer | None, report: Report, problem: Problem) -> None:
-    """Raise the most severe fault of a run, with a line for each misplaced request."""
-    requests = ended.misplaced_requests if ended is not None else ()
-    if ended is not None and ended.deadlock is not None:
-        raise DeadlockedRunError("\n".join([str(ended.deadlock), *requests]), report) from ended.deadlock
-    if answer is not None and not answer.comparison.passed:
-        raise VerificationError("\n".join([_wrong(problem, answer.comparison), *requests]), report)
-    if requests:
-        raise MisplacedRequestsError("\n".join(requests), report)
-    if ended is not None and ended.unwritten is not None:
-        raise UnwrittenFileError(ended.unwritten, report)
+def _simulate(model: Model, options: RunOptions) -> tuple[RecordedRun, Watch | None]:
+    """Run a machine with its recorders; an estimate is complete at once and has no samples over time."""
+    if options.fidelity != EVENT:
+        estimate = cast(Estimate, model)
+        run = Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
+        return RecordedRun(run, None, None), None
+    machine = cast(Machine, model)
+    if options.histograms:
+        remove_lookahead(machine.kernel)
+    watch = Watch(machine, histograms=options.histograms)
+    limits = options.recorders, options.cycle_limit, options.tell
+    return run_recorded(machine, watch, *limits, check_requests=options.checked), watch
 
 
 def build_model(
@@ -179,10 +170,6 @@ def _complete(accelerator: Accelerator[Any], machine: Machine) -> None:
     accelerator.check_families(machine)
 
 
-def _estimated(estimate: Estimate) -> Run:
-    return Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
-
-
 def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Run, CheckedAnswer | None]:
     """Compare the answer with the reference; a model of a lower fidelity may have none.
 
@@ -196,7 +183,3 @@ def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Ru
         return run, None if answer is None else CheckedAnswer.compare(problem, answer)
     except KeyboardInterrupt:
         return replace(run, complete=False, reason="interrupted"), None
-
-
-def _wrong(problem: Problem, comparison: Comparison) -> str:
-    return f"the machine's {problem.answer} is wrong: {comparison.differences}"

@@ -32,20 +32,20 @@ from fiberscope.models.graphs.result import (
 )
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
-from fiberscope.results.errors import DeadlockedRunError, UnwrittenFileError, VerificationError
+from fiberscope.results.errors import raise_fault
 from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source_entry
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.simulation import NO_RECORDERS, Recorders, run_recorded
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
-from fiberscope.results.report.parts import RecordedRequest, Source
+from fiberscope.results.report.parts import RecordedRequest
 from fiberscope.results.report.timeline import Drive, Watch
 from fiberscope.sim import BuildError, Kernel, Run, SimulationError
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import EXACT, Comparison, Rounding
+from fiberscope.workloads.verification import EXACT, Rounding
 
 __all__ = ["graph_settings", "prepare", "roots_of", "run"]
 
@@ -57,7 +57,6 @@ class RunOptions:
     cycle_limit: int | None = None
     histograms: bool = False
     tell: Progress = ignore_progress
-    source: Source | None = None
     recorders: Recorders = NO_RECORDERS
     drive_phase: Drive | None = None
 
@@ -109,9 +108,9 @@ def run(
     )
     source = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
     recorders = Recorders(waveform, memory_trace, timeline, drive)
-    options = RunOptions(cycle_limit, histograms, progress or ignore_progress, source, recorders, drive_phase)
+    options = RunOptions(cycle_limit, histograms, progress or ignore_progress, recorders, drive_phase)
     ready = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
-    return _Runs(ready, parameters, options).report()
+    return PhaseRuns(ready, parameters, source, options=options).report()
 
 
 def roots_of(path: str | None) -> Roots:
@@ -162,47 +161,42 @@ def prepare(
 
 
 @dataclass
-class _Runs:
-    """The phases of a graph, one after the other."""
+class PhaseRuns(GraphRun):
+    """The execution of a graph, phase after phase.
 
-    ready: PreparedGraph
-    parameters: GraphParameters
-    options: RunOptions
-    machines: list[GraphMachine] = field(default_factory=list)
-    watch: Watch | None = None
+    Args:
+        options: options of the run.
+    """
+
+    options: RunOptions = field(default_factory=RunOptions)
     deadlock: str | None = None
     unwritten: str | None = None
-    comparisons: dict[str, Comparison] = field(default_factory=dict)
-    results: dict[str, SparseTensor | None] = field(default_factory=dict)
 
     def report(self) -> Report:
         """Run all phases, and report.
 
         Raises:
-            VerificationError, DeadlockedRunError, UnwrittenFileError: it went wrong.
+            VerificationError, DeadlockedRunError, UnwrittenFileError: the run went wrong.
         """
-        start = time.perf_counter()
+        start, simulating = time.perf_counter(), 0.0
         self._tensors = {name: operand.stored for name, operand in self.ready.operands.items()}
         self._meant: dict[str, SparseTensor | Points] = {
             name: operand.entries() for name, operand in self.ready.operands.items()
         }
         self._terms = {name: ones_at(tensor) for name, tensor in self._meant.items()}
-        ended = Run(True, "done", 0, 0, 0.0)
-        simulating = 0.0
         for phase in self.ready.graph.phases:
             began = time.perf_counter()
-            ended = self._run_phase(phase)
+            self.ended = self._run_phase(phase)
             simulating += time.perf_counter() - began
-            if not ended.complete:
+            if not self.ended.complete:
                 break
             self.options.tell("verifying", 0, 0)
             self._take_results(self.machines[-1])
-        timing = Timing(time.perf_counter() - start, simulating)
-        ran = GraphRun(
-            self.machines, ended, self.comparisons, self.results, self.watch, timing, self.options.source
-        )
-        result = report(self.ready, self.parameters, ran)
-        self._raise(result)
+        self.timing = Timing(time.perf_counter() - start, simulating)
+        result = report(self)
+        failed = ((name, each) for name, each in self.comparisons.items() if not each.passed)
+        wrong = next((f"{name} is wrong: {comparison.differences}" for name, comparison in failed), None)
+        raise_fault(result, deadlock=self.deadlock, wrong=wrong, unwritten=self.unwritten)
         return result
 
     def _run_phase(self, phase: int) -> Run:
@@ -288,15 +282,6 @@ class _Runs:
             return carried(written, self._tensors[assignment.expression.operand.tensor].values)
         return written.stored()
 
-    def _raise(self, result: Report) -> None:
-        if self.deadlock is not None:
-            raise DeadlockedRunError(self.deadlock, result)
-        wrong = [name for name, comparison in self.comparisons.items() if not comparison.passed]
-        if wrong:
-            raise VerificationError(_wrong(wrong[0], self.comparisons[wrong[0]]), result)
-        if self.unwritten is not None:
-            raise UnwrittenFileError(self.unwritten, result)
-
     def _unbounded(self, phase: int) -> Callable[[], GraphMachine]:
         unbounded = self.parameters.model_copy(update={"depth": 0})
         return lambda: self._built(phase, unbounded, Kernel())
@@ -307,7 +292,3 @@ class _Runs:
 
 def _noted(error: Exception) -> str:
     return "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-
-
-def _wrong(name: str, comparison: Comparison) -> str:
-    return f"{name} is wrong: {comparison.differences}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from fiberscope.models.graphs.machine import GraphMachine
@@ -23,37 +23,41 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphRun", "report"]
 
+_BEGIN = Run(True, "done", 0, 0, 0.0)
 REFERENCE = "the graph's expression, by joins of coordinates"
 
 
-@dataclass(frozen=True)
+@dataclass
 class GraphRun:
-    """A finished run of a graph.
+    """A run of a graph, as far as its phases have run.
 
     Args:
-        machines: the machines of its phases, as far as they run.
-        ended: how the last one ended.
-        comparisons: of what was written with the reference, by tensor.
-        results: what was written, by tensor; None where it has no place for each value.
-        watch: the watch of the last machine.
-        timing: the timing of the host.
-        source: what it was made by.
+        ready: the graph with its operands.
+        parameters: parameters of its machines.
+        source: provenance of the sources, for the report; None for a run within another one.
+        machines: the machine of each phase that has run.
+        ended: end of the last of these phases.
+        comparisons: comparison of each written tensor with its reference, by name of the tensor.
+        results: written tensors by name; None for a tensor that has no place for each of its values.
+        watch: samples of the last machine; None before the first phase.
+        timing: seconds on the host.
     """
 
-    machines: Sequence[GraphMachine]
-    ended: Run
-    comparisons: Mapping[str, Comparison]
-    results: Mapping[str, SparseTensor | None]
-    watch: Watch | None
-    timing: Timing
+    ready: PreparedGraph
+    parameters: GraphParameters
     source: parts.Source | None = None
+    machines: list[GraphMachine] = field(default_factory=list)
+    ended: Run = _BEGIN
+    comparisons: dict[str, Comparison] = field(default_factory=dict)
+    results: dict[str, SparseTensor | None] = field(default_factory=dict)
+    watch: Watch | None = None
+    timing: Timing = field(init=False)
 
 
-def report(ready: PreparedGraph, parameters: GraphParameters, run: GraphRun) -> Report:
-    """The report of a run, whether its result is right or wrong."""
-    cycles = _cycles(ready, run)
+def report(run: GraphRun) -> Report:
+    """Return the report of a run, whether its result is right or wrong."""
+    ready, cycles, components = run.ready, _cycles(run), _components(run)
     operations = add_counts(machine.operations() for machine in run.machines)
-    components = _components(run)
     return build_report(
         run.timing,
         operations.get("multiply"),
@@ -64,14 +68,14 @@ def report(ready: PreparedGraph, parameters: GraphParameters, run: GraphRun) -> 
         workload=workload(ready.operands.values()),
         formats={name: stored.text for name, stored in ready.formats.items()},
         problem=parts.Problem(kind="graph", title=ready.title),
-        config=parameters.model_dump(mode="json"),
+        config=run.parameters.model_dump(mode="json"),
         chosen=tuple(ready.graph.notes),
         cycles=cycles,
-        seconds=float(cycles / parameters.clock),
+        seconds=float(cycles / run.parameters.clock),
         operations=operations,
         traffic={},
         product=_product(run),
-        verification=_verification(ready, run),
+        verification=_verification(run),
         bottleneck=busiest(components),
         components=components,
         timeline=run.watch.timeline(run.machines[-1].kernel.cycle + 1) if run.watch else None,
@@ -80,9 +84,9 @@ def report(ready: PreparedGraph, parameters: GraphParameters, run: GraphRun) -> 
     ).holding(list(run.results.values())[-1] if run.ended.complete else None)
 
 
-def _cycles(ready: PreparedGraph, run: GraphRun) -> int:
-    """Cycles of the phases that count; of a run that ended early those so far."""
-    counted = ready.graph.counted or ready.graph.phases
+def _cycles(run: GraphRun) -> int:
+    """Return the cycles of the phases that count; of a run that ended early, the cycles so far."""
+    counted = run.ready.graph.counted or run.ready.graph.phases
     ended_early = not run.ended.complete
     return sum(
         machine.kernel.cycle if ended_early and machine is run.machines[-1] else machine.cycles
@@ -126,7 +130,7 @@ def _product(run: GraphRun) -> parts.Product | None:
     return None if product is None else parts.Product(shape=product.shape, nonzeros=product.nonzeros)
 
 
-def _verification(ready: PreparedGraph, run: GraphRun) -> parts.Verification:
-    if not ready.meant:
-        return verification(f"none: no expression can be read ({ready.unread})", [])
+def _verification(run: GraphRun) -> parts.Verification:
+    if not run.ready.meant:
+        return verification(f"none: no expression can be read ({run.ready.unread})", [])
     return verification(REFERENCE, [*run.comparisons.values()] if run.ended.complete else [])

@@ -89,6 +89,7 @@ def report(
     operations, traffic = dict(model.operations()), traffic_by_tensor(model.traffic())
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)
+    comparisons = [checked.comparison] if checked else []
     activity = costs.count_activity(components, traffic, operations, run.cycles, run.seconds)
     return build_report(
         timing,
@@ -97,10 +98,6 @@ def report(
         fidelity=cast(parts.Fidelity, inputs.fidelity),
         accelerator=accelerator.name,
         parts={name: origin(factory) for name, factory in inputs.replaced.items()},
-        complete=run.complete,
-        ending=run.reason,
-        cycles=run.cycles,
-        seconds=run.seconds,
         workload=workload(problem.operands.values()),
         problem=problem_of(problem),
         config=model.parameters.model_dump(mode="json"),
@@ -109,23 +106,23 @@ def report(
         traffic=traffic,
         memory=memory,
         product=_product(checked),
-        verification=verification(
-            problem.reference, [checked.comparison] if checked else [], problem.tolerance
-        ),
+        verification=verification(problem.reference, comparisons, problem.tolerance),
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
         iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
         source=inputs.source,
         traffic_minimum_bytes=model.traffic_minimum_bytes(),
         unmoved=accelerator.unmoved(model),
-        **_samples(watch, run),
+        **_run_fields(run, watch),
         **_costs(accelerator, model, inputs, activity),
     ).holding(checked.answer if checked else None)
 
 
-def _samples(watch: Watch | None, run: Run) -> dict[str, Any]:
-    """The timeline and the occupancies of a model with components."""
-    return {"timeline": watch.timeline(run.cycles), "occupancies": watch.occupancies()} if watch else {}
+def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
+    """Return the end and the length of a run, and the samples of a model with components."""
+    end = {"complete": run.complete, "ending": run.reason, "cycles": run.cycles, "seconds": run.seconds}
+    samples = {"timeline": watch.timeline(run.cycles), "occupancies": watch.occupancies()} if watch else {}
+    return end | samples
 
 
 def _costs(

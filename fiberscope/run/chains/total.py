@@ -53,6 +53,7 @@ def total_report(
         provenance: the sources that were used.
     """
     steps = list(run.steps.values())
+    reference = f"{steps[-1].verification.reference}, and the whole chain"
     last, simulated = steps[-1], sum(step.host.simulation_seconds for step in steps)
     operations = add_counts(step.operations for step in steps)
     hosts = [step.host for step in steps]
@@ -78,9 +79,7 @@ def total_report(
         traffic_minimum_bytes=sum(step.traffic_minimum_bytes or 0 for step in steps) or None,
         memory=memory_of(_memory_use([step.memory for step in steps if step.memory]), traffic, length),
         product=last.product if comparison else None,
-        verification=verification(
-            f"{last.verification.reference}, and the whole chain", [comparison] if comparison else []
-        ),
+        verification=verification(reference, [comparison] if comparison else []),
         bottleneck=_longest(run.steps),
         components=_components(steps),
         chain=_chain(run),

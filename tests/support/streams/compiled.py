@@ -4,7 +4,7 @@ import numpy as np
 from streams.dense_evaluation import evaluated
 
 from fiberscope.models.graphs import graph_from_text, gv_text
-from fiberscope.models.graphs.execution import RunOptions, _Runs, graph_settings, prepare
+from fiberscope.models.graphs.execution import PhaseRuns, graph_settings, prepare
 from fiberscope.results.errors import DeadlockedRunError
 
 
@@ -22,7 +22,7 @@ def results_of(graph, operands, settings=None):
 
 
 def _run(graph, operands, settings):
-    runs = _Runs(prepare(graph, operands), graph_settings(settings), RunOptions())
+    runs = PhaseRuns(prepare(graph, operands), graph_settings(settings))
     runs.report()
     return runs.results
 
