@@ -123,15 +123,11 @@ study: $(READY) $(VENV)/sweep ## Run a worked study, Gamma's FiberCache and radi
 	@$(VENV)/bin/fiberscope sweep examples/studies/gamma_fibercache.yaml --store $(OUT)/study
 	@$(VENV)/bin/fiberscope page $(OUT)/study -o $(OUT)/study.html
 
-PAPER = $(VENV)/bin/fiberscope suite extensor gamma outerspace sigma weight_stationary \
-    gamma-768K=gamma:fibercache.size=768KiB --against extensor --same multipliers \
-    --workloads examples/paper/workloads.txt --store $(OUT)/paper/store
-
-paper: $(READY) $(VENV)/sweep $(VENV)/plots ## Run five machines and a changed one of equal multipliers on ten matrices: figures, tables and an archive for a paper.
+paper: $(READY) $(VENV)/sweep $(VENV)/plots ## Run five machines and a changed one of equal multipliers on ten matrices: a PDF, figures, tables and an archive for a paper.
 	@mkdir -p $(OUT)/paper
-	@$(PAPER) --plot $(OUT)/paper/speedup.pdf --latex $(OUT)/paper/speedup.tex
-	@$(PAPER) --columns energy,edp --latex $(OUT)/paper/energy.tex --quiet
-	@for kind in roofline energy traffic front; do \
+	@$(VENV)/bin/fiberscope suite examples/paper/study.yaml --store $(OUT)/paper/store \
+	    --paper $(OUT)/paper/paper.pdf --latex $(OUT)/paper/tables.tex
+	@for kind in speedup roofline energy traffic front; do \
 	    $(VENV)/bin/fiberscope results $(OUT)/paper/store --against extensor --figure $$kind --plot $(OUT)/paper/$$kind.pdf; done
 	@$(VENV)/bin/fiberscope results $(OUT)/paper/store --archive $(OUT)/paper/study.zip
 

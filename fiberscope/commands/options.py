@@ -57,11 +57,11 @@ Settings = Annotated[
     ),
 ]
 FigureWidth = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--figure-width",
         metavar="WIDTH",
-        help="Width of the figure: column or page (IEEE), acm-column, acm-page, or inches.",
+        help="Width of figures: column or page (IEEE; the default), acm-column, acm-page, or inches.",
     ),
 ]
 Config = Annotated[

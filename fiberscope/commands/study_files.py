@@ -38,7 +38,7 @@ class StudyFiles(Options):
         typer.Option(metavar="MACHINE", help="Machine that a figure compares with; the first by default."),
         _NEEDS_PLOT,
     ] = None
-    figure_width: FigureWidth = "page"
+    figure_width: FigureWidth = None
     archive: Annotated[
         Path | None,
         typer.Option(
@@ -65,11 +65,11 @@ class StudyFiles(Options):
         self, path: Path, store: Store, where: str | None, sort: Sequence[str], all_sources: bool
     ) -> None:
         from fiberscope.explore.sweeps.study_figures import draw_study
-        from fiberscope.results.figures.style import parse_width
+        from fiberscope.results.figures.style import PAGE, parse_width
         from fiberscope.results.report.pictures import check_picture, save_figure
 
         check_picture(path)
-        width = parse_width(self.figure_width)
+        width = parse_width(self.figure_width or PAGE)
         figure = draw_study(
             store,
             self.figure or "speedup",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fiberscope.base.errors import POINTS_FAILED
+from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import FigureWidth
@@ -16,21 +16,27 @@ from fiberscope.commands.suite_tables import SuiteTables
 from fiberscope.commands.sweep import ExecutorOptions
 from fiberscope.results.report.files import check_outputs
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fiberscope.explore.sweeps.suite import Suite
+
 __all__ = ["suite"]
 
 STORE = "suite"
+STUDY = (".yaml", ".yml")
 
 _Machines = Annotated[
     list[str],
     typer.Argument(
-        metavar="MACHINE...",
+        metavar="MACHINE...|STUDY.yaml",
         help="Machines to compare; NAME=MACHINE:KEY=VALUE,... gives a machine a name, parameters and, with "
-        "part.NAME as key, parts of its own.",
+        "part.NAME as key, parts of its own. Or a study file.",
         autocompletion=complete_accelerator,
     ),
 ]
 _Workloads = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--workloads",
         "-w",
@@ -50,29 +56,39 @@ _Same = Annotated[
     ),
 ]
 _Store = Annotated[
-    str, typer.Option(metavar="DIR|URL", help="Store for the results. Runs in it are not repeated.")
+    str | None,
+    typer.Option(
+        metavar="DIR|URL",
+        help=f"Store for the results, {STORE}/ by default. Runs in it are not repeated.",
+    ),
 ]
 _Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]
 _Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw the speedups to this .svg, .png or .pdf file.")
 ]
 
+_Paper = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.pdf", help="Write all figures and tables, with captions, to this file."),
+]
+
 
 @expand_groups()
 def suite(
     machines: _Machines,
-    workloads: _Workloads,
     placed: ExecutorOptions,
     sampled: Sampled,
     tables: SuiteTables,
+    workloads: _Workloads = None,
     against: _Against = None,
     same: _Same = None,
-    store: _Store = STORE,
+    store: _Store = None,
     retry: _Retry = False,
     plot: _Plot = None,
-    figure_width: FigureWidth = "page",
+    paper: _Paper = None,
+    figure_width: FigureWidth = None,
 ) -> int:
-    """Compare machines on a list or a folder of matrices.
+    """Compare machines on a list or a folder of matrices, or as a study file says.
 
     Shows the speedup of each machine over the first, and the resources of each machine. Speedups are ratios
     of simulated time; means include only workloads that every machine has finished. Runs in parallel, like
@@ -85,24 +101,71 @@ def suite(
       fiberscope suite gamma-32=gamma gamma-8=gamma:pe.count=8,memory.channels=4 --workloads list.txt
       fiberscope suite gamma spec:gamma --workloads matrices/ --against spec:gamma --plot speedups.svg
       fiberscope suite gamma outerspace --workloads list.txt --columns speedup,edp --latex table.tex
+      fiberscope suite study.yaml --paper evaluation.pdf
     """
-    files = {"--plot": plot, "--csv": tables.csv, "--latex": tables.latex}
-    check_outputs(files, {"the list": workloads})
+    study = _study(machines, workloads)
+    files = {"--plot": plot, "--paper": paper, "--csv": tables.csv, "--latex": tables.latex}
+    check_outputs(files, {"the list": workloads} if study is None else {"the study": study})
+    from fiberscope.explore.sweeps.suite import read_suite
     from fiberscope.explore.sweeps.suite import suite as run_suite
-    from fiberscope.explore.sweeps.suite_figure import draw_suite
     from fiberscope.results.figures.style import parse_width
-    from fiberscope.results.report.pictures import check_picture, save_figure
 
-    width, choice = parse_width(figure_width), tables.choice()
+    choice = tables.choice() | ({"width": parse_width(figure_width)} if figure_width else {})
+    _check_drawings(plot, paper)
+    address = store or (study and read_suite(study).store) or STORE
+    options = _sweep_options(placed, sampled) | {"store": address, "retry": retry}
+    with placed.live_page(f"suite: {', '.join(machines)}") as follow:
+        outcome = run_suite(
+            study or machines, workloads or (), against=against, same=same or (), follow=follow, **options
+        )
+    outcome = outcome.with_evaluation(choice)
+    _draw(outcome, address, plot, paper)
+    tables.write(outcome)
+    return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
+
+
+def _study(machines: Sequence[str], workloads: Path | None) -> Path | None:
+    """Return the study file in the place of machines, if it is one.
+
+    Raises:
+        InputError: machines without workloads.
+    """
+    if len(machines) == 1 and machines[0].endswith(STUDY):
+        return Path(machines[0])
+    if workloads is None:
+        raise InputError("which workloads? add --workloads LIST, or name a study file in place of machines")
+    return None
+
+
+def _check_drawings(plot: Path | None, paper: Path | None) -> None:
+    """Find out before the runs whether the figure and the paper could be written.
+
+    Raises:
+        InputError: a file cannot be written, or its name has another ending.
+    """
+    from fiberscope.results.figures.pages import check_paper
+    from fiberscope.results.report.pictures import check_picture
+
     if plot is not None:
         check_picture(plot)
-    options = _sweep_options(placed, sampled) | {"store": store, "retry": retry}
-    with placed.live_page(f"suite: {', '.join(machines)}") as follow:
-        outcome = run_suite(machines, workloads, against=against, same=same or (), follow=follow, **options)
+    if paper is not None:
+        check_paper(paper)
+
+
+def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> None:
+    """Write the figure of the speedups and the paper that are asked for."""
+    from fiberscope.explore.sweeps.paper import draw_paper
+    from fiberscope.explore.sweeps.suite_figure import draw_suite
+    from fiberscope.results.figures.pages import write_pages
+    from fiberscope.results.figures.style import parse_width
+    from fiberscope.results.report.pictures import save_figure
+
     if plot is not None:
-        save_figure(lambda: draw_suite(outcome, width), plot)
-    tables.write(outcome, *choice)
-    return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0
+        save_figure(lambda: draw_suite(outcome, parse_width(str(outcome.evaluation.width))), plot)
+    if paper is not None:
+        pages = draw_paper(outcome, store)
+        write_pages(pages, paper)
+        print(f"Paper: {paper}, {len(pages)} {'page' if len(pages) == 1 else 'pages'}")
 
 
 def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:

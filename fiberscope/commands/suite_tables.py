@@ -12,8 +12,6 @@ from fiberscope.commands.options import Markdown
 from fiberscope.results.report.files import STANDARD_OUTPUT, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fiberscope.explore.sweeps.suite import Suite
 
 __all__ = ["SuiteTables"]
@@ -23,16 +21,20 @@ class SuiteTables(Options):
     """Options of the tables."""
 
     columns: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="A,B,...",
             help="Columns of each machine: cycles, time, speedup, traffic, energy, edp, area, utilization, "
-            "bandwidth.",
+            "bandwidth; cycles,speedup by default.",
         ),
-    ] = "cycles,speedup"
+    ] = None
     mean: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Means over workloads: geometric, arithmetic, harmonic.")
-    ] = "geometric"
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Means over workloads: geometric (default), arithmetic, harmonic.",
+        ),
+    ] = None
     latex: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the tables as LaTeX to this file; - prints them."),
@@ -42,35 +44,40 @@ class SuiteTables(Options):
     ] = None
     markdown: Markdown = False
 
-    def choice(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The columns and the means.
+    def choice(self) -> dict[str, list[str]]:
+        """The columns and the means that are given, as keys of an ``Evaluation``.
 
         Raises:
             InputError: an unknown name.
         """
         from fiberscope.explore.sweeps.suite_columns import COLUMNS, MEANS, check_choices
 
-        return check_choices("--columns", self.columns, COLUMNS), check_choices("--mean", self.mean, MEANS)
+        columns = {"columns": check_choices("--columns", self.columns, COLUMNS)} if self.columns else {}
+        means = {"mean": check_choices("--mean", self.mean, MEANS)} if self.mean else {}
+        return columns | means
 
-    def write(self, suite: Suite, columns: Sequence[str], means: Sequence[str]) -> None:
+    def write(self, suite: Suite) -> None:
         """Write the files that were asked for, and print the tables with their notes and failures."""
         from fiberscope.commands.output import show
         from fiberscope.explore.sweeps.suite_views import (
+            evaluation_latex,
             failure_lines,
             note_lines,
             resource_table,
-            suite_latex,
             suite_table,
         )
 
         if self.csv is not None:
             write_text(self.csv, suite.frame().to_csv(index=False))
         if self.latex is not None:
-            write_text(self.latex, suite_latex(suite, columns, means))
+            write_text(self.latex, evaluation_latex(suite))
         if STANDARD_OUTPUT in (self.csv, self.latex):
             return
         resources = resource_table(suite)
-        tables = [suite_table(suite, columns, means), *([resources] if resources.rows else [])]
+        tables = [
+            suite_table(suite, suite.evaluation.columns, suite.evaluation.mean),
+            *([resources] if resources.rows else []),
+        ]
         show(tables, markdown=self.markdown)
         for line in [*note_lines(suite), *failure_lines(suite)]:
             print(line)

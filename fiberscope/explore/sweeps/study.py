@@ -17,6 +17,7 @@ from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.evaluation import Evaluation
 from fiberscope.explore.sweeps.machines import (
     MachineText,
     NamedMachine,
@@ -96,6 +97,7 @@ class Study(BaseModel):
         timeout: seconds that a point may take.
         memory: bytes that a point may take beside those of the program.
         store: the folder for the results, or an address as ``s3://bucket/study``.
+        evaluation: what ``fiberscope suite`` makes of the runs.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -115,7 +117,12 @@ class Study(BaseModel):
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
+    evaluation: Evaluation | None = None
     _places: KeyPositions = PrivateAttr(default_factory=KeyPositions)
+
+    def place(self, key: str) -> str:
+        """Return file, line and column of a key; empty without a file."""
+        return self._places.place(key)
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
@@ -266,6 +273,8 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     """
     document = read_document(path)
     own = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
+    if instead and "machines" in instead:
+        own.pop("accelerator", None)
     study = make_study({**own, **(instead or {})})
     study._places = KeyPositions(document, frozenset(instead or ()))
     study.named_machines()  # report their errors now, and those of workloads

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import hypot, isnan, nan
 from pathlib import Path
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.evaluation import Evaluation
 from fiberscope.explore.sweeps.machines import AnyMachine, NamedMachine, parse_machine
 from fiberscope.explore.sweeps.memory_operands import saved_operands
 from fiberscope.explore.sweeps.resources import Resources, read_resources
+from fiberscope.explore.sweeps.study import Study, make_study, read_study
 from fiberscope.explore.sweeps.sweep import sweep
 from fiberscope.results.report.estimates import relative_half_width
 from fiberscope.results.report.files import read_text
@@ -27,7 +29,7 @@ from fiberscope.workloads.suffixes import SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Suite", "SuiteResult", "read_workloads", "suite"]
+__all__ = ["Suite", "SuiteResult", "read_suite", "read_workloads", "suite"]
 
 COMMENT = "#"
 UTILIZATION = "utilization"
@@ -43,7 +45,7 @@ class SuiteResult:
 
     ``interval`` is that of cycles that are an estimate; ``spread`` is half of it as a fraction of them.
     ``numbers`` are further columns of its row in the store, and ``utilization``, the share of cycles in which
-    the workers were busy.
+    the workers were busy. ``digest`` is the key of this row.
     """
 
     status: str
@@ -53,6 +55,7 @@ class SuiteResult:
     source: str = ""  # of the workload: real, generated or surrogate
     interval: tuple[int, int] | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
+    digest: str = ""
 
     @property
     def measures(self) -> Mapping[str, float]:
@@ -81,6 +84,7 @@ class Suite:
         names: the names of workloads that have one of their own.
         resources: what each machine has, of those that finished a run.
         scaled: lines about machines that were scaled to equal resources.
+        evaluation: the columns, means, figures and tables that a study asks for.
     """
 
     machines: Sequence[str]
@@ -90,6 +94,12 @@ class Suite:
     names: Mapping[str, str] = field(default_factory=dict)
     resources: Mapping[str, Resources] = field(default_factory=dict)
     scaled: Sequence[str] = ()
+    evaluation: Evaluation = field(default_factory=Evaluation)
+
+    def with_evaluation(self, keys: Mapping[str, object]) -> Suite:
+        """Return the suite with keys of its evaluation replaced; ``columns`` replace the tables, too."""
+        keys = {**keys, "tables": None} if "columns" in keys else keys
+        return replace(self, evaluation=self.evaluation.model_copy(update=keys))
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -199,8 +209,8 @@ def _some(path: Path, workloads: dict[str, str]) -> dict[str, str]:
 
 
 def suite(
-    machines: Sequence[AnyMachine],
-    workloads: Sequence[object] | Mapping[str, str] | Path | str,
+    machines: Sequence[AnyMachine] | Path | str,
+    workloads: Sequence[object] | Mapping[str, str] | Path | str = (),
     *,
     against: str | None = None,
     same: Sequence[str] = (),
@@ -210,7 +220,8 @@ def suite(
 
     Args:
         machines: names, ``spec:NAME``, or paths of one's own; ``NAME=MACHINE:KEY=VALUE``, or a mapping with
-            ``name``, ``accelerator``, ``set`` and ``parts``, for a machine with a name of its own.
+            ``name``, ``accelerator``, ``set`` and ``parts``, for a machine with a name of its own. Or the
+            path of a study, whose keys the other arguments replace.
         workloads: of each run one, as ``fiberscope.sweep`` takes them, or a mapping of them to names;
             or the path of a list or of a folder.
         against: the machine that speed-ups are over; the first by default.
@@ -220,14 +231,21 @@ def suite(
     Raises:
         ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
     """
-    parsed = [parse_machine(machine) for machine in machines]
+    path = Path(machines) if isinstance(machines, str | Path) else None
+    study = _study(machines)
+    parsed = [machine for machine, _ in study.named_machines()]
+    evaluation = study.evaluation or Evaluation()
     several = [machine.name for machine in parsed]
     listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
-    _check_against(several, against)
-    parsed, scaled = _scaled(parsed, same, against or several[0], options)
-    with saved_operands(listed, options.get("store")) as names:
-        named = list(names)
-        frame = sweep([*parsed], names, **options)
+    first = against or evaluation.against
+    _check_against(several, first)
+    shared = {key: getattr(study, key) for key in ("command", "settings", "config", "store")} | options
+    parsed, scaled = _scaled(parsed, same or evaluation.same, first or several[0], shared)
+    with saved_operands(listed, shared["store"]) as saved:
+        keys = {"evaluation": None, **({"machines": parsed} if scaled else {}), **options}
+        frame = sweep([*parsed], saved, **options) if path is None else sweep(path, saved, **keys)
+    names = saved or study.named_workloads()
+    named = list(names)
     pairs = [(workload, machine) for machine in several for workload in named]
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
     runs = {pair: _ran(row) for pair, row in rows.items()}
@@ -236,7 +254,29 @@ def suite(
     }
     ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
     own = {workload: name for workload, name in names.items() if name}
-    return Suite(several, named, against or several[0], ordered, own, resources, scaled)
+    return Suite(several, named, first or several[0], ordered, own, resources, scaled, evaluation)
+
+
+def _study(machines: Sequence[AnyMachine] | Path | str) -> Study:
+    """Return the study of a file, or of machines alone."""
+    if isinstance(machines, str | Path):
+        return read_suite(Path(machines))
+    return make_study({"machines": [parse_machine(machine) for machine in machines]})
+
+
+def read_suite(path: Path) -> Study:
+    """Return the study of a file, for a suite.
+
+    Raises:
+        ConfigurationError, InputError: as of ``read_study``; or the study has several designs of a machine.
+    """
+    study = read_study(path)
+    for key in ("grid", "points", "sample"):
+        if getattr(study, key):
+            place = study.place(key) or path
+            fix = "name each design under machines, or run fiberscope sweep"
+            raise InputError(f"{place}: {key}: a suite runs each machine once on a workload; {fix}")
+    return study
 
 
 def _scaled(
@@ -249,11 +289,11 @@ def _scaled(
     """
     if not same:
         return machines, []
-    if options.get("command", "sim") != "sim":
+    if options["command"] != "sim":
         raise InputError(f"--same is for simulations; {options['command']} has no parameters to scale")
     from fiberscope.explore.sweeps.same import scale_machines  # noqa: PLC0415  (it loads the machines)
 
-    return scale_machines(machines, same, against, options.get("settings"), options.get("config"))
+    return scale_machines(machines, same, against, options["settings"], options["config"])
 
 
 def _check_against(machines: Sequence[str], against: str | None) -> None:
@@ -268,7 +308,7 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
 
 def _ran(row: Mapping[Any, Any]) -> SuiteResult:
     if row["status"] != DONE:
-        return SuiteResult(row["status"], row["reason"])
+        return SuiteResult(row["status"], row["reason"], digest=row["digest"])
     low, high = row["cycles_low"], row["cycles_high"]
     interval = None if isnan(low) else (int(low), int(high))
     return SuiteResult(
@@ -279,6 +319,7 @@ def _ran(row: Mapping[Any, Any]) -> SuiteResult:
         row["workload_source"],
         interval,
         {name: number for name in NUMBERS if not isnan(number := _number(row, name))},
+        row["digest"],
     )
 
 

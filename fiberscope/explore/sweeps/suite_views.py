@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from fiberscope.explore.sweeps.evaluation import RESOURCES as RESOURCE_TABLE
+from fiberscope.explore.sweeps.evaluation import Illustration
 from fiberscope.explore.sweeps.resources import resource_warnings
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.explore.sweeps.suite_columns import Scale, mean_cell, number_cell, scale_of
@@ -11,7 +14,19 @@ from fiberscope.results.report.latex import LatexRows, latex_float, latex_tabula
 from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
 
-__all__ = ["failure_lines", "note_lines", "resource_table", "suite_latex", "suite_table"]
+__all__ = [
+    "Arrangement",
+    "arrange_suite",
+    "arrange_table",
+    "evaluation_latex",
+    "failure_lines",
+    "note_lines",
+    "resource_arrangement",
+    "resource_table",
+    "suite_latex",
+    "suite_table",
+    "suite_title",
+]
 
 SHOWN = ("cycles", "speedup")
 MEAN = ("geometric",)
@@ -30,12 +45,13 @@ def suite_table(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[st
     scales = {name: scale_of(suite, name) for name in columns}
     heads = [scale.head for scale in scales.values()]
     all_heads = [head for machine in suite.machines for head in (f"{machine}, {heads[0]}", *heads[1:])]
-    table = Table(_title(suite, columns), ["workload", *all_heads], together=len(columns))
+    table = Table(suite_title(suite, columns), ["workload", *all_heads], together=len(columns))
     table.rows += [*_workload_rows(suite, scales), *_mean_rows(suite, scales, means)]
     return table
 
 
-def _title(suite: Suite, columns: Sequence[str]) -> str:
+def suite_title(suite: Suite, columns: Sequence[str]) -> str:
+    """Return what a table with these columns shows."""
     compared = f"Speedup over {suite.against}, by simulated time"
     return compared if "speedup" in columns else "Machines on workloads"
 
@@ -91,39 +107,85 @@ def note_lines(suite: Suite) -> list[str]:
     return [*surrogates, *suite.scaled, *resource_warnings(suite.resources)]
 
 
+class Arrangement(NamedTuple):
+    """A table for a page.
+
+    Args:
+        heads: the heads of the columns.
+        blocks: rows of text, each with a title that has a row of its own; empty for none.
+        groups: names above the columns behind the first, and over how many columns each goes.
+    """
+
+    heads: Sequence[str]
+    blocks: Sequence[tuple[str, LatexRows]]
+    groups: Sequence[tuple[str, int]] = ()
+
+
+def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) -> Arrangement:
+    """Return the table of a suite as a page has it, with the machines above their columns.
+
+    A table that would be too wide has a column for each machine, and a block of rows for each of
+    ``columns``. The arguments are those of ``suite_table``.
+    """
+    scales = {name: scale_of(suite, name) for name in columns}
+    if len(columns) == 1 or len(columns) * len(suite.machines) > PAGE_COLUMNS:
+        return _stacked(suite, scales, means)
+    heads = [scale.head for scale in scales.values()]
+    blocks = [("", _workload_rows(suite, scales)), ("", _mean_rows(suite, scales, means))]
+    groups = [(machine, len(columns)) for machine in suite.machines]
+    return Arrangement(["workload", *heads * len(suite.machines)], blocks, groups)
+
+
+def _stacked(suite: Suite, scales: dict[str, Scale], means: Sequence[str]) -> Arrangement:
+    """A table with a column for each machine, and the rows of each column below one another."""
+    blocks: list[tuple[str, LatexRows]] = []
+    for name, scale in scales.items():
+        title = "" if list(scales) == ["speedup"] else scale.head
+        blocks.append((title, _workload_rows(suite, {name: scale})))
+        blocks.append(("", _mean_rows(suite, {name: scale}, means)))
+    return Arrangement(["workload", *suite.machines], blocks)
+
+
+def resource_arrangement(suite: Suite) -> Arrangement:
+    """Return the resources of the machines as a page has them."""
+    return Arrangement(RESOURCES, [("", resource_table(suite).rows)])
+
+
+def evaluation_latex(suite: Suite) -> str:
+    """Return the tables that the evaluation names as LaTeX floats with booktabs, one for each.
+
+    Without tables, a float has the table of ``columns`` and the resources.
+    """
+    evaluation = suite.evaluation
+    if evaluation.tables is None:
+        return suite_latex(suite, evaluation.columns, evaluation.mean)
+    floats = []
+    for number, table in enumerate(evaluation.tables, start=1):
+        caption, arrangement = arrange_table(suite, table)
+        tabular = latex_tabular(*arrangement)
+        notes = note_lines(suite) if number == 1 else []
+        floats.append(latex_float(caption, f"tab:suite-{number}", [tabular], notes))
+    return "\n".join(floats)
+
+
+def arrange_table(suite: Suite, table: Illustration) -> tuple[str, Arrangement]:
+    """Return the caption of a table of the evaluation, and the table as a page has it."""
+    if table.show == [RESOURCE_TABLE]:
+        return table.caption or "Resources of the machines.", resource_arrangement(suite)
+    caption = table.caption or f"{suite_title(suite, table.show)}."
+    return caption, arrange_suite(suite, table.show, suite.evaluation.mean)
+
+
 def suite_latex(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[str] = MEAN) -> str:
     """Return the table and the resources as one LaTeX float with booktabs.
 
-    The machines are above their columns. A table that would be too wide for a page has a column for each
-    machine, and a block of rows for each of ``columns``. The arguments are those of ``suite_table``.
+    The arguments are those of ``suite_table``.
     """
-    wide = len(columns) == 1 or len(columns) * len(suite.machines) > PAGE_COLUMNS
-    results = _stacked(suite, columns, means) if wide else _side_by_side(suite, columns, means)
-    title = _title(suite, columns)
-    resources = resource_table(suite)
-    tabulars = [results, *([latex_tabular(RESOURCES, [("", resources.rows)])] if resources.rows else [])]
-    return latex_float(f"{title}.", "tab:suite", tabulars, note_lines(suite))
-
-
-def _side_by_side(suite: Suite, columns: Sequence[str], means: Sequence[str]) -> str:
-    """A tabular with all columns of a machine side by side."""
-    scales = {name: scale_of(suite, name) for name in columns}
-    heads = [scale.head for scale in scales.values()]
-    return latex_tabular(
-        ["workload", *heads * len(suite.machines)],
-        [("", _workload_rows(suite, scales)), ("", _mean_rows(suite, scales, means))],
-        [(machine, len(columns)) for machine in suite.machines],
-    )
-
-
-def _stacked(suite: Suite, columns: Sequence[str], means: Sequence[str]) -> str:
-    """A tabular with a column for each machine, and the rows of each column below one another."""
-    blocks: list[tuple[str, LatexRows]] = []
-    for name in columns:
-        scales = {name: scale_of(suite, name)}
-        title = "" if columns == ["speedup"] else scales[name].head
-        blocks += [(title, _workload_rows(suite, scales)), ("", _mean_rows(suite, scales, means))]
-    return latex_tabular(["workload", *suite.machines], blocks)
+    arrangements = [arrange_suite(suite, columns, means)]
+    if resource_table(suite).rows:
+        arrangements.append(resource_arrangement(suite))
+    tabulars = [latex_tabular(*arrangement) for arrangement in arrangements]
+    return latex_float(f"{suite_title(suite, columns)}.", "tab:suite", tabulars, note_lines(suite))
 
 
 def failure_lines(suite: Suite) -> list[str]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from fiberscope.base.errors import InputError
 from fiberscope.base.extras import naming_extras
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.machines import AnyMachine, parse_machine
@@ -43,8 +44,7 @@ def sweep(
             is a machine with a name and settings of its own, as is a mapping with ``name``, ``accelerator``,
             ``set`` and ``parts``.
         workloads: of each run one, or several. A text names operands: A, ``"A B"``, or ``"NAME=TENSOR ..."``.
-            A matrix in memory is A; a ``fiberscope.workloads.Workload`` also gives it a name. Or a mapping of
-            texts to names, which the column ``workload_name`` has.
+            A matrix in memory is A; a ``fiberscope.workloads.Workload`` names it. Or a mapping to names.
         store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
             what is returned alone.
         scheduler: the address of a Dask scheduler whose workers are to run.
@@ -98,7 +98,11 @@ def merge_study(
     if workloads:
         entries["workloads"] = list(workloads)
     if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
-        return read_study(Path(accelerator), entries)
+        study = read_study(Path(accelerator), entries)
+        if study.evaluation is not None:
+            fix = f"run fiberscope suite {accelerator}"
+            raise InputError(f"{study.place('evaluation')}: evaluation is of a suite; {fix}")
+        return study
     if isinstance(accelerator, list):
         entries["machines"] = [parse_machine(machine) for machine in accelerator]
     else:

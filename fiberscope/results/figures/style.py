@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INK",
+    "PAGE",
     "PATTERNS",
     "SMALL",
     "SURROGATE_NOTE",
@@ -34,6 +35,7 @@ __all__ = [
     "points_of",
     "text_points",
     "trim_axes",
+    "wrap_text",
 ]
 
 WIDTHS: Final[Mapping[str, float]] = {  # inches: IEEEtran and acmart, two columns on letter paper
@@ -42,6 +44,7 @@ WIDTHS: Final[Mapping[str, float]] = {  # inches: IEEEtran and acmart, two colum
     "acm-column": 3.33,
     "acm-page": 7.0,
 }
+PAGE: Final = "page"  # the default
 NARROWEST, WIDEST = 2.0, 40.0  # inches
 DOTS_PER_INCH = 300
 TEXT, SMALL = 8.0, 7.0  # points
@@ -131,10 +134,30 @@ def points_of(inches: float) -> float:
 
 def text_points(texts: Sequence[str], size: float) -> float:
     """Return the width of the widest of several texts, in points."""
-    from matplotlib.textpath import TextPath  # noqa: PLC0415  (heavy, and an extra)
+    from matplotlib.font_manager import FontProperties  # noqa: PLC0415  (heavy, and an extra)
+    from matplotlib.textpath import text_to_path  # noqa: PLC0415
 
-    paths = (TextPath((0, 0), text, size=size, usetex=False) for text in texts if text.strip())
-    return max((float(path.get_extents().width) for path in paths), default=0.0)
+    font = FontProperties(size=size)
+    widths = (text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] for text in texts)
+    return max(map(float, widths), default=0.0)
+
+
+def wrap_text(text: str, size: float, width: float) -> list[str]:
+    """Return the lines of a text that are at most so many points wide, but for a single long word.
+
+    Args:
+        text: the text.
+        size: that of its letters, in points.
+        width: in points.
+    """
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if not lines[-1] or text_points([longer], size) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float) -> None:
@@ -146,13 +169,7 @@ def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float)
         label: the label.
         height: that of a row, in inches.
     """
-    lines = [""]
-    for word in label.split():
-        longer = f"{lines[-1]} {word}".lstrip()
-        if not lines[-1] or text_points([longer], TEXT) <= points_of(len(rows) * height):
-            lines[-1] = longer
-        else:
-            lines.append(word)
+    lines = wrap_text(label, TEXT, points_of(len(rows) * height))
     if len(rows) > 1:
         figure.supylabel("\n".join(lines), fontsize=TEXT)
     else:

@@ -1,0 +1,99 @@
+"""The figures and tables of a suite with captions, as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.evaluation import FIGURE_KINDS, Illustration
+from fiberscope.explore.sweeps.study_figures import draw_study
+from fiberscope.explore.sweeps.suite import Suite
+from fiberscope.explore.sweeps.suite_figure import draw_suite
+from fiberscope.explore.sweeps.suite_views import arrange_table, note_lines
+from fiberscope.results.figures.pages import FigureItem, TableItem, draw_pages
+from fiberscope.results.figures.style import parse_width
+from fiberscope.results.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_paper"]
+
+OVER: Final = ", divided by {what} of {against} on the same workload"
+CAPTIONS: Final = {
+    "speedup": "Speedup over {against}, by simulated time. The last group is the geometric mean over the "
+    "workloads that every machine finished.",
+    "roofline": "Roofline of each machine: multiplications per cycle over multiplications per byte of "
+    "traffic with the memory. A point is a workload.",
+    "energy": "Energy by component{energy}.",
+    "traffic": "Bytes read from and written to the memory, by tensor{traffic}.",
+    "front": "Time and area. The line joins the machines that no other machine beats in both.",
+}
+
+
+def draw_paper(suite: Suite, store: Store | str) -> list[Figure]:
+    """Draw the figures and tables of a suite on letter pages, and return a figure for each page.
+
+    Args:
+        suite: machines, workloads and runs; its ``evaluation`` says what is drawn.
+        store: the store of its runs, or its address.
+
+    Raises:
+        InputError: a figure that the evaluation names cannot be drawn, or matplotlib is missing.
+    """
+    opened = Store(store) if isinstance(store, str) else store
+    items: list[FigureItem | TableItem] = []
+    for number, (drawn, illustration) in enumerate(_figures(suite, opened), start=1):
+        caption = illustration.caption or _caption(suite, illustration.show[0])
+        items.append(FigureItem(drawn, f"Figure {number}. {caption}"))
+    for number, table in enumerate(suite.evaluation.all_tables(), start=1):
+        caption, arrangement = arrange_table(suite, table)
+        notes = note_lines(suite) if number == 1 else []
+        items.append(TableItem(*arrangement, f"Table {number}. {caption}", notes))
+    return draw_pages(items, suite.evaluation.title or _title(suite))
+
+
+def _title(suite: Suite) -> str:
+    counts = ((len(suite.machines), "machine"), (len(suite.workloads), "workload"))
+    return " on ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+
+
+def _caption(suite: Suite, kind: str) -> str:
+    """Return the usual caption of a figure."""
+    several = len(suite.workloads) > 1
+    ratios = {
+        name: OVER.format(what=what, against=suite.against) if several else ""
+        for name, what in (("energy", "the energy"), ("traffic", "the smallest possible traffic"))
+    }
+    return CAPTIONS[kind].format(against=suite.against, **ratios)
+
+
+def _figures(suite: Suite, store: Store) -> list[tuple[Figure, Illustration]]:
+    """The figures of the evaluation; without a list of them, those that can be drawn."""
+    if suite.evaluation.figures is not None:
+        return [(_draw(suite, store, each.show[0]), each) for each in suite.evaluation.figures]
+    figures = []
+    for kind in FIGURE_KINDS:
+        with suppress(InputError):  # of machines that do not say their energy or area
+            figures.append((_draw(suite, store, kind), Illustration(show=[kind])))
+    return figures
+
+
+def _draw(suite: Suite, store: Store, kind: str) -> Figure:
+    width = parse_width(str(suite.evaluation.width))
+    if kind == "speedup":
+        return draw_suite(suite, width)
+    digests = _literals([run.digest for run in suite.runs.values()])
+    order = [f"list_position([{_literals(suite.machines)}], machine)"]
+    order.append(f"list_position([{_literals(suite.workloads)}], workload)")
+    condition = f"digest IN ({digests})"
+    return draw_study(
+        store, kind, where=condition, sort=order, against=suite.against, width=width, all_sources=True
+    )
+
+
+def _literals(texts: Sequence[str]) -> str:
+    """Return texts as literals of SQL."""
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
