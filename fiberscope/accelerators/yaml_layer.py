@@ -168,7 +168,11 @@ def yaml_errors(name: str) -> Iterator[None]:
         yield
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigurationError(f"{name}:{line}: not YAML: {error.problem}") from error
+        is_template = error.problem_mark and _TEMPLATE.search(error.problem_mark.buffer or "")
+        what = (
+            "a template of Jinja, not YAML; fill it in first" if is_template else f"not YAML: {error.problem}"
+        )
+        raise ConfigurationError(f"{name}:{line}: {what}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, ConfigurationError):
             raise
@@ -231,6 +235,7 @@ def _short(node: yaml.Node) -> str:
     return "a list" if isinstance(node, yaml.SequenceNode) else f"'{' '.join(str(node.value).split())[:40]}'"
 
 
+_TEMPLATE = re.compile(r"\{%.*%\}")  # what Timeloop's front end fills in
 _COMMENT = re.compile(r"(?:^|\s)#(?P<text>.*)$")
 
 

@@ -1,4 +1,4 @@
-"""Arrays of any rank that libraries wrote: of numpy, of the library sparse, and weights of networks.
+"""Arrays of any rank that libraries wrote: of numpy, of the library sparse, MATLAB, and weights of networks.
 
 Of a file of several one is named behind the file: ``net.npz:fc1``.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fiberscope.workloads.binary import read_matlab_variable
 from fiberscope.workloads.decompression_limit import check_members
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.foreign_content import check_file
@@ -26,7 +27,7 @@ __all__ = ["array_in", "named_array", "read_array", "refuse_unnamed"]
 MOST_NAMED = 10  # arrays in a message
 
 _WIDE = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")
-_NAMED = re.compile(r"\.(?:npz|safetensors):(?=.)", re.IGNORECASE | re.DOTALL)
+_NAMED = re.compile(r"\.(?:npz|safetensors|mat):(?=.)", re.IGNORECASE | re.DOTALL)
 
 
 def named_array(text: str) -> tuple[str, str] | None:
@@ -50,6 +51,9 @@ def read_array(path: str, name: str) -> SparseTensor:
         WorkloadError: the file cannot be read, has no such array, or its values are no real numbers.
     """
     where = f"{path}:{name}"
+    if path.lower().endswith(".mat"):
+        matrix: SparseTensor = _read(read_matlab_variable, path, name)
+        return matrix
     array = _read(_READERS[Path(path).suffix.lower()], path, name)
     if array.ndim == 0:
         raise WorkloadError("a single number; a matrix is needed", where=where)

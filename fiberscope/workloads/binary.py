@@ -6,6 +6,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -18,7 +19,7 @@ from fiberscope.workloads.sparse_layouts import SPARSE_ARRAYS, decode, layout_of
 from fiberscope.workloads.suffixes import MATLAB
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["read_binary"]
+__all__ = ["read_binary", "read_matlab_variable"]
 
 _MATLAB_HEADER = 128  # bytes; the last two tell the order of bytes
 _MATLAB_COMPRESSED = 15  # the type of an element that is a stream of zlib
@@ -54,6 +55,8 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
 
 def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
     with zipfile.ZipFile(stream) as members:
+        if not all(name.endswith(".npy") for name in members.namelist()):
+            raise WorkloadError("a zip archive", where=where, fix="unpack it, and name the matrix in it")
         check_members(members, where)
         if (bad := members.testzip()) is not None:
             raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
@@ -72,12 +75,24 @@ def _npy(stream: BinaryIO, where: str) -> SparseTensor:
     return SparseTensor.from_array(np.load(stream, allow_pickle=False), where)
 
 
-def _mat(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
+def read_matlab_variable(path: str, variable: str) -> SparseTensor:
+    """Return a matrix of a file of MATLAB by its name.
+
+    Raises:
+        WorkloadError: the file is damaged, or has no such matrix.
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as stream:
+        content = _mat(stream, path, variable)
+    return content if isinstance(content, SparseTensor) else SparseTensor.from_matrix(content)
+
+
+def _mat(stream: BinaryIO, where: str, variable: str = "") -> CsrArray | SparseTensor:
     if not stream.read(len(MATLAB)).startswith(MATLAB):  # an older one says nothing by which to know it
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
     check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
     stream.seek(0)
-    arrays = read_matlab(stream, where)
+    arrays = read_matlab(stream, where, variable)
     layout = layout_of(arrays)
     return (
         SparseTensor.from_array(arrays["dense"], where) if layout is None else decode(layout, arrays, where)

@@ -183,7 +183,7 @@ class FiberTree:
         """Cut each fiber of a rank where the leader's fiber at the same place is cut.
 
         What lies below the leader's first coordinate goes into its first piece; a fiber that the leader does
-        not have stays whole, under its own first coordinate.
+        not have stays whole, under the coordinate 0. So the pieces of all trees that are cut alike meet.
 
         Raises:
             ValueError: if the ranks above are not those of the leader, there is no such rank, or a new name
@@ -288,7 +288,7 @@ class FiberTree:
     def _leader_starts(self, level: int, leader: Boundaries) -> Integers:
         """Return the first coordinate of the leader's piece that contains each element."""
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
-        starts = np.repeat(coordinates[self.segments[level][:-1][lengths > 0]], lengths[lengths > 0])
+        starts = np.zeros(len(coordinates), np.int64)
         counts = np.diff(leader.segments)
         places = rows_in(self._points(level), leader.fibers)
         places[~np.append(counts > 0, False)[places]] = -1  # missing in the leader: -1, the last place

@@ -19,6 +19,8 @@ _FOREIGN = {
     b"<?xml": ("an XML document, perhaps a server's error, not a matrix", "download the file itself"),
     b"\x89hdf\r\n": ("an HDF5 file", "save it as .npz, .mtx, or .mat of version 7"),
     b"matlab 7.3 mat": ("a file of MATLAB version 7.3, which is HDF5", "save it with -v7"),
+    b"\xff\xfe": ("text in UTF-16", "save it as UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
     b"bzh": ("a bzip2 archive", "unpack it first, or pack it by gzip"),
     b"\xfd7zxz": ("an xz archive", "unpack it first, or pack it by gzip"),
     b"\x28\xb5\x2f\xfd": ("a zstd archive", "unpack it first, or pack it by gzip"),

@@ -15,24 +15,26 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["read_matlab"]
 
 _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
 
 
-def read_matlab(stream: BinaryIO, where: str) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of the one matrix in a file: ``dense``, or those of a sparse layout.
+def read_matlab(stream: BinaryIO, where: str, variable: str = "") -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a matrix in a file: ``dense``, or those of a sparse layout.
 
     Args:
         stream: the file, at its beginning.
         where: the file's name, for errors.
+        variable: the name of the matrix, or of a field of the structure of SuiteSparse; empty: the only one.
 
     Raises:
-        WorkloadError: the file is damaged, or does not hold one matrix.
+        WorkloadError: the file is damaged, has no such matrix, or several and none is named.
     """
-    command = [sys.executable, "-c", "from fiberscope.workloads.matlab_file import _main; _main()"]
+    program = "from fiberscope.workloads.matlab_file import _main; _main()"
+    command = [sys.executable, "-c", program, where, variable]
     with tempfile.TemporaryFile() as output:
         source = {"stdin": stream} if isinstance(stream, io.BufferedReader) else {"input": stream.read()}
         stream.seek(0)
@@ -53,7 +55,7 @@ def _main() -> None:
 
     source: Any = sys.stdin.buffer if sys.stdin.seekable() else io.BytesIO(sys.stdin.buffer.read())
     try:
-        arrays = _arrays(_matrix(loadmat(source)))
+        arrays = _arrays(_matrix(loadmat(source), *sys.argv[1:]))
     except Exception as error:  # damage shows in a dozen ways inside scipy
         reason = str(error) if isinstance(error, WorkloadError) else _damage(error)
         arrays = {"error": np.asarray(" ".join(reason.split()))}
@@ -66,15 +68,20 @@ def _damage(error: Exception) -> str:
     return f"not a matrix of MATLAB version 5 to 7.2 ({type(error).__name__}: {error})"
 
 
-def _matrix(held: dict[str, Any]) -> Any:  # noqa: ANN401
+def _matrix(held: dict[str, Any], where: str, variable: str) -> Any:  # noqa: ANN401
+    """Return the matrix of a name, or the only one; of SuiteSparse's structure, a field, or its field A."""
+    matrices = {name: value for name, value in held.items() if not name.startswith("__")}
     if _COLLECTION in held:
-        held = {"A": held[_COLLECTION]["A"][0, 0]}
-    matrices = {
-        name: value for name, value in held.items() if not name.startswith("__") and hasattr(value, "ndim")
-    }
+        record = held[_COLLECTION]
+        matrices = {name: record[name][0, 0] for name in record.dtype.names}
+    matrices = {name: value for name, value in matrices.items() if hasattr(value, "ndim")}
+    if variable and variable not in matrices:
+        raise WorkloadError(f"it has no array {variable}", fix=nearest(variable, matrices))
+    if variable or (_COLLECTION in held and "A" in matrices):
+        return matrices[variable or "A"]
     if len(matrices) != 1:
-        names = ", ".join(matrices) or "none"
-        raise WorkloadError(f"it holds {len(matrices)} matrices ({names}); one is needed")
+        names = ", ".join(f"{where}:{name}" for name in matrices) or "it has none"
+        raise WorkloadError(f"it holds {len(matrices)} matrices", fix=f"name one of them: {names}")
     return next(iter(matrices.values()))
 
 

@@ -138,6 +138,7 @@ def test_a_bad_setting_costs_one_line(shipped: Path, setting: str, message: str)
         ("just text\n", "mine.yaml:1: expected parameters as 'key: value', found 'just text'"),
         ("[1, 2]\n", "mine.yaml:1: expected parameters as 'key: value', found a list"),
         ("pe: {count: 1\n", "mine.yaml:2: not YAML: expected ',' or '}', but got '<stream end>'"),
+        ("pe:\n  {% if x %}\n  count: 1\n", "mine.yaml:2: a template of Jinja, not YAML; fill it in first"),
         ("a: &x 1\npe: {count: *x}\n", "mine.yaml:2: not YAML: an alias; write out the value"),
     ],
 )

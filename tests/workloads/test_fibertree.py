@@ -132,7 +132,14 @@ def test_a_follower_below_another_rank_is_cut_fiber_by_fiber():
     leader = tree_of({"M": 3, "K": 9}, {(0, 1): 1.0, (0, 4): 1.0, (2, 7): 1.0}).boundaries("K", 1)
     tree = tree_of({"M": 3, "K": 9}, {(0, 5): 1.0, (1, 3): 2.0, (1, 8): 3.0, (2, 2): 4.0})
     cut = tree.partition_by_leader("K", leader, "K1", "K0")
-    assert nested(cut) == {0: {4: {5: 1.0}}, 1: {3: {3: 2.0, 8: 3.0}}, 2: {7: {2: 4.0}}}
+    assert nested(cut) == {0: {4: {5: 1.0}}, 1: {0: {3: 2.0, 8: 3.0}}, 2: {7: {2: 4.0}}}
+
+
+def test_followers_of_a_leader_without_elements_meet_in_one_piece():
+    leader = tree_of({"K": 9}, {}).boundaries("K", 2)
+    trees = [tree_of({"K": 9}, {(first,): 1.0, (7,): 2.0}) for first in (0, 5)]
+    cuts = [tree.partition_by_leader("K", leader, "K1", "K0") for tree in trees]
+    assert [nested(cut) for cut in cuts] == [{0: {0: 1.0, 7: 2.0}}, {0: {5: 1.0, 7: 2.0}}]
 
 
 def test_fibers_beyond_one_key_are_cut_where_their_leader_is():

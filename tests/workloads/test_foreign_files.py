@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -84,13 +85,16 @@ FOREIGN = {
     b"\xef\xbb\xbf<!doctype html>": "a web page",
     b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>': "an XML document",
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
+    "%%MatrixMarket matrix coordinate real general\n".encode("utf-16"): "text in UTF-16",
+    "0 1\n".encode("utf-16-be").join([b"\xfe\xff", b""]): "text in UTF-16",
     b"MATLAB 7.3 MAT-file, Platform: GLNXA64": "a file of MATLAB version 7.3",
 }
 
 
 @pytest.mark.parametrize("content", FOREIGN)
 @pytest.mark.parametrize(
-    "name", ["m.mtx", "m.npz", "m.npy", "m.mat", "m.tns", "m.el", "m.smtx", "m.npz:a", "m.safetensors:a"]
+    "name",
+    ["m.mtx", "m.npz", "m.npy", "m.mat", "m.tns", "m.el", "m.smtx", "m.npz:a", "m.mat:a", "m.safetensors:a"],
 )
 def test_a_file_that_is_something_else_is_named(tmp_path, capsys, content, name):
     (tmp_path / name.partition(":")[0]).write_bytes(content)
@@ -124,3 +128,21 @@ def test_a_crash_of_the_reader_of_matlab_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(matlab_file.sys, "executable", "/bin/false")
     with pytest.raises(WorkloadError, match=r"m\.mat: not a matrix of MATLAB .*: the file is damaged"):
         load(tmp_path / "m.mat")
+
+
+def test_a_zip_archive_of_other_files_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr("m/m.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n")
+    with pytest.raises(WorkloadError, match=r"m\.zip: a zip archive; unpack it, and name the matrix in it"):
+        load(tmp_path / "m.zip")
+
+
+def test_a_matrix_of_a_file_of_matlab_is_read_by_its_name(tmp_path):
+    dense = np.array([[0, 1.5], [2, 0], [0, 0]])
+    scipy.io.savemat(tmp_path / "m.mat", {"first": np.eye(2), "second": sparse.csc_array(dense)})
+    fields = {"A": np.eye(2), "Zeros": sparse.csc_array(dense), "title": "x"}
+    scipy.io.savemat(tmp_path / "f.mat", {"Problem": fields})
+    for name in ("m.mat:second", "f.mat:Zeros"):
+        assert load(f"{tmp_path}/{name}").matrix.toarray().tolist() == dense.tolist()
+    with pytest.raises(WorkloadError, match=r"m\.mat: it has no array frist; did you mean first\?"):
+        load(f"{tmp_path}/m.mat:frist")

@@ -276,7 +276,8 @@ def test_dense_arrays_of_numpy_and_matrices_of_matlab(tmp_path):
         found = read_matrix(tmp_path / name)
         assert (found.nnz, found.toarray().tolist()) == (2, dense.tolist())
     scipy.io.savemat(tmp_path / "d.mat", {"x": dense, "y": dense})
-    assert refused(tmp_path / "d.mat") == ": it holds 2 matrices (x, y); one is needed"
+    fix = f"name one of them: {tmp_path / 'd.mat'}:x, {tmp_path / 'd.mat'}:y"
+    assert refused(tmp_path / "d.mat") == f": it holds 2 matrices; {fix}"
     np.save(tmp_path / "e.npy", np.zeros((2, 2, 2)))
     assert refused(tmp_path / "e.npy") == ": a tensor of rank 3; a matrix has rank 2"
 

@@ -9,7 +9,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN, Q13
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from fiberscope.hw.streams.tokens import ABSENT, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
@@ -59,6 +59,9 @@ NEITHER = -1  # of the operands
 class Arithmetic(StreamBlock):
     """Operations of ALUs. A real number without a result is infinite or not a number, as in IEEE 754.
 
+    ``absent`` counts those of the ``operations`` that have no result in the algebra: a product or a take
+    where an operand is absent, or any other operation where all operands are.
+
     Args:
         name: instance name.
         operation: name of the operation.
@@ -71,13 +74,25 @@ class Arithmetic(StreamBlock):
 
     COUNTERS = ("operations",)
 
+    out_val: OutputStream
+
     def __init__(self, name: str, operation: str, operations: dict[str, int], quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         if operation not in operations:
             raise ValueError(f"{name} has no operation {operation}; {nearest(operation, operations)}")
         self.operation = operation  # C: str
         self.code = operations[operation]  # C: long
+        self.needs_all = self.code in (MULTIPLY, TAKE)
         self.operations = 0
+        self.absent = 0  # C: public
+
+    def send(self, payload: int, result: float, there: bool, other_there: bool) -> None:
+        """Send a result, of operands that are there or not."""
+        if (there and other_there) if self.needs_all else (there or other_there):
+            self.out_val.push(DATA, payload, result)
+        else:
+            self.absent += 1
+            self.out_val.push_absent(payload, result)
 
     def compute(self, value: float, other: float) -> float:  # C: cdef
         """The result of two operands, or of the first."""
@@ -198,7 +213,9 @@ class Alu(Arithmetic):
         a = self.a.value() * self.sign_a if kind_a == DATA else 0.0
         b = self.b.value() * self.sign_b if kind_b == DATA else 0.0
         integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
-        self.out_val.push(DATA, integers, self.compute(a, b))
+        there = kind_a == DATA and self.a.reference() != ABSENT
+        other_there = kind_b == DATA and self.b.reference() != ABSENT
+        self.send(integers, self.compute(a, b), there, other_there)
 
     def _pass_stop(self, now: int) -> None:
         level_a = self.kept_level if self.kept == 0 else self.a.coordinate()
@@ -282,6 +299,7 @@ class UnaryAlu(Arithmetic):
     ) -> None:
         super().__init__(name, operation, UNARY if constant is None else BINARY, quirks)
         self.constant_first = constant_first
+        self.without_constant = constant is None
         self.constant = 0.0 if constant is None else constant  # C: double
 
     def update(self, now: int) -> int:
@@ -292,7 +310,8 @@ class UnaryAlu(Arithmetic):
         kind = source.control()
         if kind in (DATA, EMPTY):
             value = source.value() if kind == DATA else 0.0
-            self.out_val.push(DATA, 0, self._computed(value))
+            there = kind == DATA and source.reference() != ABSENT
+            self.send(0, self._computed(value), there, there if self.without_constant else True)
         else:
             self.out_val.push(kind, source.coordinate())
         source.pop()

@@ -21,7 +21,8 @@ from fiberscope.sim.protocol import ANY
 class ArrayLoad(StreamBlock):
     """Reads for each reference the value that it names.
 
-    Interface: references on ``in_ref``, values on ``out_val``. N gives 0; stops and done pass.
+    Interface: references on ``in_ref``, values on ``out_val``. N gives 0, marked
+    ``ABSENT``; stops and done pass.
 
     Timing: a token a cycle.
 
@@ -66,7 +67,7 @@ class ArrayLoad(StreamBlock):
         if kind == DATA:
             self._load(payload)
         elif kind == EMPTY:
-            self.out_val.push(DATA, self.mark_of_empty, 0.0)
+            self.out_val.push_absent(self.mark_of_empty, 0.0)
         else:
             self.out_val.push(kind, payload)
         return self.finish(now) if kind == DONE else self.busy(now + 1)

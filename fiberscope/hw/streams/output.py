@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.hw.streams.tokens import ABSENT, DATA, DONE, EMPTY, STOP
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 
@@ -43,6 +43,12 @@ class OutputStream:  # C: final
         self.tokens[kind] += 1
         for place in range(self.consumers):
             inline.push(self.channels, place, kind, payload, value)
+
+    def push_absent(self, payload: int, value: float) -> None:
+        """Send the value of an element that is not there, marked ``ABSENT``, to all consumers."""
+        self.tokens[DATA] += 1
+        for place in range(self.consumers):
+            inline.channel(self.channels[place]).push(DATA, payload, ABSENT, value)
 
     def push_part(self, payload: int, left: int) -> None:
         """Send a part of a word; the token counts with the last, behind which none are left."""

@@ -32,6 +32,10 @@ SKIP_CRD = Protocol("skip crd", control="kind", coordinate="coordinate")  # what
 # token, the sum of an empty fiber): its ALU tells integers from floats.
 INTEGER = 1
 
+# The reference word of a value 0 that stands for an element that is not there: what is loaded for N, or computed
+# of such values alone. It only tells the count of operations; the hardware has no wire for it.
+ABSENT = 1
+
 Token = tuple[int, int, int, float]  # control, coordinate, reference, value
 Written = int | float | str  # a token as text has it
 

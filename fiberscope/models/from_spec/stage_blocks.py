@@ -281,7 +281,8 @@ def _joined(columns: Sequence[Integers]) -> Integers:
 def _count(operations: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:
     """Add what a block did to the operations."""
     if "operations" in counters:
-        operations[node.primitive.counted] += counters["operations"]
+        absent = getattr(block, "absent", 0)  # a part of one's own, or as Verilog, may count all alike
+        operations[node.primitive.counted] += counters["operations"] - absent
     if "reductions" in counters:
         operations["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
     if "points" in counters and "elements" in counters:

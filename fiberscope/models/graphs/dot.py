@@ -16,6 +16,7 @@ from fiberscope.base.errors import InputError
 __all__ = ["DEFAULTS", "Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
 
 _SHOWN = 20  # characters of what cannot be read
+_DEEPEST = 100  # subgraphs within each other
 _GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
 
 _TOKEN = re.compile(
@@ -88,6 +89,7 @@ class _Reader:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]  # where they begin
         self._tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "blank"]
         self._next = 0
+        self._depth = 0  # of subgraphs
 
     def graph(self) -> Digraph:
         """Parse all statements of the text."""
@@ -130,10 +132,14 @@ class _Reader:
             if is_named:
                 self._refuse()
             return [self._word()], True
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise InputError(f"{self._place()}: more than {_DEEPEST} subgraphs lie within each other")
         before = len(graph.nodes), len(graph.edges)
         while not self._accept("}"):
             self._statement(graph, nested=True)
             self._accept(";")
+        self._depth -= 1
         names = [node.name for node in graph.nodes[before[0] :]]
         names += [end for edge in graph.edges[before[1] :] for end in (edge.source, edge.target)]
         return [name for name in dict.fromkeys(names) if name not in DEFAULTS], False

@@ -18,13 +18,11 @@ class Faults:
     """Faults of a graph, each with its place in the file where it has one."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.lines: dict[str, None] = {}  # in the order in which they were added
 
     def add(self, place: Place | None, what: str) -> None:
         """One more; the same one counts once."""
-        line = f"{place}: {what}" if place else what
-        if line not in self.lines:
-            self.lines.append(line)
+        self.lines[f"{place}: {what}" if place else what] = None
 
     def raise_any(self) -> None:
         """Refuse the graph if anything is wrong with it.
@@ -34,7 +32,7 @@ class Faults:
         """
         if not self.lines:
             return
-        shown = self.lines[:MOST_TOLD]
+        shown = list(self.lines)[:MOST_TOLD]
         rest = len(self.lines) - len(shown)
         more = [f"and {rest} more"] if rest else []
         count = f"{len(self.lines)} faults: " if len(self.lines) > 1 else ""

@@ -81,7 +81,9 @@ class Body:  # C: final
     """Operations one after the other, each on the results of earlier ones, and what is done with the last.
 
     Registers hold the operands first: the inputs' values, then constants; each operation adds one. An
-    operation that is not computed has the value that is not stored, and is absent.
+    operation that is not computed has the value that is not stored, and is absent. An operation counts where it is
+    computed and its result is an operand of another that counts, or the result of the expression: of
+    ``(a + b) * c`` the sum does not count where ``c`` has no element.
 
     Attributes: ``counts`` of operations by counter; ``adds`` of those that accumulated; ``zero_sums`` of
     updates that left an element empty, which the next update of the element then does not add to.
@@ -115,8 +117,9 @@ class Body:  # C: final
         self.ones, self.others = np.array(ones, np.int64), np.array(others, np.int64)
         self.modes, self.counters = np.array(modes, np.int64), np.array(counters, np.int64)
         self.operands = len(inputs) + len(constants)
-        self.values = np.array([*[0.0] * len(inputs), *constants, *[0.0] * len(operations)])  # C: double[::1]
+        self.values = np.array([0.0] * len(inputs) + [*constants] + [0.0] * len(operations), np.float64)
         self.present = np.ones(len(self.values), np.uint8)
+        self.used = np.zeros(len(self.values), np.uint8)
         self.counts = np.zeros(names, np.int64)
         self.target = target
         self.reduction = reduction
@@ -132,7 +135,20 @@ class Body:  # C: final
             self._compute(step)
         last = len(self.values) - 1
         if self.present[last]:
+            self._count()
             self._update(self.values[last])
+        return 0
+
+    def _count(self) -> int:
+        """Count the operations that the result needs, from the last to the first."""
+        self.used[:] = 0
+        self.used[len(self.used) - 1] = 1
+        for step in range(len(self.operations) - 1, -1, -1):
+            register = self.operands + step
+            if self.used[register] and self.present[register]:
+                self.used[self.ones[step]] = self.used[self.others[step]] = 1
+                if self.counters[step] != UNCOUNTED:
+                    self.counts[self.counters[step]] += 1
         return 0
 
     def _compute(self, step: int) -> int:
@@ -146,8 +162,6 @@ class Body:  # C: final
         self.values[register] = self.target.empty
         if computed:
             self.values[register] = apply(self.operations[step], self.values[left], self.values[right])
-            if self.counters[step] != UNCOUNTED:
-                self.counts[self.counters[step]] += 1
         return 0
 
     def _update(self, value: float) -> None:  # C: noexcept

@@ -123,11 +123,15 @@ def _named_matrix(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
 
 
 def check_names(specification: str, inputs: Sequence[str], names: Iterable[str]) -> None:
-    """Refuse operands that a cascade does not read, and operands that are missing.
+    """Refuse operands that a cascade does not read, operands that are missing, and a cascade that reads none.
 
     Raises:
         InputError: naming one.
     """
+    if not inputs:
+        raise InputError(
+            f"{specification} reads no tensor, so there is nothing to count; Einsums read tensors"
+        )
     for name in names:
         if name not in inputs:
             raise InputError(f"{specification} reads no tensor {name}; {nearest(name, inputs)}")

@@ -311,3 +311,16 @@ def test_alus_of_one_stream(alu: str, meant: str, timing: str) -> None:
     report = run(graph, {"b": np.array([0.0, 2, 0, -1.5])}, {"timing": timing})
     assert report.verification.passed
     assert report.operations[next(iter(set(report.operations) - {"multiply"} or ["multiply"]))] == 2
+
+
+@pytest.mark.parametrize("opening", ["{", "subgraph {", "subgraph a { b -> {"])
+def test_subgraphs_too_deep_within_each_other_are_refused(opening: str) -> None:
+    with pytest.raises(InputError, match=r"graph:1:\d+: more than 100 subgraphs lie within each other"):
+        graph_from_text("digraph SAM {" + opening * 5000 + "}" * 5000)
+
+
+def test_of_many_faults_the_first_are_shown() -> None:
+    nodes = "\n".join(f'{number} [type="mul"]' for number in range(2000))
+    with pytest.raises(InputError, match=r"4001 faults: .*; and 3981 more$") as refused:
+        check(graph_from_text(f"digraph SAM {{\n{nodes}\n}}"))
+    assert len(str(refused.value)) < 5000

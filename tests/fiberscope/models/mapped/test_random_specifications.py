@@ -53,9 +53,15 @@ def test_pieces_of_a_leader_say_what_is_met_of_a_factor_that_stays_whole(program
     held(program)
 
 
+@ANYHOW
+@given(programs(nested=True))
+def test_operations_of_sums_and_products_count_where_their_operands_are(program):
+    held(program)
+
+
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(programs() | programs(led=True))
+@given(programs() | programs(led=True) | programs(nested=True))
 def test_two_thousand_machines(program):
     held(program)
 

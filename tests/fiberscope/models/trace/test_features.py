@@ -170,6 +170,16 @@ def test_tensors_without_ranks_are_read(tmp_path):
     assert dense(outcome.tensors["O"]).tolist() == [0, 15, 30]
 
 
+def test_a_specification_that_reads_no_tensor_is_refused(tmp_path, capsys):
+    path = tmp_path / "constant.yaml"
+    path.write_text('einsum: {declaration: {A: []}, expressions: ["A[] = b"]}\n')
+    for command in ("model", "sim"):
+        assert cli.run([command, str(path), "b=2"]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(InputError, match=r"constant\.yaml reads no tensor, so there is nothing to count"):
+        fiberscope.model(str(path), settings={"b": 2})
+
+
 def test_a_tensor_without_ranks_is_one_number(tmp_path):
     with pytest.raises(WorkloadError, match="F: a single number is asked for, and F is 1 x 2"):
         scaled(tmp_path / "scalars.yaml", [[3.0, 1.0]])

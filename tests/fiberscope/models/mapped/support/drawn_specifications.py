@@ -25,6 +25,7 @@ from fiberscope.workloads.expressions.expression import (
     Access,
     Equation,
     Index,
+    Number,
     Operation,
     Take,
     accesses,
@@ -32,8 +33,6 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.fibertree import FiberTree
 
 RANKS = ("I", "J", "K")
-# Of three factors, one of them visited whole, the trace multiplies the first two where the third has nothing.
-MOST_WHOLE = 3  # factors
 PAIR = 2  # that an intersector takes
 EITHER = st.booleans()
 SIZES = st.integers(0, 3)  # of a piece; 0 of what is not cut
@@ -62,6 +61,19 @@ def expressions(draw, ranks):
     if count == 1:
         return operands[0]
     return Take(operands, draw(st.integers(0, count - 1))) if kind == 5 else Operation("*", operands)
+
+
+@st.composite
+def nested_sums(draw, ranks):
+    """Sums, differences and products of each other: of two to five tensors that have all ranks, and of numbers."""
+    parts = [access(name, draw(st.permutations(ranks))) for name in "ABCDE"[: draw(st.integers(2, 5))]]
+    while len(parts) > 1:
+        operator, place = draw(st.sampled_from("*+-")), draw(st.integers(0, len(parts) - 2))
+        pair = tuple(parts[place : place + 2])
+        if draw(st.integers(0, 5)) == 0:
+            pair = (Operation("*", (Number(draw(st.integers(2, 3))), pair[0])), pair[1])
+        parts[place : place + 2] = [Operation(operator, pair)]
+    return parts[0]
 
 
 @st.composite
@@ -113,13 +125,14 @@ def tensors(draw, name, ranks, shapes):
 
 
 @st.composite
-def programs(draw, led=False):
+def programs(draw, led=False, nested=False):
     """A specification of one Einsum on some processing elements, and its tensors by name.
 
-    If it is led, A's pieces of J cut J of all factors, while the loops run if that of I is around them.
+    If it is nested, its expression is. If it is led, A's pieces of J cut J of all factors, while the loops run if that of I is around them.
     """
     ranks = RANKS[: draw(st.integers(1, 3))]
-    expression = draw(led_products() if led else expressions(ranks))
+    drawn = nested_sums(ranks) if nested else led_products() if led else expressions(ranks)
+    expression = draw(drawn)
     used = sorted({rank for one in accesses(expression) for rank in one.ranks})
     shapes = {rank: draw(st.integers(1, 6)) for rank in RANKS}
     output = tuple(draw(st.permutations(used))[: draw(st.integers(0, len(used)))])
@@ -136,8 +149,7 @@ def programs(draw, led=False):
     declared, trees = {}, {}
     for one in accesses(expression):
         uncut = [rank for rank in one.ranks if rank not in pieces or draw(st.integers(0, 9)) == 0]
-        few = len(list(accesses(expression))) < MOST_WHOLE
-        whole = tuple(rank for rank in uncut if few and draw(st.integers(0, 3)) == 0)
+        whole = tuple(rank for rank in uncut if draw(st.integers(0, 3)) == 0)
         declared[one.tensor] = Tensor(one.tensor, one.ranks, one.ranks, whole)
         trees[one.tensor] = draw(tensors(one.tensor, one.ranks, shapes))
     declared["Z"] = Tensor("Z", output, draw(st.permutations(output).map(tuple)))
