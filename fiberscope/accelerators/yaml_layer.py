@@ -169,9 +169,8 @@ def yaml_errors(name: str) -> Iterator[None]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         is_template = error.problem_mark and _TEMPLATE.search(error.problem_mark.buffer or "")
-        what = (
-            "a template of Jinja, not YAML; fill it in first" if is_template else f"not YAML: {error.problem}"
-        )
+        template = "a template of Jinja, not YAML; fill it in first"
+        what = template if is_template else f"not YAML: {error.problem}"
         raise ConfigurationError(f"{name}:{line}: {what}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, ConfigurationError):

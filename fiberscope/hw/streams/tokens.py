@@ -32,8 +32,8 @@ SKIP_CRD = Protocol("skip crd", control="kind", coordinate="coordinate")  # what
 # token, the sum of an empty fiber): its ALU tells integers from floats.
 INTEGER = 1
 
-# The reference word of a value 0 that stands for an element that is not there: what is loaded for N, or computed
-# of such values alone. It only tells the count of operations; the hardware has no wire for it.
+# The reference word of a value that stands for an element that is not there: what is loaded for N, or what is
+# computed of such values. Only the count of operations reads it; the hardware has no wire for it.
 ABSENT = 1
 
 Token = tuple[int, int, int, float]  # control, coordinate, reference, value

@@ -81,8 +81,8 @@ class Body:  # C: final
     """Operations one after the other, each on the results of earlier ones, and what is done with the last.
 
     Registers hold the operands first: the inputs' values, then constants; each operation adds one. An
-    operation that is not computed has the value that is not stored, and is absent. An operation counts where it is
-    computed and its result is an operand of another that counts, or the result of the expression: of
+    operation that is not computed has the value that is not stored, and is absent. An operation counts where
+    it is computed and its result is an operand of another that counts, or the result of the expression: of
     ``(a + b) * c`` the sum does not count where ``c`` has no element.
 
     Attributes: ``counts`` of operations by counter; ``adds`` of those that accumulated; ``zero_sums`` of

@@ -129,9 +129,7 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
         InputError: naming one.
     """
     if not inputs:
-        raise InputError(
-            f"{specification} reads no tensor, so there is nothing to count; Einsums read tensors"
-        )
+        raise InputError(f"{specification} reads no tensor, so there is nothing to count")
     for name in names:
         if name not in inputs:
             raise InputError(f"{specification} reads no tensor {name}; {nearest(name, inputs)}")

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy import signal, sparse
 
 import fiberscope
+from fiberscope import cli
+from fiberscope.base.errors import InputError
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model

@@ -65,7 +65,7 @@ def expressions(draw, ranks):
 
 @st.composite
 def nested_sums(draw, ranks):
-    """Sums, differences and products of each other: of two to five tensors that have all ranks, and of numbers."""
+    """Sums, differences and products of each other, of two to five tensors that have all ranks."""
     parts = [access(name, draw(st.permutations(ranks))) for name in "ABCDE"[: draw(st.integers(2, 5))]]
     while len(parts) > 1:
         operator, place = draw(st.sampled_from("*+-")), draw(st.integers(0, len(parts) - 2))
@@ -128,7 +128,8 @@ def tensors(draw, name, ranks, shapes):
 def programs(draw, led=False, nested=False):
     """A specification of one Einsum on some processing elements, and its tensors by name.
 
-    If it is nested, its expression is. If it is led, A's pieces of J cut J of all factors, while the loops run if that of I is around them.
+    Its expression may be nested. If it is led, A's pieces of J cut J of all factors, while the loops run if
+    that of I is around them.
     """
     ranks = RANKS[: draw(st.integers(1, 3))]
     drawn = nested_sums(ranks) if nested else led_products() if led else expressions(ranks)
