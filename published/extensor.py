@@ -10,6 +10,7 @@ src/scheduler_7.cpp and src/matrix.cpp. Its rules, each of which can be left out
   to those that wait; else each to the one that is first to be free.
 - *window*: as many rows M1 are in the last-level buffer as a tile has; where one is done the next comes.
   Else all of a tile's rows are done before the next ones come.
+- *requests*: a row is requested when the first processing element is free; else as soon as there is space.
 - *barrier*: all elements have finished with a tile of B before the next one is begun.
 - *scanners*: steps of K0 are those of two scanners that both go on; else the head behind skips.
 - *held*: scanners hold 33 coordinates of a fiber, so that longer ones take more steps; else all of them.
@@ -31,7 +32,7 @@ from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.workloads import load
 from fiberscope.workloads.canonical import CsrArray, Integers
 
-RULES = ("turns", "window", "barrier", "scanners", "held")
+RULES = ("turns", "window", "requests", "barrier", "scanners", "held")
 SIDE = 128  # coordinates of a microtile
 ELEMENTS = 128  # processing elements
 BYTES_PER_CYCLE = 68.25 * 2**30 / 1e9  # at 1 GHz
@@ -163,6 +164,7 @@ class Scheduler:
         self.products = Products(self.a, self.b, rules)
         self.memory = Memory()
         self.free = [0] * ELEMENTS  # cycles from which on the elements are
+        self.space = 0  # cycle from which on the buffer has space for the next row
         self.turn = self.cycles = 0
 
     def run(self) -> int:
@@ -182,7 +184,9 @@ class Scheduler:
             if len(ends) == self.shape[0]:
                 done = min(ends) if "window" in self.rules else max(ends)
                 ends = sorted(ends)[1:] if "window" in self.rules else []
-                self.free = [max(cycle, done) for cycle in self.free]
+                self.space = done
+                if "requests" in self.rules:
+                    self.free = [max(cycle, done) for cycle in self.free]
             ends += self._row(row, {k: a for k, a in self.a.rows[row].items() if k in inner}, tile, present)
         if "barrier" in self.rules:
             self.free = [max(self.free)] * ELEMENTS
@@ -191,7 +195,7 @@ class Scheduler:
         self, row: int, of_a: dict[int, int], tile: dict[int, dict[int, int]], present: set[tuple[str, int]]
     ) -> list[int]:
         """One row M1; returns the cycle in which it is done, if there is anything to do."""
-        begin = end = min(self.free)
+        begin = end = min(self.free) if "requests" in self.rules else self.space
         written = 0
         for column, of_b in tile.items():
             meeting = (

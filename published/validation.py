@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from statistics import mean
 from typing import Any
 
 from fiberscope import accelerators
@@ -26,6 +27,8 @@ IN_SIGHT = (
     "a PE reads and multiplies nothing for a zero (zero_gating) and compares only the ids that it holds; "
     "both chosen after a comparison with Table III"
 )
+# Formats that Table III has for each workload, by their names there.
+TABLE_III = {"MCFt": "mcf_a", "MCFf": "mcf_b", "ACFt": "acf_a", "ACFf": "acf_b"}
 DRAM = "dram"  # the model of a real DRAM, in the files of published values
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
 # What there is; each is run alone by its name.
@@ -60,7 +63,7 @@ def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[
         elif name == "costs":
             figures += costs((), tell)
         elif name == "sage":
-            figures += _ratios()
+            figures += _sage()
         elif name == "sparseloop":
             figures += sparseloop()
         else:
@@ -121,7 +124,7 @@ def _run_elsewhere(machine: str, publication: Published, run: FetchedRun) -> Ite
     reported, teaal = (publication.find(run.matrix, by) for by in ("reported", "TeAAL"))
     assert reported is not None
     assert reported.cycles is not None
-    common = {
+    common: dict[str, Any] = {
         "held": reported.held,
         "settled": reported.settled_with(run.model),
         "ran": run.commit,
@@ -140,9 +143,21 @@ def _ratio(modelled: float | None, reported: float) -> float | None:
     return modelled / reported - 1 if modelled else None
 
 
-def _ratios() -> Iterator[Figure]:
-    """The classes of accelerators in Fig. 13: energy-delay products over those of all formats."""
-    for ratio in sage.compare((), sage_parameters({})).ratios:
+def _sage() -> Iterator[Figure]:
+    """The classes of Fig. 13, the formats of Table III, and what conversions cost."""
+    comparison = sage.compare((), sage_parameters({}))
+    for ratio in comparison.ratios:
         if ratio.published_mean is not None and ratio.system != OURS:  # whose ratio to itself is 1
             numbers = ratio.published_mean, ratio.mean
             yield Figure("sage", "energy-delay product, ratio", ratio.system, *numbers, settled=IN_SIGHT)
+    for name, key in TABLE_III.items():
+        same = sum(getattr(one.ours, key) == getattr(one.published, key) for one in comparison.workloads)
+        numbers = len(comparison.workloads), same
+        yield Figure("sage", "formats of Table III as published", name, *numbers, settled=IN_SIGHT)
+    matrices = ("spgemm", "spmm")
+    converted = [one for one in comparison.workloads if one.kernel in matrices and one.conversion]
+    energy = mean(one.picojoules * one.conversion for one in converted) / 1e6
+    share = 100 * mean(one.conversion for one in converted)
+    run = f"mean of {len(converted)} matrix products"
+    yield Figure("sage", "energy of conversions, uJ", run, 87.5, energy)
+    yield Figure("sage", "energy of conversions, % of all", run, 0.023, share)

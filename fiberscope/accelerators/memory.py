@@ -44,6 +44,7 @@ class ChannelParameters(Configuration):
     standard: str
     address_map: str
     scheduler: Literal["frfcfs", "row_hit_first", "fcfs"]
+    page_policy: Literal["open", "closed"] = "open"
     refresh: Literal["all_bank", "per_bank", "per_bank_lookahead", "off"]
     read_queue: int = Field(ge=1, le=4096)
     write_queue: int = Field(ge=1, le=4096)
@@ -126,6 +127,7 @@ class MemoryParameters(ChannelParameters):
             width=self.width,
             address_map=self.address_map,
             scheduler=self.scheduler,
+            page_policy=self.page_policy,
             refresh=self.refresh,
             read_queue=self.read_queue,
             write_queue=self.write_queue,

@@ -13,6 +13,7 @@ REFRESH = 5
 PRECHARGE_ALL = 6
 REFRESH_BANK = 7
 COMMANDS = ("none", "ACT", "PRE", "RD", "WR", "REF", "PREA", "REFB")
+AUTO_PRECHARGE = "AP"  # in a log: a bank closes by itself; it is no command on a bus
 
 CLOSED = -1  # the open row of a bank that has none
 NOBODY = -1  # no entry of a list

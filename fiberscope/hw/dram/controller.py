@@ -5,8 +5,8 @@ In every cycle one row command (ACT, PRE, REF) and one column command (RD, WR) m
 in all where the standard has a single bus. First ready, first come first served: of the bursts whose next
 command is ready, the oldest. A burst whose row was opened for it goes before all others, and its bank is
 not closed before it is served. With ``row_hit_first`` nor is it closed for a burst that is younger than one
-that waits for the open row: else, where a PRE is ready before the next RD, it takes the row away. Row hits,
-misses and conflicts are counted when a burst's first command is issued.
+that waits for the open row: else, where a PRE is ready before the next RD, it takes the row away. Closed
+pages close after the last waiting burst. A burst's first command counts as its row hit, miss or conflict.
 
 While a refresh of all banks is due, none but the opened bursts are served. While one of a single bank is,
 this holds for that bank only, and the refresh goes before all other row commands.
@@ -54,15 +54,15 @@ class Controller:  # C: final
         self.read_latency = standard.timing.cl + standard.timing.burst  # C: long
         self._in_order = specification.scheduler == "fcfs"
         self._keeps_hits = specification.scheduler == "row_hit_first"
+        self._closes = specification.page_policy == "closed"
         self._two_buses = standard.command_buses == 2
         self._write_high = math.floor(specification.write_high * specification.write_queue)  # C: long
         low = math.ceil(specification.write_low * specification.write_queue)
         self._write_low = max(1, low)  # C: long; at a mark of 0 too, reads go on when no write is left
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = MAX_TIME
-        self._next_row = array("q", bytes(8 * self.device.banks))  # index of its ACT or PRE in device.ready
-        for bank in range(self.device.banks):
-            self._row_closed(bank)
+        # By bank, the index of its ACT or PRE in device.ready: first of the ACTs
+        self._next_row = array("q", range(self.device.activates, self.device.precharges))
         self._held = array("q", bytes(8 * self.device.banks))  # whether a burst waits for the bank's open row
         self.refresh = RefreshTimer(specification)
         self._kept = NOBODY  # bank that serves no bursts, because its refresh is due
@@ -262,12 +262,9 @@ class Controller:  # C: final
 
     def _count(self, entry: int, open_row: int) -> None:  # C: noexcept
         self.queues.counted[entry] = 1
-        if open_row == self.queues.row[entry]:
-            self.hits += 1
-        elif open_row == CLOSED:
-            self.misses += 1
-        else:
-            self.conflicts += 1
+        self.hits += open_row == self.queues.row[entry]
+        self.misses += open_row == CLOSED
+        self.conflicts += open_row not in (CLOSED, self.queues.row[entry])
 
     def _issue_column(self, which: int, entry: int, now: int) -> None:
         """Read or write a burst; it leaves the queues."""
@@ -287,9 +284,12 @@ class Controller:  # C: final
         self.refresh.wanted[bank] -= 1
         if which == OPENED:
             self._held[bank] = 0
-            if bank != self._kept:
-                self._next_row[bank] = self.device.precharges + bank
-        else:
+        closes = self._closes and not (self._held[bank] or self.queues.shares_row(entry))
+        if closes:
+            self.device.auto_precharge(bank)
+        if bank != self._kept and (closes or which == OPENED):
+            self._next_row[bank] = bank + (self.device.activates if closes else self.device.precharges)
+        if which != OPENED:
             self._column_bound = now + 1
         # The burst may have prevented a precharge of its row.
         self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])

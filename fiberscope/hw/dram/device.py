@@ -13,6 +13,7 @@ from array import array
 
 from fiberscope.hw.dram.commands import (
     ACTIVATE,
+    AUTO_PRECHARGE,
     CLOSED,
     COMMANDS,
     NONE,
@@ -222,6 +223,21 @@ class Device:  # C: final
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE, pseudo, bank, CLOSED, cycle)
         self.row = row  # a waveform shows which it was
+
+    def auto_precharge(self, bank: int) -> None:
+        """Close a bank after the RD or WR that was just issued to it, without a command on the row bus.
+
+        The row closes in the cycle of the earliest PRE. No burst may use it any more, so it counts as closed.
+        """
+        pseudo = bank >> self._pseudo_shift
+        cycle = self.ready[self.precharges + bank]
+        self.open_row[bank] = CLOSED
+        self._open_banks[pseudo] -= 1
+        self._in_bank(self.activates, bank, cycle + self._precharge_to_activate)
+        _raise(self._bank_refresh, bank, bank + 1, cycle + self._precharge_to_refresh)
+        _raise(self._refresh, pseudo, pseudo + 1, cycle + self._precharge_to_refresh)
+        if self.log is not None:
+            self.log.append(Command(cycle, AUTO_PRECHARGE, pseudo, bank, CLOSED))
 
     def precharge_all(self, pseudo: int, cycle: int) -> None:
         """Close every row of a pseudo-channel."""

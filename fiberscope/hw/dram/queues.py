@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 
-from fiberscope.hw.dram.commands import LISTS, NOBODY, WRITES
+from fiberscope.hw.dram.commands import LISTS, NOBODY, READS, WRITES
 
 SIEVE = 1024  # a power of two
 
@@ -90,6 +90,15 @@ class BurstQueues:  # C: final
         entry = self.heads[WRITES]
         while entry != NOBODY:
             if self.line[entry] == line:
+                return True
+            entry = self.following[entry]
+        return False
+
+    def shares_row(self, served: int) -> bool:  # C: cdef, noexcept
+        """Return whether a waiting burst of the same kind needs the row of an entry that was served."""
+        entry = self.heads[WRITES if self.write[served] else READS]
+        while entry != NOBODY:
+            if self.bank[entry] == self.bank[served] and self.row[entry] == self.row[served]:
                 return True
             entry = self.following[entry]
         return False

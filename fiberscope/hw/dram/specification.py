@@ -23,6 +23,8 @@ class DramSpecification:
         address_map: name of one of ``ADDRESS_MAPS``.
         scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
             is closed while an older burst that waits would hit it) or ``fcfs`` (strictly in order).
+        page_policy: ``open`` (rows stay open) or ``closed`` (a row closes after the last RD or WR whose kind
+            waits for it, by auto-precharge).
         refresh: ``all_bank``, ``per_bank`` (one bank after another while the others go on; not every standard
             has it), ``per_bank_lookahead`` (the same, banks for which few bursts wait first) or ``off``.
         read_queue: bursts that wait to be read, at the most.
@@ -41,6 +43,7 @@ class DramSpecification:
     width: int | None = None
     address_map: str = "RoBaRaCoCh"
     scheduler: Literal["frfcfs", "row_hit_first", "fcfs"] = "frfcfs"
+    page_policy: Literal["open", "closed"] = "open"
     refresh: Literal["all_bank", "per_bank", "per_bank_lookahead", "off"] = "all_bank"
     read_queue: int = 32
     write_queue: int = 32
@@ -62,6 +65,8 @@ class DramSpecification:
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         schedulers = ("frfcfs", "row_hit_first", "fcfs")
         _require(self.scheduler in schedulers, "scheduler", self.scheduler, "frfcfs, row_hit_first or fcfs")
+        policies = ("open", "closed")
+        _require(self.page_policy in policies, "page_policy", self.page_policy, "open or closed")
         refreshes = ("all_bank", "per_bank", "per_bank_lookahead", "off")
         right = "all_bank, per_bank, per_bank_lookahead or off"
         _require(self.refresh in refreshes, "refresh", self.refresh, right)

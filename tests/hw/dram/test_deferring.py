@@ -65,6 +65,7 @@ def outcome(
     policy=st.fixed_dictionaries(
         {
             "scheduler": st.sampled_from(["frfcfs", "fcfs", "row_hit_first"]),
+            "page_policy": st.sampled_from(["open", "closed"]),
             "refresh": st.sampled_from(["all_bank", "per_bank", "off"]),
             "read_queue": st.sampled_from([2, 4, 32]),
             "write_queue": st.sampled_from([4, 32]),

@@ -90,6 +90,24 @@ def test_a_bank_is_found_closed_once_where_no_row_is_taken_away(
     assert kept.last_completion_cycle < plain.last_completion_cycle
 
 
+def test_closed_pages_close_a_row_after_its_last_waiting_burst() -> None:
+    """Two reads of a row that wait together share it; one that comes later finds the bank closed."""
+    trace = [(0, READ, 0), (0, READ, BURST), (500, READ, 2 * BURST)]
+    kept, closed = run(trace), run(trace, page_policy="closed")
+    assert [command.name for command in kept.commands] == ["ACT", "RD", "RD", "RD"]
+    assert [command.name for command in closed.commands] == ["ACT", "RD", "RD", "AP", "ACT", "RD", "AP"]
+    assert (kept.counters["row_hits"], closed.counters["row_hits"]) == (2, 1)
+    assert closed.last_completion_cycle - kept.last_completion_cycle == 15  # tRCD and the second clock of ACT
+
+
+def test_closed_pages_save_the_precharge_of_a_row_conflict() -> None:
+    """A read of another row, later: a PRE and an ACT with open rows, an ACT alone with closed ones."""
+    trace = [(0, READ, 0), (500, READ, ROW)]
+    kept, closed = run(trace), run(trace, page_policy="closed")
+    assert (kept.counters["row_conflicts"], closed.counters["row_misses"]) == (1, 2)
+    assert kept.last_completion_cycle - closed.last_completion_cycle == 13  # tRP less the ACT's second clock
+
+
 def test_a_replay_ends_with_its_last_write_too() -> None:
     trace = [(0, READ, 0), *((0, WRITE, ROW + place * BURST) for place in range(10))]
     result = run(trace)

@@ -44,6 +44,12 @@ def one_burst(row: str, **options: object) -> DramSpecification:
 
 
 ACTIVE_ROWS = ("HBM2_2000", "HBM3_6400", "DDR4_2133")  # tFAW binds in the last two only: 4 tRRD are shorter
+POLICIES = st.fixed_dictionaries(
+    {
+        "scheduler": st.sampled_from(["frfcfs", "row_hit_first"]),
+        "page_policy": st.sampled_from(["open", "closed"]),
+    }
+)
 relaxed = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -58,23 +64,21 @@ def refreshed(rows: Iterable[str]) -> st.SearchStrategy[tuple[str, str]]:
 @given(
     refreshed_row=refreshed(sorted(ROWS)),
     cut=st.sampled_from(sorted(ADDRESS_MAPS)),
-    scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),
+    policy=POLICIES,
     issue=st.sampled_from([1, 3]),
     trace=traces(),
 )
 def test_every_command_is_that_of_the_plain_model(
-    refreshed_row: tuple[str, str], cut: str, scheduler: str, issue: int, trace: list[Request]
+    refreshed_row: tuple[str, str], cut: str, policy: dict[str, str], issue: int, trace: list[Request]
 ) -> None:
     row, refresh = refreshed_row
-    assert_as_the_plain_model(
-        row, one_burst(row, address_map=cut, refresh=refresh, scheduler=scheduler), issue, trace
-    )
+    assert_as_the_plain_model(row, one_burst(row, address_map=cut, refresh=refresh, **policy), issue, trace)
 
 
 @settings(max_examples=8)
 @given(
     refreshed_row=refreshed(ACTIVE_ROWS),
-    scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),
+    policy=POLICIES,
     queue=st.sampled_from([8, 16, 32]),
     marks=st.sampled_from([(0.2, 0.8), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)]),
     writes=st.sampled_from([0.4, 0.6]),
@@ -82,7 +86,7 @@ def test_every_command_is_that_of_the_plain_model(
 )
 def test_so_is_every_command_of_long_traces_that_cross_the_watermarks(
     refreshed_row: tuple[str, str],
-    scheduler: str,
+    policy: dict[str, str],
     queue: int,
     marks: tuple[float, float],
     writes: float,
@@ -97,7 +101,7 @@ def test_so_is_every_command_of_long_traces_that_cross_the_watermarks(
     chosen = one_burst(
         row,
         refresh=refresh,
-        scheduler=scheduler,
+        **policy,
         write_queue=queue,
         write_low=marks[0],
         write_high=marks[1],
@@ -125,11 +129,17 @@ def assert_as_the_plain_model(row: str, chosen: DramSpecification, issue: int, t
     refreshed_row=refreshed(sorted(ROWS)),
     cut=st.sampled_from(sorted(ADDRESS_MAPS)),
     scheduler=st.sampled_from(["frfcfs", "row_hit_first", "fcfs"]),
+    page_policy=st.sampled_from(["open", "closed"]),
     request_bytes=st.sampled_from([64, 128, 256]),
     trace=traces(),
 )
 def test_no_command_breaks_a_constraint(
-    refreshed_row: tuple[str, str], cut: str, scheduler: str, request_bytes: int, trace: list[Request]
+    refreshed_row: tuple[str, str],
+    cut: str,
+    scheduler: str,
+    page_policy: str,
+    request_bytes: int,
+    trace: list[Request],
 ) -> None:
     row, refresh = refreshed_row
     chosen = DramSpecification(
@@ -137,6 +147,7 @@ def test_no_command_breaks_a_constraint(
         address_map=cut,
         refresh=refresh,  # type: ignore[arg-type]  # drawn from its values
         scheduler=scheduler,  # type: ignore[arg-type]  # drawn from its values
+        page_policy=page_policy,  # type: ignore[arg-type]  # drawn from its values
         request_bytes=request_bytes,
         interleave_bytes=request_bytes,
     )

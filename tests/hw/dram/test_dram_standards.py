@@ -136,6 +136,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         ("write_high", 0.1, "write_low, write_high must be 0 <= low < high <= 1"),
         ("interleave_bytes", 96, "interleave_bytes must be a multiple of 64, not 96"),
         ("scheduler", "random", "scheduler must be frfcfs, row_hit_first or fcfs, not random"),
+        ("page_policy", "shut", "page_policy must be open or closed, not shut"),
         ("refresh", "never", "refresh must be all_bank, per_bank, per_bank_lookahead or off, not never"),
         ("channels", 0, "channels must be at least 1, not 0"),
     ],

@@ -158,7 +158,7 @@ class PlainModel:
         self.history.add(command)
         if command.name == "ACT":
             self.open_row[command.bank] = command.row
-        if command.name == "PRE":
+        if command.name in ("PRE", "AP"):
             del self.open_row[command.bank]
         if command.name == "PREA":
             self.open_row = {
@@ -173,6 +173,11 @@ class PlainModel:
         """A burst got its column command."""
         if not burst.write:
             self.pending.append((now + self.figures["nCL"] + self.figures["nBL"], burst.place))
+        waiting = [*self.opened, *self.queues[burst.write]]
+        is_wanted = any((other.bank, other.row) == (burst.bank, burst.row) for other in waiting)
+        if self.specification.page_policy == "closed" and not is_wanted:
+            closing = Command(now, "AP", burst.bank // self.banks_per_pseudo, burst.bank, -1)
+            self.issue_command(closing._replace(cycle=self.history.earliest(closing)))
 
     def serve_opened(self, now: int) -> bool:
         """The oldest ready of the bursts whose row was opened for them."""

@@ -113,12 +113,21 @@ class Rules:
         """What is counted from an ACT of two clocks is one longer, to one is one shorter."""
         nominal = eval(entry["latency"], {"__builtins__": {}}, values)
         late = self.activate_cycles - 1
-        for before in entry["preceding"]:
-            for after in entry["following"]:
-                cycles = nominal + late * (before == "ACT") - late * (after == "ACT")
-                yield Constraint(
-                    entry["level"], frozenset({before}), frozenset({after}), cycles, entry["window"]
-                )
+        pairs = [(before, after) for before in entry["preceding"] for after in entry["following"]]
+        for before, after in pairs + self._of_auto_precharge(pairs):
+            cycles = nominal + late * (before == "ACT") - late * (after == "ACT")
+            yield Constraint(entry["level"], frozenset({before}), frozenset({after}), cycles, entry["window"])
+
+    @staticmethod
+    def _of_auto_precharge(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The pairs of a bank that closes by itself: those of a PRE, but for the row bus between two PREs."""
+        closing = {"PREpb", "PREab"}
+        changed = [[("AP" if name == "PREpb" else name) for name in pair] for pair in pairs]
+        return [
+            (before, after)
+            for before, after in changed
+            if "AP" in (before, after) and not {before, after} <= closing | {"AP"}
+        ]
 
     def scope(self, level: str, command: Command) -> tuple[str, int]:
         """Which part of the channel a constraint of this level is about."""
@@ -161,7 +170,11 @@ class History:
         name = NAMES.get(command.name, command.name)
         for level in ("Channel", "PseudoChannel", "Sid", "BankGroup", "Bank"):
             if command.bank >= 0 or level in ("Channel", "PseudoChannel", "Sid"):
-                self._cycles[self.rules.scope(level, command), name].append(command.cycle)
+                cycles = self._cycles[self.rules.scope(level, command), name]
+                latest = (
+                    cycles[-1] if name == "AP" and cycles else 0
+                )  # banks close by themselves in any order
+                cycles.append(max(command.cycle, latest))
 
 
 def faults(commands: Iterable[Command], rules: Rules) -> list[str]:
@@ -179,6 +192,8 @@ def faults(commands: Iterable[Command], rules: Rules) -> list[str]:
 
 
 def _bus_faults(command: Command, free: dict[str, int], rules: Rules) -> Iterator[str]:
+    if command.name == "AP":
+        return
     bus = "row" if command.name in ROW_COMMANDS or rules.buses == 1 else "column"
     if command.cycle < free[bus]:
         yield f"{command} while the {bus} bus is taken"
@@ -194,7 +209,7 @@ def _state_faults(command: Command, row_of: dict[int, int], rules: Rules) -> Ite
         if open_row is not None:
             yield f"{command}, but row {open_row} is open"
         row_of[command.bank] = command.row
-    if command.name == "PRE" and row_of.pop(command.bank, None) is None:
+    if command.name in ("PRE", "AP") and row_of.pop(command.bank, None) is None:
         yield f"{command}, but no row is open"
     if command.name == "REFB" and open_row is not None:
         yield f"{command}, but row {open_row} is open"
