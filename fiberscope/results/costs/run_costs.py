@@ -104,13 +104,9 @@ def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = No
         prices: the prices of the machine.
         chip: the parts that have area, clock and leakage; by default the families of components.
     """
-    parts = {family: prices.find_part(family) for family in counted.families}
+    parts = {family: prices.find_part(family) for family in counted.families if family != CHANNELS}
     if chip is None:
-        chip = {
-            family: (len(counted.families[family]), part)
-            for family, part in parts.items()
-            if family != CHANNELS
-        }
+        chip = {family: (len(counted.families[family]), part) for family, part in parts.items()}
         chip |= {name: (1, part) for name, part in prices.besides.items()}
     energy = [
         *(item for family in parts for item in _spent(family, parts[family], counted.families[family])),
@@ -158,8 +154,7 @@ NO_WIRES: Final = _unknown_energy(WIRES)
 def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
     """Yield the energies of the actions of a family; an unknown one of a family without an entry."""
     if part is None:
-        if family != CHANNELS:
-            yield _unknown_energy(family)
+        yield _unknown_energy(family)
         return
     for name, cost in part.actions.items():
         if any(name in counters for counters in members):
