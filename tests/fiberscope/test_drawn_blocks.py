@@ -66,7 +66,8 @@ def port_table(block):
         name = f"`{port.name}[i]`" if port.array else f"`{port.name}`"
         direction = "input" if isinstance(port, Input) else "output"
         kind = f"{direction}, optional" if port.optional else direction
-        fields = ", ".join(f"{word}: {field}" for word, field in port.carries.fields.items())
+        named = port.carries.fields.items()
+        fields = ", ".join(word if word == field else f"{word}: {field}" for word, field in named)
         rows.append(f"| {name} | {kind} | {port.carries.name} | {fields or 'nothing'} |")
     picture = f"![{block.__name__} and its ports](images/blocks/{block.__name__}.svg)"
     return "\n".join([picture, "", *rows, ""])
