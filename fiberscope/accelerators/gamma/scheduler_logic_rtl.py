@@ -16,7 +16,6 @@ from fiberscope.accelerators.gamma.scheduler_parts_rtl import (
     Queue,
     Waiting,
     Window,
-    fitting,
 )
 from fiberscope.accelerators.gamma.scheduler_space_rtl import Fibers
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
@@ -34,7 +33,16 @@ from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.networks.crossbar_rtl import Turn
 from fiberscope.hw.rtl.kit.trees import chosen, lowest, ones_of
-from fiberscope.hw.rtl.kit.twin import InputStream, OutputStream, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import (
+    InputStream,
+    OutputStream,
+    Signal,
+    Streams,
+    index_bits,
+    named,
+    resized,
+    unless,
+)
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
@@ -216,7 +224,7 @@ class _Scheduler:
         all_done = self.tables.run & (self.done.count == self.tables.tasks)
         ends = named("ends", ~goes & all_done & (ended != len(elements)))
         end = pyrtl.Const(END_OF_WORK, INDEX_BITS, signed=True)
-        token = pyrtl.select(goes, fitting(task, INDEX_BITS), end)
+        token = pyrtl.select(goes, resized(task, INDEX_BITS), end)
         told = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]
         for sink, gets, tells in zip(self._sinks, elements, told, strict=True):
             sink.send(gets | tells, {"reference": token, **beside})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -20,8 +20,6 @@ __all__ = [
     "Waiting",
     "Window",
     "Write",
-    "fields_of",
-    "fitting",
 ]
 
 Write = tuple[Signal, Signal, Signal]  # to a memory: enable, address, word
@@ -34,20 +32,6 @@ class Completion(NamedTuple):
     task: Signal
     word: dict[str, Signal]
     length: Signal
-
-
-def fields_of(word: Signal, layout: Mapping[str, int]) -> dict[str, Signal]:
-    """The fields of a word, given the bits of each, the first the lowest."""
-    fields, low = {}, 0
-    for name, bits in layout.items():
-        fields[name] = word[low : low + bits]
-        low += bits
-    return fields
-
-
-def fitting(number: Signal, bits: int) -> Signal:
-    """A number of other bits, of which as many are kept or filled up."""
-    return number[:bits] if bits <= len(number) else number.zero_extended(bits)
 
 
 class Forwarded:

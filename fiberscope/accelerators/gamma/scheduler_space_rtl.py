@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyrtl
 
 from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
-from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, Forwarded, fields_of, fitting
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, Forwarded
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
 from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
-from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, packed, unless
+from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, packed, resized, split_word, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Space:
         for flag, task, number in returned:
             here = list(decoded(number, len(self._kept)))
             writes.append((flag, task, chosen(here, self._lasts)))
-            last = pyrtl.concat(pyrtl.Const(1, 1), fitting(task, bits - 1))
+            last = pyrtl.concat(pyrtl.Const(1, 1), resized(task, bits - 1))
             self._lasts = [
                 pyrtl.select(flag & at, last, other) for at, other in zip(here, self._lasts, strict=True)
             ]
@@ -92,7 +92,7 @@ class Fibers:
         self._dispatched = Memory(
             "given", tasks, sum(parameters.dispatch_fields.values()), parameters.elements
         )
-        consumed = [fields_of(self._dispatched[fiber.task], parameters.dispatch_fields) for fiber in ended]
+        consumed = [split_word(self._dispatched[fiber.task], parameters.dispatch_fields) for fiber in ended]
         returned = [
             _Returned(fiber.flag & fields[f"is_merged_{i}"], fields[f"child_{i}"], fields[f"number_{i}"])
             for fiber, fields in zip(ended, consumed, strict=True)
@@ -181,13 +181,13 @@ class Fibers:
         for i, (flag, child) in enumerate(zip(inputs.flags, inputs.children, strict=True)):
             fields |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
         fitted = {
-            name: fitting(fields[name], bits) for name, bits in self._parameters.dispatch_fields.items()
+            name: resized(fields[name], bits) for name, bits in self._parameters.dispatch_fields.items()
         }
         self._dispatched.write(task, packed(fitted), sent)
 
     def _element(self, start: Signal) -> Signal:
         """The number of the element where space begins."""
-        return pyrtl.shift_left_logical(fitting(start, INDEX_BITS), self._parameters.granule_bits)
+        return pyrtl.shift_left_logical(resized(start, INDEX_BITS), self._parameters.granule_bits)
 
 
 class _Inputs:
@@ -219,11 +219,11 @@ def _size(less: Signal, bits: int) -> tuple[Signal, Signal]:
 
     ``less`` is one less than the lines that are asked for; a size is a number of ``FINE`` bits, shifted.
     """
-    less = fitting(less, max(len(less), FINE))
+    less = resized(less, max(len(less), FINE))
     number, size = less[:FINE], less[:FINE] + 1
     for step in range(1, len(less) - FINE + 1):
         fine, beyond = less[step : step + FINE], less[step + FINE - 1 :] != 0
         shifted = pyrtl.concat(pyrtl.Const(step + 1), fine[:-1])
         number = pyrtl.select(beyond, shifted, number)
         size = pyrtl.select(beyond, pyrtl.concat(fine + 1, pyrtl.Const(0, step)), size)
-    return fitting(number, bits), size
+    return resized(number, bits), size

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pyrtl
 
-from fiberscope.accelerators.gamma.scheduler_parts_rtl import Write, fields_of
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import Write
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, split_word
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ class Tables:
 
     def task(self, place: Signal) -> dict[str, Signal]:
         """The fields of a task's word."""
-        return fields_of(self._tasks[place], self._layout)
+        return split_word(self._tasks[place], self._layout)
 
     def needs(self, place: Signal) -> dict[str, Signal]:
         """The fields of what a task needs of A."""
-        return fields_of(self._needs[place], self._of_needs)
+        return split_word(self._needs[place], self._of_needs)

@@ -16,7 +16,7 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters
 from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, float_bits, float_of
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
-from fiberscope.hw.rtl.kit.twin import Signal
+from fiberscope.hw.rtl.kit.twin import Signal, resized
 
 __all__ = [
     "ELEMENTS",
@@ -195,4 +195,4 @@ class OfLines(ValueParameters):
 def line_offset(number: Signal, line_bytes: int) -> Signal:
     """Return the offset of a line within its tensor: the lower part of an address."""
     offset = pyrtl.concat(number, pyrtl.Const(0, line_bytes.bit_length() - 1))
-    return offset.zero_extended(max(len(offset), TENSOR_SHIFT))[:TENSOR_SHIFT]
+    return resized(offset, TENSOR_SHIFT)

@@ -22,7 +22,7 @@ from fiberscope.hw.rtl.kit.parameters import (
 )
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
 from fiberscope.hw.rtl.kit.trees import ones_of
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, resized, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, Summed, elements, rows, unit
 from fiberscope.hw.stream import ROW
 
@@ -132,7 +132,7 @@ def prefix_popcount(parameters: PrefixPopcountParameters, between: Streams) -> N
     row: Row = [
         {
             **lane,
-            "coordinate": _as_wide(ones_of(lane["coordinate"]), parameters.sum_width),
+            "coordinate": resized(ones_of(lane["coordinate"]), parameters.sum_width),
             "reference": lane["coordinate"],
         }
         for lane in rows.entering
@@ -141,11 +141,6 @@ def prefix_popcount(parameters: PrefixPopcountParameters, between: Streams) -> N
         row = added(row, level)
         row = rows.stage(stage, row) if registers else row
     (rows.leave if registers else rows.pass_out)(with_offset(rows, row))
-
-
-def _as_wide(wire: Signal, width: int) -> Signal:
-    """The wire in so many bits, those above cut off or 0."""
-    return wire[:width] if len(wire) >= width else wire.zero_extended(width)
 
 
 REGOR = unit(

@@ -27,6 +27,7 @@ from fiberscope.hw.rtl.kit.twin import (
     blank_if_stop,
     index_bits,
     named,
+    resized,
     unless,
 )
 from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, unit
@@ -197,7 +198,7 @@ def _sweep(
             {
                 "control": ~flag,
                 "coordinate": memory.shown(lane),
-                "reference": _resized(shape.number(row_now, lane), index),
+                "reference": resized(shape.number(row_now, lane), index),
             }
         )
         for lane, flag in enumerate(here)
@@ -222,10 +223,6 @@ def _store(
     memory.store(entry_now, [takes & ~lane["control"] for lane in row], sums[:-1])
     total.next <<= pyrtl.select(takes, sums[-1], command.fresh(total))
     entry.next <<= pyrtl.select(takes, (entry_now + 1)[: len(entry)], entry_now)
-
-
-def _resized(wire: Signal, bits: int) -> Signal:
-    return wire[:bits] if len(wire) >= bits else wire.zero_extended(bits)
 
 
 class CounterBanksAdapter(Adapter):

@@ -9,12 +9,12 @@ from operator import and_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.trees import any_of
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, resized, unless
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED, Memory
 from fiberscope.hw.streams.merge_tables_rtl import AREA_BITS, POINTS, WaysParameters
 from fiberscope.hw.streams.tokens_rtl import Head
 
-__all__ = ["LevelMemory", "MergeSlots", "PartialStore", "TaskLists", "fitted"]
+__all__ = ["LevelMemory", "MergeSlots", "PartialStore", "TaskLists"]
 
 SLOTS = 2  # merges that are under way
 SEGMENT, COORDINATE, VALUE = range(3)  # what a word of the level is
@@ -66,7 +66,7 @@ class PartialStore:
     def element(self, area: Signal, place: Signal) -> list[Signal]:
         """Coordinate, reference and value of one."""
         bits = index_bits(self.elements.entries) - 1
-        word = self.elements[pyrtl.concat(area, fitted(place, bits))]
+        word = self.elements[pyrtl.concat(area, resized(place, bits))]
         low, parts = len(word), []
         for size in self._parts:
             low -= size
@@ -76,11 +76,6 @@ class PartialStore:
 
 def _counter(most: int, name: str) -> Signal:
     return pyrtl.Register(index_bits(most) + 1, name)
-
-
-def fitted(wire: Signal, bits: int) -> Signal:
-    """The wire with so many bits."""
-    return wire.zero_extended(max(bits, len(wire)))[:bits]
 
 
 class TaskLists:
@@ -217,7 +212,7 @@ def _halves(word: Signal) -> tuple[Signal, Signal]:
 
 
 def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
-    return [fitted(wire, bits) for wire in wires]
+    return [resized(wire, bits) for wire in wires]
 
 
 class _Way:
@@ -245,4 +240,4 @@ class _Way:
         following = pyrtl.select(hands, (place + 1)[: len(place)], place)
         place.next <<= pyrtl.select(takes, begin, following)
         last.next <<= pyrtl.select(takes, end, last)
-        source.next <<= pyrtl.select(takes, fitted(number, len(source)), source)
+        source.next <<= pyrtl.select(takes, resized(number, len(source)), source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
@@ -17,7 +17,7 @@ from fiberscope.hw.streams.merge_tables_rtl import (
     partials_written,
     tables_of,
 )
-from fiberscope.hw.streams.way_slots_rtl import LevelMemory, MergeSlots, PartialStore, TaskLists, fitted
+from fiberscope.hw.streams.way_slots_rtl import LevelMemory, MergeSlots, PartialStore, TaskLists
 from fiberscope.hw.streams.ways import FiberWays
 
 __all__ = ["BLOCK"]
@@ -107,7 +107,7 @@ class _Ways:
         begins = named("begins", ready & tasks.ready & groups.ready)
         left = (count - place)[:count_bits]
         fan_in = pyrtl.select(self._is_long(left), pyrtl.Const(self.parameters.radix), left)
-        fan_in = fitted(fan_in, self.parameters.radix.bit_length())
+        fan_in = resized(fan_in, self.parameters.radix.bit_length())
         tasks.send(ready & groups.ready, {"coordinate": fan_in})
         over = named("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
         groups.send(

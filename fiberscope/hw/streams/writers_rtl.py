@@ -12,7 +12,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import STORE, level_words, value_words
@@ -103,15 +103,10 @@ def compressed_design(parameters: CompressedWriterParameters, between: Streams) 
         stores,
         {
             "control": ~ends,
-            "address": pyrtl.select(ends, next_fiber.zero_extended(address), _fitted(count, address)),
+            "address": pyrtl.select(ends, next_fiber.zero_extended(address), resized(count, address)),
             "word": pyrtl.select(ends, count.zero_extended(word), coordinate),
         },
     )
-
-
-def _fitted(wire: Signal, bits: int) -> Signal:
-    """The wire with so many bits."""
-    return wire.zero_extended(max(bits, len(wire)))[:bits]
 
 
 class WriterAdapter(StreamAdapter):

@@ -196,14 +196,24 @@ def packed(fields: Mapping[str, Signal]) -> Signal:
     return pyrtl.concat_list(list(fields.values()))
 
 
-def unpacked(word: Signal, like: Mapping[str, Signal]) -> dict[str, Signal]:
-    """The fields of a word, each as wide as that of its name in ``like``."""
+def split_word(word: Signal, widths: Mapping[str, int]) -> dict[str, Signal]:
+    """Split a word into fields of these widths in bits; the first field has the lowest bits."""
     fields: dict[str, Signal] = {}
     low = 0
-    for name, wire in like.items():
-        fields[name] = word[low : low + len(wire)]
-        low += len(wire)
+    for name, bits in widths.items():
+        fields[name] = word[low : low + bits]
+        low += bits
     return fields
+
+
+def unpacked(word: Signal, like: Mapping[str, Signal]) -> dict[str, Signal]:
+    """Split a word into fields, each as wide as the wire of its name in ``like``."""
+    return split_word(word, {name: len(wire) for name, wire in like.items()})
+
+
+def resized(wire: Signal, bits: int) -> Signal:
+    """Return a wire with this number of bits: the lowest bits of a wider one, a narrower one with zeros."""
+    return wire[:bits] if len(wire) >= bits else wire.zero_extended(bits)
 
 
 def index_bits(count: int) -> int:
