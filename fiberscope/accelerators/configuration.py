@@ -124,7 +124,7 @@ def layers(
     if file is not None:
         entries |= read_yaml(Path(file))
     for key, value in (settings or {}).items():
-        entries[key] = value if isinstance(value, Entry) else Entry(value, "settings")
+        entries[key] = Entry.wrap(value)
     return entries
 
 

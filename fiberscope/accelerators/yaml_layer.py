@@ -38,6 +38,11 @@ class Entry:
     origin: str
     comment: str = ""
 
+    @classmethod
+    def wrap(cls, value: object, origin: str = "settings") -> Entry:
+        """Return a value as an entry; a value that is an entry keeps its origin."""
+        return value if isinstance(value, Entry) else cls(value, origin)
+
 
 class _Scalars(yaml.resolver.Resolver):
     """YAML 1.2 scalars: ``off`` is text, not false; ``1e9`` is a number; ``1:30`` is not ninety."""

@@ -159,10 +159,11 @@ def run_block(
     kernel.clock("core", GIGAHERTZ)
     kernel.add(block)
     for number, (port, tokens) in enumerate(inputs.items()):
-        source = kernel.add(StreamSource(f"source.{port}", tokens, _stalls(seed, number)))
+        source = kernel.add(StreamSource(f"source.{port}", tokens, seeded_stalls(seed, number)))
         kernel.connect(source, "out", block, port, capacity=capacity, latency=latency)
     sinks = {
-        port: kernel.add(StreamSink(f"sink.{port}", _stalls(seed, ~n))) for n, port in enumerate(outputs)
+        port: kernel.add(StreamSink(f"sink.{port}", seeded_stalls(seed, ~n)))
+        for n, port in enumerate(outputs)
     }
     for port, sink in sinks.items():
         kernel.connect(block, port, sink, "in", capacity=capacity, latency=latency)
@@ -171,7 +172,8 @@ def run_block(
     return Outcome(run, {port: sink.received for port, sink in sinks.items()}, kernel.statistics())
 
 
-def _stalls(seed: int | None, number: int) -> tuple[int, ...]:
+def seeded_stalls(seed: int | None, number: int) -> tuple[int, ...]:
+    """Return the stalls of one of several sources or sinks, by its number; none without a seed."""
     return () if seed is None else random_stalls(1000 * seed + number)
 
 

@@ -12,7 +12,7 @@ from fiberscope.workloads import file_of, is_gemm, load, lookup, names
 from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_in
 
-__all__ = ["estimate_nonzeros", "file_digest", "operand_digest"]
+__all__ = ["estimate_nonzeros", "file_digest", "operand_digest", "text_digest"]
 
 BYTES_A_NONZERO = 10  # of a file, about; for the time that is left
 
@@ -33,7 +33,7 @@ def operand_digest(operand: str, exact: bool) -> str:
         return f"{file_digest(Path(place[0]))}:{place[1]}"
     path = Path(operand)
     if path.is_dir():
-        return _digest("".join(f"{file.name} {file_digest(file)}\n" for file in sorted(path.iterdir())))
+        return text_digest("".join(f"{file.name} {file_digest(file)}\n" for file in sorted(path.iterdir())))
     file = file_of(operand)
     if file is not None:
         return file_digest(file)
@@ -71,7 +71,8 @@ def _loaded(operand: str, exact: bool) -> str:
     return load(operand, exact=exact).digest
 
 
-def _digest(text: str) -> str:
+def text_digest(text: str) -> str:
+    """Return the sha256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from fiberscope.accelerators.errors import ConfigurationError, ConflictError
 from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
-from fiberscope.explore.sweeps.content import estimate_nonzeros, operand_digest
+from fiberscope.explore.sweeps.content import estimate_nonzeros, operand_digest, text_digest
 from fiberscope.explore.sweeps.point import (
     Point,
     build_request,
@@ -151,7 +150,7 @@ def _task(point: Point, settle: ParameterResolver) -> Task:
     )
     read = {key: in_base_units(value) for key, value in settled.parameters.items()}
     row = {
-        "digest": _digest(json.dumps(identity)),
+        "digest": text_digest(json.dumps(identity)),
         "command": point.command,
         "machine": point.machine,
         "accelerator": point.accelerator,
@@ -160,8 +159,8 @@ def _task(point: Point, settle: ParameterResolver) -> Task:
         "workload_name": point.workload_name or None,
         "version": __version__,
         "source": settled.source,
-        "workload_digest": _digest(json.dumps(content)),
-        "config_digest": _digest(used),
+        "workload_digest": text_digest(json.dumps(content)),
+        "config_digest": text_digest(used),
         "config": _written(read),
         "settings": settings,
         **({"sampling": _written(sample[0])} if sample else {}),
@@ -203,7 +202,3 @@ def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
 
 def _source(roots: Roots) -> str:
     return roots.sources().digest
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

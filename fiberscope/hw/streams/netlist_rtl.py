@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from fiberscope.hw.rtl.kit.composition import stream_at
 from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part
 from fiberscope.hw.streams import fork_rtl as fork
@@ -69,7 +70,7 @@ def netlist(
     for reader in roots:
         name, _, _port = reader.partition(".")
         place = f"{FORK}_{name}_{ROOT}"
-        links += _forked(parts, place, _stream(blocks, reader), [reader], channels)
+        links += _forked(parts, place, stream_at(blocks, reader), [reader], channels)
         exports[f"{name}_{ROOT}"] = f"{place}.in"
     return Composition(module, parts, tuple(links), exports)
 
@@ -90,9 +91,3 @@ def _forked(
     parts[place] = Part(fork.BLOCK, forking(stream, len(readers)))
     for number, reader in enumerate(readers):
         yield Link(f"{place}.out[{number}]", reader, *channels[reader])
-
-
-def _stream(blocks: Mapping[str, Part], end: str) -> Stream:
-    """The stream at a block's port."""
-    name, _, label = end.partition(".")
-    return next(stream for stream in blocks[name].interface.streams if stream.label == label)

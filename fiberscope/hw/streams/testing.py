@@ -19,7 +19,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Output, Port
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.protocol import ANY, Protocol
-from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
+from fiberscope.sim.testing import StreamSink, check_accounting, seeded_stalls
 
 Stream = list[tuple[int, Written]]  # cycles and tokens
 
@@ -107,7 +107,7 @@ def run_streams(
         kernel.connect(source, "out", block, label, capacity=capacity)
     sinks = {}
     for number, label in enumerate(outputs):
-        sinks[label] = kernel.add(StreamSink(f"sink.{label}", _stalls(seed, number)))
+        sinks[label] = kernel.add(StreamSink(f"sink.{label}", seeded_stalls(seed, number)))
         kernel.connect(block, f"{label}[0]", sinks[label], "in", capacity=capacity)
     if checked:
         _put_checkers(kernel, block, outputs, same_shape)
@@ -134,13 +134,9 @@ def written(sink: StreamSink, carries: Protocol) -> Stream:
     ]
 
 
-def _stalls(seed: int | None, number: int) -> tuple[int, ...]:
-    return () if seed is None else random_stalls(1000 * seed + number)
-
-
 def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
     """A stream with a token in every cycle, or with random gaps between them."""
-    stalls = _stalls(seed, 0) or (0,)
+    stalls = seeded_stalls(seed, 0) or (0,)
     stream: Stream = []
     cycle = random.Random(seed).randrange(4) if seed is not None else 0
     for number, written in enumerate(tokens):

@@ -210,8 +210,5 @@ def read_options(settings: Map[str, object]) -> Options:
     Raises:
         ConfigurationError: there is no such option, or it has no such value.
     """
-    values = {
-        key.replace(".", "_"): value if isinstance(value, Entry) else Entry(value, "--set")
-        for key, value in settings.items()
-    }
+    values = {key.replace(".", "_"): Entry.wrap(value, "--set") for key, value in settings.items()}
     return validate(Options, values, "the model")

@@ -77,9 +77,7 @@ class _Reader:
         self.gating, self.skipping = "gating" in kinds, "skipping" in kinds
 
     def tensor(self, name: str, place: Place) -> int:
-        if name not in self.tensors:
-            raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
-        return self.tensors.index(name)
+        return place.index_of(name, self.tensors, "data space")
 
     def format(self, level: int, schema: FormatSchema, place: Place) -> Format:
         width = self.architecture.levels[level].metadata_width
@@ -103,15 +101,13 @@ class _Reader:
             if bits is not None and width and bits > width:
                 raise (place / key).error(f"a word of {bits} bits is wider than a row of {width} bits")
         flattened = tuple(
-            tuple(self.dimension(dimension, place / "flattened_rankIDs" / at) for dimension in several)
+            tuple(
+                (place / "flattened_rankIDs" / at).index_of(name, self.problem.dimensions, "dimension")
+                for name in several
+            )
             for at, several in enumerate(schema.flattened)
         )
         return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
-
-    def dimension(self, name: str, place: Place) -> int:
-        if name not in self.problem.dimensions:
-            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
-        return self.problem.dimensions.index(name)
 
     def feature(self, schema: FeatureSchema, place: Place) -> Feature:
         options = [

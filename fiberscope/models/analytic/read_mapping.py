@@ -47,9 +47,7 @@ class Names:
 
     def dimension(self, name: str, place: Place) -> int:
         """A dimension of the problem."""
-        if name not in self.problem.dimensions:
-            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
-        return self.problem.dimensions.index(name)
+        return place.index_of(name, self.problem.dimensions, "dimension")
 
     def dimensions(self, names: Sequence[str], place: Place) -> list[int]:
         """Several, none of them twice."""
@@ -60,9 +58,7 @@ class Names:
 
     def tensor(self, name: str, place: Place) -> int:
         """A data space of the problem."""
-        if name not in self.tensors:
-            raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
-        return self.tensors.index(name)
+        return place.index_of(name, self.tensors, "data space")
 
     def factors(self, directive: DirectiveSchema, place: Place) -> Iterator[tuple[str, int, str, int]]:
         """The factors of an entry, of a list or a text: as written, dimension, relation (=, <= or >=), bound.

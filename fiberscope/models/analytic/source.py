@@ -45,8 +45,23 @@ class Place:
         return Place(self.document, (*self.path, part))
 
     def error(self, message: str, *, key: bool = False) -> ConfigurationError:
-        """A complaint about the value here, or about its key."""
+        """Return an error about the value here, or about its key."""
         return self.document.error(self.path, message, key=key)
+
+    def index_of(self, name: str, names: Sequence[str], kind: str) -> int:
+        """Return the index of a name that the section refers to.
+
+        Args:
+            name: the name.
+            names: the names that exist.
+            kind: what the names are of, for the message.
+
+        Raises:
+            ConfigurationError: the name does not exist.
+        """
+        if name not in names:
+            raise self.error(f"there is no {kind} {name}; {nearest(name, names)}")
+        return names.index(name)
 
 
 @dataclass

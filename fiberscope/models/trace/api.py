@@ -299,13 +299,9 @@ def specified(name: str, settings: Mapping[str, object]) -> Specification:
     return drafted.complete(_placeholders(drafted))
 
 
-def _entry(value: object) -> Entry:
-    return value if isinstance(value, Entry) else Entry(value, "settings")
-
-
 def _drafted(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
     """The specification, and what makes its problem, if its machine solves one with inputs of its own."""
-    entries = {key: _entry(value) for key, value in settings.items() if key.startswith(SECTION)}
+    entries = {key: Entry.wrap(value) for key, value in settings.items() if key.startswith(SECTION)}
     drafted = draft(name, {key: value for key, value in settings.items() if key not in entries})
     if drafted.machine is None:
         for key, entry in entries.items():
@@ -323,7 +319,7 @@ def _placeholders(drafted: Draft) -> dict[str, float]:
 def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
     """Settings of the model, and the others."""
     own = {key: value for key, value in settings.items() if key in Options.model_fields}
-    entries = {key: _entry(value) for key, value in own.items()}
+    entries = {key: Entry.wrap(value) for key, value in own.items()}
     others = {key: value for key, value in settings.items() if key not in own}
     return validate(Options, entries, "the model"), others
 

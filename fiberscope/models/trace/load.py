@@ -61,7 +61,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         ConfigurationError: as ``load``.
     """
     source = find(name)
-    entries = {key: _entry(value) for key, value in (settings or {}).items()}
+    entries = {key: Entry.wrap(value) for key, value in (settings or {}).items()}
     with yaml_errors(source.file):
         declared = source.section("symbols")
         implied = {} if declared else source.implied_symbols()
@@ -131,10 +131,6 @@ class Draft:
             values[name] = _number(name, replace(entry, value=value))
         with yaml_errors(self.source.file):
             return _assembled(self, values)
-
-
-def _entry(value: object) -> Entry:
-    return value if isinstance(value, Entry) else Entry(value, "settings")
 
 
 def _written(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:

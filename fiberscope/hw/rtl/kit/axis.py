@@ -15,6 +15,7 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.kit.twin import bit_range
 
 __all__ = ["axis"]
 
@@ -76,7 +77,7 @@ def _head(interface: Interface) -> str:
         there, back = ("input", "output") if stream.direction == "input" else ("output", "input")
         ports.append(f"{there} [{8 * _bytes(stream) - 1}:0] {stream.prefix}_tdata")
         if MASK in stream.widths:
-            ports.append(f"{there} {_range(_bytes(stream))}{stream.prefix}_tkeep")
+            ports.append(f"{there} {bit_range(_bytes(stream))}{stream.prefix}_tkeep")
         ports += [f"{there} {stream.prefix}_tvalid", f"{back} {stream.prefix}_tready"]
         if "control" in stream.widths:
             ports.append(f"{there} {stream.prefix}_tlast")
@@ -90,7 +91,7 @@ def _nets(interface: Interface) -> Iterator[str]:
             continue
         lanes = len(stream.ports)
         for field, width in stream.widths.items():
-            yield f"    wire {_range(width * lanes)}{stream.wire(field)};"
+            yield f"    wire {bit_range(width * lanes)}{stream.wire(field)};"
         parts = [part for lane in reversed(range(lanes)) for part in _lane(stream, lane)]
         yield f"    assign {stream.prefix}_tdata = {{{', '.join(parts)}}};"
         if MASK in stream.widths:
@@ -118,10 +119,6 @@ def _part(stream: Stream, field: str, lane: int) -> str:
         return stream.wire(field)
     last, first = width * (lane + 1) - 1, width * lane
     return f"{stream.wire(field)}[{first if width == 1 else f'{last}:{first}'}]"
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
 
 
 def _core(interface: Interface, module: str) -> str:

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.loops import loop_of, paths
 from fiberscope.hw.rtl.kit.parameters import Parameters
 
-__all__ = ["Composition", "Instance", "Link", "Part", "joined"]
+__all__ = ["Composition", "Instance", "Link", "Part", "joined", "stream_at"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def joined(
     if len(ends) == 1:
         yield Link(source, target, capacity, latency)
         return
-    taken = _stream(parts, target)
+    taken = stream_at(parts, target)
     name, carried = f"channel_at_{_net(target, taken)}", replace(streams[0], content=taken.content)
     drained = len(streams) < len(ends)
     parts[name] = Part(channel.OF_STREAM, carrying(carried, capacity, latency, len(streams), drained=drained))
@@ -264,7 +264,7 @@ class Composition:
         return Instance(f"channel_at_{_net(link.target, target)}", part, nets)
 
     def _stream(self, end: str) -> Stream:
-        return _stream(self.parts, end)
+        return stream_at(self.parts, end)
 
     def _has_lanes(self, end: str) -> bool:
         """Return whether the part sends more than one token a cycle there."""
@@ -306,7 +306,8 @@ def _net(end: str, stream: Stream) -> str:
     return f"{end.partition('.')[0]}_{stream.prefix}"
 
 
-def _stream(parts: Mapping[str, Part], end: str) -> Stream:
+def stream_at(parts: Mapping[str, Part], end: str) -> Stream:
+    """Return the stream at a port of a part; ``end`` is ``part.port``."""
     name, _, label = end.partition(".")
     return next(stream for stream in parts[name].interface.streams if stream.label == label)
 

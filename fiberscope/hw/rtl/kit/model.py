@@ -8,7 +8,7 @@ from itertools import count
 
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.registered import CAPACITY
-from fiberscope.hw.rtl.kit.twin import module_head
+from fiberscope.hw.rtl.kit.twin import bit_range, module_head
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.sim.channel import Channel
 
@@ -21,14 +21,10 @@ def shell(interface: Interface) -> str:
     The event model does so from a bench. (A port that nothing writes would be a constant to Verilator.)
     """
     outputs = [wire for wire in interface.wires() if wire.direction == "output"]
-    registers = [f"    reg {_range(wire.width)}{DRIVEN}{wire.name} = 0;" for wire in outputs]
+    registers = [f"    reg {bit_range(wire.width)}{DRIVEN}{wire.name} = 0;" for wire in outputs]
     assignments = [f"    assign {wire.name} = {DRIVEN}{wire.name};" for wire in outputs]
     head = module_head(interface.module, interface)
     return head + "\n".join([*registers, *assignments, "endmodule", ""])
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
 
 
 class Pins(Component):

@@ -252,3 +252,8 @@ def module_head(module: str, interface: Interface) -> str:
     """The beginning of a module of Verilog: its ports, stream by stream."""
     ports = ",\n".join(f"    {wire}" for wire in interface.wires())
     return f"module {module}(\n{ports}\n);\n"
+
+
+def bit_range(width: int) -> str:
+    """Return the range of a vector of wires in Verilog, with a blank behind it; nothing for one wire."""
+    return f"[{width - 1}:0] " if width > 1 else ""

@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.block import ForeignBlock, RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition, Instance, Link, Part
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, module_head, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, bit_range, module_head, unless
 
 __all__ = ["ComposedBlock", "Composition", "Link", "Part", "composed", "flat", "hierarchical", "join"]
 
@@ -90,7 +90,7 @@ def _wrapper(
     composition: Composition, module: str, instances: list[Instance], modules: Mapping[Part, str]
 ) -> str:
     wires = [
-        f"    wire {_range(width)}{name};" for name, width in _inner_nets(composition, instances).items()
+        f"    wire {bit_range(width)}{name};" for name, width in _inner_nets(composition, instances).items()
     ]
     placed = [_instantiation(instance, modules[instance.part]) for instance in instances]
     shown = composition.shown(instances).items()
@@ -105,10 +105,6 @@ def _tap(name: str, valid: str, ready: str, carried: str = "") -> str:
     """A status output that says what moves."""
     said = f"{valid} & {ready}"
     return f"    assign {name} = {f'{said} ? {carried} : 0' if carried else said};"
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
 
 
 def _instantiation(instance: Instance, module: str) -> str:
