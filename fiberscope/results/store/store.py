@@ -22,7 +22,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -265,26 +265,30 @@ class Store:
         self._place.write(part, sink.getvalue().to_pybytes())
 
     def _table(self, part: Address, columns: list[str] | None = None) -> pa.Table:
-        with self._copied(part) as copy:
-            return pq.read_table(copy, columns=columns, partitioning=None)
+        with self._opened(part) as file:
+            return pq.read_table(file, columns=columns, partitioning=None)
 
     def _schema(self, part: Address) -> pa.Schema:
-        with self._copied(part) as copy:
-            return pq.read_schema(copy)
+        with self._opened(part) as file:
+            return pq.read_schema(file)
 
     def _count(self, part: Address) -> int:
         """Return the number of rows of a part."""
-        with self._copied(part) as copy:
-            metadata = pq.read_metadata(copy)
+        with self._opened(part) as file:
+            metadata = pq.read_metadata(file)
         rows: int = metadata.num_rows
         return rows
 
     @contextmanager
-    def _copied(self, part: Address) -> Iterator[Path]:
-        """A file of this computer with the content of a part, and a line where that is damaged."""
+    def _opened(self, part: Address) -> Iterator[BinaryIO]:
+        """Open a file of this computer with the content of a part; Arrow takes some names for addresses."""
         copy = self._place.copy(part)
-        with _readable(part, copy):
-            yield copy
+        try:
+            file = copy.open("rb")
+        except OSError as error:
+            raise InputError(f"{part}: cannot be read: {error.strerror or error}") from error
+        with file, _readable(part):
+            yield file
 
     def _has_all_columns(self, part: Address) -> bool:
         """Return whether a part has those of every row; an older version knew fewer."""
@@ -305,12 +309,12 @@ class Store:
 
 
 @contextmanager
-def _readable(file: Address, copy: Path | None = None) -> Iterator[None]:
-    """A line on a file that has been damaged, which no message names as its copy."""
+def _readable(file: Address) -> Iterator[None]:
+    """A line on a file that has been damaged."""
     try:
         yield
     except (ValueError, OSError) as error:  # pyarrow's are ValueErrors
-        said = str(error).replace(f"Could not open Parquet input source '{copy}': ", "")
+        said = str(error).replace("Could not open Parquet input source '<Buffer>': ", "")
         reason = " ".join(said.partition(". ")[0].split()).rstrip(".:")
         raise InputError(
             f"{file}: is damaged: {reason}; remove it from the store; the next sweep then repeats its runs"
