@@ -85,7 +85,7 @@ def test_clock_and_leakage_follow_from_flip_flops_and_cells(tmp_path):
     sram = "srams: {data: {size: 65536, word: 512, count: 2}}"
     text = PE + f"count: 3, rtl: ['intersector(words=4)'], area: 64 * register, {sram}}}}}\n"
     part = prices(tmp_path, text).parts["pe"]
-    assert part.clock.lower == pytest.approx(3 * (128 + 64) * 0.0054)
+    assert part.clock.lower == pytest.approx(3 * (128 + 64) * 0.0059)
     cells = 3770.55 + 64 * 5.98
     assert part.leakage.lower == pytest.approx(3 * (22e-9 * cells + 2 * 1397.9e-6), rel=1e-4)
     assert part.leakage.upper == pytest.approx(3 * (3.7 * 22e-9 * cells + 2.61 * 2 * 1397.9e-6), rel=1e-4)
