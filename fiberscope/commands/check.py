@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Settings
+from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Parts, Settings
 from fiberscope.commands.output import show
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
@@ -35,6 +35,7 @@ def check(
     accelerator: Accelerator,
     operands: Operands,
     settings: Settings = None,
+    part: Parts = None,
     exact: Exact = False,
     explain: _Explain = True,
     json: Json = None,
@@ -51,12 +52,12 @@ def check(
     \b
     Examples:
       fiberscope check gamma wiki-Vote
-      fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000 --json check.json
-      fiberscope check spec:gamma uniform:rows=300,cols=300,nonzeros=3000
+      fiberscope check spec:gamma uniform:rows=300,cols=300,nonzeros=3000 --json check.json
     """
     if sample is not None:
         raise InputError("--sample: a check compares exact counts; use fiberscope sim --sample for cycles")
     from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.accelerators.user_parts import parse_parts
     from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.commands.progress import progress_display
     from fiberscope.explore.check import check as checked
@@ -64,17 +65,16 @@ def check(
     factors, tensors = operands_of(operands)
     check_factors(factors)
     check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
-    parsed = parse_settings(settings or [])
+    parsed, parts = parse_settings(settings or []), parse_parts(part or [])
+    options: dict[str, Any] = {
+        "tensors": tensors,
+        "settings": parsed,
+        "exact": exact,
+        "parts": parts,
+        "explain": explain,
+    }
     with progress_display(quiet) as tell:
-        done = checked(
-            accelerator,
-            *factors,
-            tensors=tensors,
-            settings=parsed,
-            exact=exact,
-            explain=explain,
-            progress=tell,
-        )
+        done = checked(accelerator, *factors, **options, progress=tell)
     if json is not None:
         write_json(json, done.document())
     if json != STANDARD_OUTPUT:

@@ -13,8 +13,9 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
+from fiberscope.commands.options import Markdown
 from fiberscope.commands.study_files import StudyFiles
-from fiberscope.results.report.files import check_outputs, write_text
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ _Csv = Annotated[
 _Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the rows as JSON to this file; - prints them.")
 ]
+_Latex = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the table as LaTeX to this file; - prints it."),
+]
 
 
 @expand_groups()
@@ -76,44 +81,61 @@ def results(
     sql: _Sql = None,
     csv: _Csv = None,
     json: _Json = None,
+    latex: _Latex = None,
+    markdown: Markdown = False,
 ) -> None:
     """Show the results of a sweep as a table, a row for each run.
 
-    Prints the most important columns; --csv and --json write all columns, --plot draws a figure, and
-    --archive writes the whole store for others to repeat.
+    Prints the most important columns, as --latex and --markdown do; --csv and --json write all columns.
+    --plot draws a figure, and --archive writes the whole store for others to repeat.
 
     \b
     Examples:
       fiberscope results study --where "pe_count > 16" --sort cycles
       fiberscope results study --csv -
-      fiberscope results study --columns workload,pe_count,cycles/seconds
-      fiberscope results study --where "pe_count = 32" --plot speedups.pdf --figure-width column
+      fiberscope results study --columns workload,pe_count,cycles --latex table.tex
+      fiberscope results study --where "pe_count = 32" --plot speedups.pdf
       fiberscope results study --archive study.zip
-      fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
     if sql is not None and (where or sort or columns or sources or files.plot):
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
-    check_outputs({"--csv": csv, "--json": json, "--plot": files.plot, "--archive": files.archive}, {})
+    rows_to = {"--csv": csv, "--json": json, "--latex": latex}
+    check_outputs({**rows_to, "--plot": files.plot, "--archive": files.archive}, {})
     from fiberscope.results.store import Store
-    from fiberscope.results.store.store import hidden_rows
 
     store, every = Store(address), sources or all_sources
     files.write(store, where, sort or [], all_sources=every)
     whole = not {csv, json, files.plot, files.archive} <= {None}
-    asked = columns or ("* EXCLUDE (report)" if whole else _telling(store, every))
-    asked = f"{SOURCES}, {asked}" if sources and not whole else asked
-    hidden = 0 if every else store.hidden()
-    query = _query(asked, where, sort or (["version", "source"] if sources else []))
-    rows = store.table(query if sql is None else sql, all_sources=every)
-    _write_rows(rows, csv, json)
-    if not whole:
-        _show(rows)
-        _tell_surrogates(store, every)
-        _tell_estimates(store, every)
+    order = sort or (["version", "source"] if sources else [])
+    if csv is not None or json is not None:
+        asked = columns or "* EXCLUDE (report)"
+        _write_rows(store.table(sql or _query(asked, where, order), all_sources=every), csv, json)
+    if latex is not None or not whole:
+        asked = ", ".join([*([SOURCES] if sources else []), columns or _telling(store, every)])
+        rows = store.table(sql or _query(asked, where, order), all_sources=every)
+        whole = whole or latex == STANDARD_OUTPUT
+        if latex is not None:
+            write_text(latex, _as_latex(rows, _surrogate_note(store, every)))
+        if not whole:
+            _show(rows, markdown, store, every)
+    _tell_hidden(store, 0 if every else store.hidden(), whole, bool(sources or sql))
+
+
+def _tell_hidden(store: Store, hidden: int, whole: bool, chosen: bool) -> None:
+    """Give the number of hidden rows, or say that rows are of several sources.
+
+    Args:
+        store: the store.
+        hidden: the number.
+        whole: whether the standard output belongs to a file.
+        chosen: whether the user has chosen the sources.
+    """
+    from fiberscope.results.store.store import hidden_rows
+
     if hidden:
         print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
-    elif not (whole or sources or sql):
+    elif not (whole or chosen):
         _tell_sources(store)
 
 
@@ -131,11 +153,10 @@ def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
     return " ".join([f"SELECT {columns} FROM runs", *([f"WHERE {where}"] if where else []), *order])
 
 
-def _tell_surrogates(store: Store, all_sources: bool) -> None:
-    """Name the workloads of the rows that are surrogates, whichever columns are shown."""
+def _surrogate_note(store: Store, all_sources: bool) -> str:
+    """Name the workloads of the rows that are surrogates, whichever columns are shown; empty for none."""
     query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
-    if note := footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist()):
-        print(note)
+    return footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
 
 
 def _estimates(store: Store, all_sources: bool) -> int:
@@ -144,8 +165,10 @@ def _estimates(store: Store, all_sources: bool) -> int:
     return int(store.table(query, all_sources=all_sources)["rows"][0].as_py())
 
 
-def _tell_estimates(store: Store, all_sources: bool) -> None:
-    """Say that cycles are estimates, where they are, whichever columns are shown."""
+def _tell_notes(store: Store, all_sources: bool) -> None:
+    """Name surrogates, and say that cycles are estimates, where they are."""
+    if note := _surrogate_note(store, all_sources):
+        print(note)
     if count := _estimates(store, all_sources):
         print(f"Estimated cycles: {count:,} rows; the 95% interval is from cycles_low to cycles_high")
 
@@ -204,13 +227,41 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _show(result_table: pa.Table) -> None:
+def _as_latex(rows: pa.Table, note: str) -> str:
+    """Return all rows as a LaTeX float with booktabs; columns without a value are left out."""
+    from fiberscope.results.report.latex import latex_float, latex_tabular
+
+    rows = _with_spreads(rows)
+    columns = {
+        at: texts
+        for at, column in enumerate(rows.columns)
+        if any(texts := [_text(value) for value in column.to_pylist()])
+    }
+    heads = [rows.column_names[at] for at in columns]
+    tabular = latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))])
+    return latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
+
+
+def _show(result_table: pa.Table, markdown: bool, store: Store, every: bool) -> None:
+    """Print the table and the notes on it."""
+    _show_table(result_table, markdown)
+    _tell_notes(store, every)
+
+
+def _show_table(result_table: pa.Table, markdown: bool) -> None:
     from rich.text import Text
 
-    from fiberscope.commands.output import print_stacked
-    from fiberscope.results.report.table import ruled_table
+    from fiberscope.commands.output import print_stacked, show
+    from fiberscope.results.report.table import Table, ruled_table
 
     result_table = _with_spreads(result_table)
+    if markdown:
+        table_rows = zip(*(column.to_pylist() for column in result_table.columns), strict=True)
+        whole = Table("Results", result_table.column_names)
+        for row in table_rows:
+            whole.add(*map(_text, row))
+        show([whole], markdown=True)
+        return
     rows = result_table.slice(0, MOST_ROWS)
     words = ("string", "bool")
     numbers = [each.name for each in result_table.schema if each.type not in words or each.name == CYCLES]

@@ -15,7 +15,7 @@ from fiberscope.accelerators import names
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.group import Group
 from fiberscope.commands.option_groups import expand_groups
-from fiberscope.commands.options import Accelerator, Operands, Settings
+from fiberscope.commands.options import Accelerator, Operands, Parts, Settings
 from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_export import export_block, write_verilog
@@ -267,6 +267,7 @@ def loop(
     operands: Operands,
     waves: WaveformOptions,
     settings: Settings = None,
+    part: Parts = None,
     at: _At = None,
     verilog: _Verilog = None,
     module: _Module = None,
@@ -284,6 +285,7 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --set pe.radix=8 --at gamma.pe01.merger
       fiberscope rtl loop merger,bank gamma uniform:rows=60,cols=60,nonzeros=300
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
+      fiberscope rtl loop bank gamma my.mtx --part merger=my_blocks.py:MyMerger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
     return print_comparison(make_request(context.params, waves.waveform()), simulator, output)
@@ -315,7 +317,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
-    from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
+    from fiberscope.rtl.cosim_request import CosimRequest, load_parts, verilog_files
 
     asked = CosimRequest(
         names,
@@ -327,6 +329,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         module=options.get("module"),
         lock_step=options.get("lock_step", False),
         waveform=waveform,
+        parts=load_parts(options["accelerator"], names, options.get("part") or ()),
     )
     if waveform is not None:
         check_outputs(files_of(waveform.path), asked.inputs)

@@ -32,6 +32,8 @@ from fiberscope.sim.names import family_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fiberscope.accelerators.composition import PartFactory
+
 __all__ = ["Check", "Comparison", "check"]
 
 # A run with some settings, watched if there are files.
@@ -148,6 +150,7 @@ class Check:
         comparison = self.analytical
         return {
             "accelerator": self.event.accelerator,
+            "source_digest": self.event.source and self.event.source.digest,
             "right": self.right,
             "cycles": self.event.cycles,
             "seconds": self.event.seconds,
@@ -169,13 +172,14 @@ def check(
     tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
+    parts: Mapping[str, PartFactory] | None = None,
     explain: bool = False,
     progress: Progress | bool | None = None,
 ) -> Check:
     """Solve a problem on the machine and by its specification; the arguments are ``simulate``'s.
 
     Args:
-        accelerator, a, b, tensors, settings, exact, progress: as there.
+        accelerator, a, b, tensors, settings, exact, parts, progress: as there.
         explain: run the machine again for each rung of its ladder, and say where its cycles go.
 
     Raises:
@@ -186,7 +190,7 @@ def check(
     rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
     specification = built or _specification(accelerator, kind, rules, settings or {})
     options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
-    event = tables.simulate_to_end(accelerator, a, b, **options)
+    event = tables.simulate_to_end(accelerator, a, b, **options, parts=parts)
     factors = [factor for factor in (a, b) if factor is not None]
     of_machine = {key for key in settings or {} if built and is_own(key, kind.configuration)}
     of_trace = {key: value for key, value in (settings or {}).items() if key not in of_machine}
@@ -194,11 +198,11 @@ def check(
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
-        of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states}
+        of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
         return tables.simulate_to_end(accelerator, a, b, **of_run)
 
     phases = rules.phases or (kind.worker_families,)
-    parts = _explained(event, phases, rules, run) if explain else {}
+    cycles = _explained(event, phases, rules, run) if explain else {}
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
         event,
@@ -208,7 +212,7 @@ def check(
         _bound(trace, beyond),
         beyond,
         None if built else estimate_analytically(accelerator, kind.folder, event, trace),
-        parts,
+        cycles,
     )
 
 

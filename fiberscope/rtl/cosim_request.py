@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.user_parts import parse_parts
 from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.files import matrices
+from fiberscope.run.arguments import check_part_names
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Kernel
 
-__all__ = ["CosimRequest", "find_cosim_machine", "verilog_files"]
+__all__ = ["CosimRequest", "find_cosim_machine", "load_parts", "verilog_files"]
 
 
 def find_cosim_machine(name: str) -> Accelerator[Any]:
@@ -38,6 +41,24 @@ def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
+def load_parts(name: str, blocks: Sequence[str], texts: Sequence[str]) -> dict[str, PartFactory]:
+    """Load components of the user for a run with RTL.
+
+    Args:
+        name: the accelerator.
+        blocks: the parts that are RTL.
+        texts: ``part=module:Class`` or ``part=file.py:Class``.
+
+    Raises:
+        InputError: the machine has no such part, or is one module; or a component cannot be imported.
+    """
+    parts = parse_parts(texts)
+    check_part_names(find_cosim_machine(name), parts)
+    if parts and "machine" in blocks:
+        raise InputError("--part: all of the machine is RTL; leave --part out, or replace single blocks")
+    return parts
+
+
 @dataclass(frozen=True)
 class CosimRequest:
     """Run with RTL in the loop.
@@ -54,6 +75,7 @@ class CosimRequest:
         lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
             component does, and runs the cycles slept through when it wakes.
         waveform: the waveform of the run with RTL, which is in lock-step then.
+        parts: components of the user by the name of the part, in the run with RTL and in the run without.
     """
 
     blocks: tuple[str, ...]
@@ -67,6 +89,7 @@ class CosimRequest:
     cycle_limit: int | None = None
     lock_step: bool = False
     waveform: Waveform | None = None
+    parts: Mapping[str, PartFactory] = field(default_factory=dict)
 
     @property
     def is_in_lock_step(self) -> bool:

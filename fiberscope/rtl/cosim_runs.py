@@ -245,7 +245,8 @@ def _with_rtl(
     adapters: dict[str, Adapter] = {}
 
     def substitute(place: Place) -> Callable[..., Component]:
-        component = find_cosim_machine(request.accelerator).parts[place.block]
+        own = {**find_cosim_machine(request.accelerator).parts, **request.parts}
+        component = own[place.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
             adapter = place.unit.adapter(name, place.interface, backend(place, watched))
@@ -259,7 +260,7 @@ def _with_rtl(
         return make
 
     rtl = {place.at: substitute(place) for place in places}
-    parts = makers(request.accelerator, request.blocks, rtl)
+    parts = makers(request.accelerator, request.blocks, rtl, request.parts)
     report, exercises = with_exercises(lambda: simulate_request(request, parts, progress), adapters)
     return report, {place.at: exercises[place.at] for place in places}
 
@@ -299,6 +300,6 @@ def simulate_request(
         settings=parse_settings(request.settings),
         cycle_limit=request.cycle_limit,
         waveform=request.waveform,
-        parts=parts,
+        parts={**request.parts, **parts},
         progress=progress,
     )

@@ -172,9 +172,9 @@ def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, M
     if request.blocks == (MACHINE,):
         machine_module.compose_parts(request)
         return (), {}
-    noted = makers(request.accelerator, request.blocks, {})
+    noted = makers(request.accelerator, request.blocks, {}, request.parts)
     resolve_run(find_cosim_machine(request.accelerator), parse_settings(request.settings)).build(
-        request.a, request.b, noted
+        request.a, request.b, {**request.parts, **noted}
     )
     chosen, at = outermost_places(noted) if ALL in request.blocks else (noted, request.at)
     return choose_places(request.accelerator, chosen, at, request.module), noted

@@ -95,7 +95,10 @@ class Maker:
 
 
 def makers(
-    accelerator: str, blocks: Iterable[str], rtl: Mapping[str, Callable[..., Component]]
+    accelerator: str,
+    blocks: Iterable[str],
+    rtl: Mapping[str, Callable[..., Component]],
+    own: Mapping[str, Callable[..., Component]] | None = None,
 ) -> dict[str, Maker]:
     """A maker for each of the accelerator's parts that are among ``blocks``.
 
@@ -103,19 +106,19 @@ def makers(
         accelerator: its name.
         blocks: the parts that may be replaced, or ``all`` of those that exist as RTL.
         rtl: what makes the component in the place of another, by instance name.
+        own: components of the user by the name of the part.
 
     Raises:
         InputError: it lacks some of the blocks; the message names each of them.
     """
     kind, there = find_cosim_machine(accelerator), units(accelerator)
-    block_names = {
-        name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)
-    }
+    parts = {**kind.parts, **(own or {})}
+    block_names = {name for name, part in parts.items() if name in there and _stands_in(there[name], part)}
     blocks = sorted(block_names) if ALL in blocks and block_names else tuple(blocks)
     unknown = [_refusal(kind, block, block_names) for block in blocks if block not in block_names]
     if unknown:
         raise InputError("; ".join(unknown))
-    return {block: Maker(there[block], kind.parts[block], rtl) for block in blocks}
+    return {block: Maker(there[block], parts[block], rtl) for block in blocks}
 
 
 def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -> str:

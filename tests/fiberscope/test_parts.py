@@ -11,6 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.sim import SimulationError
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TINY = ["uniform:rows=20,cols=20,nonzeros=60,seed=5", "--set", "pe.count=2", "--set", "pe.radix=4"]
 MODULE = """
 from fiberscope.hw.fibers.merge import HighRadixMerger
@@ -112,6 +113,32 @@ def test_a_part_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str
     part = ["--part", "merger=own_blocks:Mine"]
     assert cli.run(["compare", "gamma", "wiki-Vote", *part, *part]) == 2
     assert "merger is given twice" in capsys.readouterr().err
+
+
+def test_a_check_is_of_the_machine_with_the_part(capsys: pytest.CaptureFixture[str]) -> None:
+    digests = []
+    for part in ([], ["--part", "merger=own_blocks:Mine"]):
+        assert cli.run(["check", "gamma", *TINY, *part, "--no-explain", "--quiet", "--json", "out.json"]) == 0
+        digests.append(json.loads(Path("out.json").read_text())["source_digest"])
+    assert digests[0] != digests[1]  # the sources of the part are among those of the run
+    assert cli.run(["check", "gamma", *TINY, "--part", "mergr=own_blocks:Mine"]) == 2
+    assert "gamma has no part mergr to replace; did you mean merger?" in capsys.readouterr().err
+
+
+def test_a_part_runs_beside_rtl_in_the_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
+    Path("slow.py").write_text((EXAMPLES / "own_component" / "slow_merger.py").read_text(encoding="utf-8"))
+    small = ["--set", "fibercache.banks=2", "--set", "fibercache.size=4KiB", "--set", "fibercache.ways=4"]
+    words = ["rtl", "loop", "bank", "gamma", *TINY, *small, "--sim", "pyrtl"]
+    cycles = []
+    for part in ([], ["--part", "merger=slow.py:SlowMerger"]):
+        assert cli.run([*words, *part]) == 0
+        out = capsys.readouterr().out
+        assert "identical in all" in out
+        cycles.append(int(out.partition("cycles with RTL")[2].split()[0].replace(",", "")))
+    assert cycles[0] < cycles[1]
+    assert cli.run(["rtl", "loop", "machine", "gamma", *TINY, "--part", "merger=slow.py:SlowMerger"]) == 2
+    assert "--part: all of the machine is RTL" in capsys.readouterr().err
 
 
 def test_from_python_too(toy: str) -> None:

@@ -117,3 +117,19 @@ def test_a_parameter_in_the_spelling_of_another_place_names_its_column(
     with pytest.raises(InputError, match="Error: ") as raised:
         results(str(tmp_path), where=where)
     assert str(raised.value).partition("; the column")[1:] == advice.partition("; the column")[1:]
+
+
+def test_latex_has_every_row_and_no_empty_column(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = "SELECT 'a_b' AS name, 0 AS cycles, NULL AS nothing, 1 AS twice, 2 AS twice"
+    results(store, sql=query, latex=Path("-"))
+    lines = capsys.readouterr().out.splitlines()
+    assert r"name & cycles & twice & twice \\" in lines
+    assert r"a\_b & 0 & 1 & 2 \\" in lines
+    results(store, sql=query, latex=store / "t.tex")
+    assert "a_b" in capsys.readouterr().out
+    assert (store / "t.tex").read_text(encoding="utf-8").splitlines() == lines
+
+
+def test_markdown_is_a_table(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results(store, sql="SELECT 'a' AS name, 1234 AS cycles", markdown=True)
+    assert "| a | 1,234 |" in capsys.readouterr().out
