@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -227,14 +228,23 @@ def test_a_machine_of_a_specification_has_both_and_the_area_of_its_trace():
     assert ran.area == traced.area
 
 
-@pytest.mark.parametrize("key", ["fibercache.size", "pe.count"])
-def test_what_is_larger_has_more_area(key):
-    sizes = {"fibercache.size": ("3 MiB", "6 MiB"), "pe.count": (4, 8)}[key]
-    small, large = (
-        fiberscope.simulate("gamma", WORKLOADS["gamma"], settings={"pe.count": 4, key: size}).area.known
+@pytest.mark.parametrize(
+    ("key", "sizes"),
+    [
+        ("fibercache.size", ("3 MiB", "6 MiB")),
+        ("pe.count", (4, 8)),
+        ("pe.radix", (16, 24, 32, 48, 64)),  # of which 24 and 48 were not measured
+    ],
+)
+def test_what_is_larger_has_more_area(key, sizes):
+    areas = [
+        fiberscope.simulate("gamma", WORKLOADS["gamma"], settings={"pe.count": 4, key: size}).area
         for size in sizes
-    )
-    assert small < large
+    ]
+    for less, more in pairwise(areas):
+        assert less.known < more.known
+        assert less.upper < more.upper
+    assert [area.without for area in areas] == [()] * len(areas)
 
 
 def test_a_chain_takes_what_its_products_take():
