@@ -62,3 +62,10 @@ def test_a_netlist_of_other_cells_is_converted_with_an_interval():
 @pytest.mark.parametrize("call", ["nothing(ways=4)", "merger(radix=some, stages=6)", "regor(words=8)"])
 def test_a_block_without_a_law_has_no_area(call):
     assert find_netlist_area(call) is None
+
+
+def test_the_interval_grows_with_the_distance_from_what_was_measured():
+    near, far = (
+        find_netlist_area(f"crossbar(inputs={ports}, line_bits=512, outputs={ports})") for ports in (12, 48)
+    )
+    assert far.upper / far.um2 > near.upper / near.um2 > 1.08
