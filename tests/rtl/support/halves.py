@@ -92,8 +92,8 @@ class _Noting(PyrtlBackend):
 
     def cycle(self) -> None:
         super().cycle()
-        wires = self._simulation.context
-        shown = {(_family(name), wires[name] >> bit & 1) for name, bit in self._left.items()}
+        held, places = self._simulation.held, self._simulation.places
+        shown = {(_family(name), held[places[name]] >> bit & 1) for name, bit in self._left.items()}
         if not shown <= self._seen:
             self._seen |= shown
             self._left = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from array import array
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.behaviour import Models
-from fiberscope.hw.rtl.kit.twin import DataRegister, Twin, taken_as_checked
+from fiberscope.hw.rtl.kit.step_source import StepSource
+from fiberscope.hw.rtl.kit.twin import DataRegister, Twin
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words
 
@@ -54,40 +56,59 @@ class Backend(Protocol):
         ...
 
 
-class _Watch:
-    """Trace for PyRTL's simulation that keeps only the requested wires of a single cycle."""
+class _Simulation:
+    """A twin in Python, cycle by cycle, without a check of its inputs: words are as wide as their wires.
 
-    def __init__(self, wires: Sequence[str]) -> None:
-        self.trace = wires
+    A cycle before which nothing has changed is not worked out again.
 
-    def _set_initial_values(self, *_values: object) -> None:
-        """The simulation begins."""
-
-
-class _Simulation(pyrtl.FastSimulation):  # type: ignore[misc]  # PyRTL has no types
-    """PyRTL's, without a check of every input in every cycle: words are as wide as their wires.
-
-    A cycle before which nothing has changed is not worked out again. ``context`` are the wires of the last.
+    Args:
+        twin: what to run.
+        words: its ports; ``words.outputs`` are set in every cycle.
+        contents: what memories hold at first; zeros where nothing is said.
+        held: what registers hold at first, where it is not what a reset sets.
+        seen: the names of wires whose bits ``seen`` has after a cycle.
     """
 
-    regs: dict[str, int]
-    _writes: Sequence[tuple[str, int, int]] = ()
-    _before: Mapping[str, int] | None = None
+    def __init__(
+        self,
+        twin: Twin,
+        words: Words,
+        contents: Mapping[pyrtl.MemBlock, dict[int, int]],
+        held: Mapping[DataRegister, int],
+        seen: Sequence[str],
+    ) -> None:
+        registers = sorted(twin.block.wirevector_subset(pyrtl.Register), key=lambda register: register.name)
+        self.places = {register.name: i for i, register in enumerate(registers)}
+        self.held = self._following = tuple(held.get(each, each.reset_value or 0) for each in registers)
+        self.seen: tuple[int, ...] = ()
+        source = StepSource(twin.block, registers, words.layout["input"], words.layout["output"], seen)
+        scope: dict[str, Any] = {
+            name: memory if isinstance(memory, pyrtl.RomBlock) else contents.get(memory, {})
+            for name, memory in source.memories.items()
+        }
+        exec(compile(source.code, "<step>", "exec"), scope)
+        self._step, self._words = scope["step"], words
+        self._inputs: tuple[bytes, Mapping[str, int]] | None = None
+        self._writes: Sequence[tuple[dict[int, int], int, int]] = ()
 
-    def step(self, inputs: Mapping[str, int]) -> None:
-        """Run one cycle with these bits at all inputs."""
-        before = {**inputs, **self.regs}
-        if before == self._before and not self._writes:
+    def step(self, driven: Mapping[str, int]) -> None:
+        """Run one cycle with these bits at the inputs that are no ports; ``held`` is what registers held."""
+        inputs = self._words.inputs.tobytes(), driven
+        if self.is_still() and inputs == self._inputs:
             return
-        self._before = before
-        self.regs, outputs, self._writes = self.sim_func(before | self.mems)
+        self._inputs, self.held = inputs, self._following
+        self._following, outputs, self.seen, self._writes = self._step(self._words.inputs, self.held, driven)
         for memory, address, value in self._writes:
-            self.mems[memory][address] = value
-        self.context = before | outputs
+            memory[address] = value
+        self._words.outputs[:] = array("Q", outputs)
+
+    def is_still(self) -> bool:
+        """Return whether the cycle run last has changed nothing within."""
+        return not self._writes and self._following == self.held
 
 
 class PyrtlBackend:
-    """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator, and the models within it.
+    """Runs a twin in Python, which needs no HDL simulator, and the models within it.
 
     Args:
         twin: what to run.
@@ -100,24 +121,21 @@ class PyrtlBackend:
         contents = {} if seed is None else _drawn(twin, random.Random(seed))
         held = {} if seed is None else _drawn_registers(twin, random.Random(seed))
         self._shown = _shown(twin) if watched else {}
-        watch = _Watch(list(self._shown)) if watched else None
-        with pyrtl.set_working_block(twin.block, no_sanity_check=True), taken_as_checked(twin.block):
-            self._simulation = _Simulation(held, memory_value_map=contents, tracer=watch, block=twin.block)
         self.words = Words(twin.interface)
         self._models = Models(twin)
-        self._outputs = list(self.words.seen())
+        self._seen = [*self._models.seen, *self._shown]
+        self._simulation = _Simulation(twin, self.words, contents, held, self._seen)
 
     def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
-        self._simulation.step(self.words.driven() | self._models.driven_bits())
-        self._models.clocked(self._simulation.inspect)
-        seen = self._simulation.context
-        self.words.show({name: seen[name] for name in self._outputs})
+        self._simulation.step(self._models.driven_bits())
+        if self._models.count:
+            self._models.clocked(dict(zip(self._seen, self._simulation.seen, strict=True)))
 
-    def idle(self, _cycles: int) -> int:
-        """Run one cycle; see ``Backend``."""
+    def idle(self, cycles: int) -> int:
+        """Run one cycle, and all others where it has changed nothing; see ``Backend``."""
         self.cycle()
-        return 1
+        return cycles if self._simulation.is_still() and not self._models.count else 1
 
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``."""
@@ -125,8 +143,7 @@ class PyrtlBackend:
 
     def sample(self) -> Sequence[int]:
         """See ``Backend``; zeros before the first cycle."""
-        context = getattr(self._simulation, "context", {})
-        return [context.get(name, 0) for name in self._shown]
+        return self._simulation.seen[len(self._models.seen) :] or [0] * len(self._shown)
 
 
 def _shown(twin: Twin) -> dict[str, int]:

@@ -65,6 +65,8 @@ def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: St
 class Models:
     """The models within a twin, cycle by cycle: they drive ``driven_bits``, then they are ``clocked``.
 
+    ``count`` says how many there are, ``seen`` names the wires that they read.
+
     Raises:
         SimulationError: in the run, if a model does not say what it drives, or says what no wire carries.
     """
@@ -73,6 +75,8 @@ class Models:
         seats = {driven.seat: None for driven in sorted(_driven(twin), key=lambda driven: str(driven.name))}
         self._seated = [(seat, seat.model()) for seat in seats]
         self._outputs: list[Mapping[str, int]] = []
+        self.count = len(self._seated)
+        self.seen = [str(wire.name) for seat, _model in self._seated for wire in seat.seen.values()]
 
     def driven_bits(self) -> dict[str, int]:
         """The bits of what they drive in the cycle to come, by the wires of the block around them."""
@@ -83,10 +87,10 @@ class Models:
             for name, driven in seat.driven.items()
         }
 
-    def clocked(self, inspect: Callable[[str], int]) -> None:
-        """Run the cycle in which the wires of the block were so."""
+    def clocked(self, seen: Mapping[str, int]) -> None:
+        """Run the cycle in which the wires of the block that models read were so."""
         for (seat, model), outputs in zip(self._seated, self._outputs, strict=True):
-            model.clock({**outputs, **{name: inspect(seen.name) for name, seen in seat.seen.items()}})
+            model.clock({**outputs, **{name: seen[wire.name] for name, wire in seat.seen.items()}})
 
 
 def _driven(twin: Twin) -> set[_Driven]:

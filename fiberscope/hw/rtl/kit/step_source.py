@@ -1,0 +1,211 @@
+"""Python source of one clock cycle of a PyRTL block: a function with few assignments, which runs quickly.
+
+A wire that a single other wire reads is written in its place, so that a multiplexer evaluates only the side
+that it selects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.twin import Signal
+from fiberscope.hw.rtl.kit.words import Piece
+
+__all__ = ["StepSource"]
+
+_DEEPEST, _LONGEST = 12, 400  # of an expression within another: parentheses, and characters
+_MAKES_MORE_BITS = {  # than the widest argument; what is not here makes as many as the wire has
+    "+": lambda net: len(net.args[0]) + 1,
+    "*": lambda net: len(net.args[0]) + len(net.args[1]),
+    "-": lambda net: len(net.dests[0]) + 1,  # a sign
+    "m": lambda net: len(net.dests[0]) + 1,  # contents from outside may be wider
+    "w": lambda net: len(net.args[0]),
+    "&": lambda net: len(net.args[0]),
+    "|": lambda net: len(net.args[0]),
+    "^": lambda net: len(net.args[0]),
+    "x": lambda net: len(net.args[1]),
+    "c": lambda net: sum(map(len, net.args)),
+}
+
+
+@dataclass(frozen=True)
+class _Text:
+    """An expression, and how many others it is nested around; 0 of a name or a number."""
+
+    code: str
+    depth: int = 0
+
+
+class StepSource:
+    """The source of ``step(inputs, registers, driven)``.
+
+    ``inputs`` are the words of the module's inputs, ``registers`` the values of all registers in the order of
+    the list given here, ``driven`` those of the other inputs by name. It returns the next values of the
+    registers, the words of the outputs, the values of the wires ``seen``, and the writes to memories: the
+    dictionary, the address and the value of each.
+
+    Args:
+        block: a block that has been checked.
+        registers: all its registers.
+        inputs: which piece of which input is in which word.
+        outputs: the same of the outputs.
+        seen: the names of other wires to return.
+    """
+
+    def __init__(
+        self,
+        block: pyrtl.Block,
+        registers: Sequence[Signal],
+        inputs: Sequence[Piece],
+        outputs: Sequence[Piece],
+        seen: Sequence[str],
+    ) -> None:
+        self._sources = {id(net.dests[0]): net for net in block.logic if net.op not in "r@"}
+        self._next = {id(net.dests[0]): net.args[0] for net in block.logic if net.op == "r"}
+        self._registers, self._inputs = registers, inputs
+        self._texts = {id(wire): _Text(f"r{i}") for i, wire in enumerate(registers)}
+        self._open: set[int] = set()
+        self._lines: list[str] = []
+        self.memories: dict[str, pyrtl.MemBlock] = {}  # by their names in the source
+        self.code = self._written(block, outputs, seen)
+
+    def _written(self, block: pyrtl.Block, outputs: Sequence[Piece], seen: Sequence[str]) -> str:
+        wires = block.wirevector_by_name
+        shown = [(wires[piece.wire], piece) for piece in outputs]
+        self._reads = Counter(id(wire) for wire, _piece in shown)
+        self._reads.update(id(wires[name]) for name in seen)
+        for net in block.logic:
+            again = len(_runs(net.op_param)) if net.op == "s" else 1
+            for argument in net.args:
+                self._reads[id(argument)] += again
+        for net in block.logic_subset("@"):
+            address, value, enable = map(self._text, net.args)
+            write = f"({self._memory(net)}, {address}, {value})"
+            self._lines.append(f"if {enable}: writes.append({write})")
+        following = "".join(f"{self._text(self._next[id(wire)])}, " for wire in self._registers)
+        words = "".join(f"{_part(self._text(wire), len(wire), piece)}, " for wire, piece in shown)
+        others = "".join(f"{self._text(wires[name])}, " for name in seen)
+        held = "".join(f"r{i}, " for i in range(len(self._registers)))
+        head = [f"{held}= registers"] * bool(held) + ["writes = []"]
+        body = "\n    ".join([*head, *self._lines, f"return ({following}), ({words}), ({others}), writes"])
+        return f"def step(inputs, registers, driven):\n    {body}\n"
+
+    def _text(self, wire: Signal) -> str:
+        """Return the expression of a wire; what it needs is assigned before.
+
+        Raises:
+            PyrtlError: it depends on itself.
+        """
+        stack = [wire]
+        while stack:
+            top = stack[-1]
+            net = self._sources.get(id(top))
+            lacking = [wire for wire in net.args if id(wire) not in self._texts] if net else []
+            if id(top) in self._texts:
+                stack.pop()
+            elif not lacking:
+                self._texts[id(top)] = self._kept(top, self._expression(net)) if net else self._leaf(top)
+                stack.pop()
+            elif id(top) in self._open:
+                raise pyrtl.PyrtlError(f"{top.name} depends on itself within a cycle")
+            else:
+                self._open.add(id(top))
+                stack += lacking
+        return self._texts[id(wire)].code
+
+    def _leaf(self, wire: Signal) -> _Text:
+        """Return a number, or an input under a name."""
+        if isinstance(wire, pyrtl.Const):
+            return _Text(str(int(wire.val)))
+        places = [(i, piece.low) for i, piece in enumerate(self._inputs) if piece.wire == wire.name]
+        code = " | ".join(f"inputs[{i}] << {low}" if low else f"inputs[{i}]" for i, low in places)
+        return self._assigned(code or f"driven[{wire.name!r}]")
+
+    def _kept(self, wire: Signal, text: _Text) -> _Text:
+        """Return the expression itself where it is read once and short, and otherwise a name for it."""
+        if not text.depth:
+            return text
+        if self._reads[id(wire)] > 1 or text.depth > _DEEPEST or len(text.code) > _LONGEST:
+            return self._assigned(text.code)
+        return _Text(f"({text.code})", text.depth)
+
+    def _assigned(self, code: str) -> _Text:
+        name = f"v{len(self._lines)}"
+        self._lines.append(f"{name} = {code}")
+        return _Text(name)
+
+    def _expression(self, net: pyrtl.LogicNet) -> _Text:
+        """Return what a net computes, cut to the bits of its wire."""
+        texts = [self._texts[id(wire)] for wire in net.args]
+        bits = len(net.dests[0])
+        code = self._operation(net, [text.code for text in texts], (1 << bits) - 1)
+        is_cut = net.op in _MAKES_MORE_BITS and _MAKES_MORE_BITS[net.op](net) > bits
+        if is_cut:
+            code = f"({code}) & {(1 << bits) - 1}"
+        if code in {text.code for text in texts}:  # the same bits under another name
+            return next(text for text in texts if text.code == code)
+        return _Text(code, 1 + max(text.depth for text in texts))
+
+    def _operation(self, net: pyrtl.LogicNet, codes: Sequence[str], mask: int) -> str:
+        match net.op:
+            case "w":
+                return codes[0]
+            case "~":
+                return f"{codes[0]} ^ {mask}"
+            case "n":
+                return f"{codes[0]} & {codes[1]} ^ {mask}"
+            case "x":
+                return f"{codes[2]} if {codes[0]} else {codes[1]}"
+            case "c":
+                return _joined(net.args, codes)
+            case "s":
+                return _selected(net, codes[0])
+            case "m":
+                read = "_get_read_data({})" if isinstance(net.op_param[1], pyrtl.RomBlock) else "get({}, 0)"
+                return f"{self._memory(net)}.{read.format(codes[0])}"
+        return f"{codes[0]} {'==' if net.op == '=' else net.op} {codes[1]}"
+
+    def _memory(self, net: pyrtl.LogicNet) -> str:
+        memory = net.op_param[1]
+        name = f"m{memory.id}"
+        self.memories[name] = memory
+        return name
+
+
+def _joined(wires: Sequence[Signal], codes: Sequence[str]) -> str:
+    """Wires side by side, the first one highest."""
+    parts, low = [], 0
+    for wire, code in zip(reversed(wires), reversed(codes), strict=True):
+        if code != "0":
+            parts.append(f"{code} << {low}" if low else code)
+        low += len(wire)
+    return " | ".join(parts) or "0"
+
+
+def _selected(net: pyrtl.LogicNet, code: str) -> str:
+    """The selected bits of a wire, side by side, the first one lowest."""
+    parts, low, width = [], 0, len(net.args[0])
+    for first, count in _runs(net.op_param):
+        shifted = f"{code} >> {first}" if first else code
+        part = f"{shifted} & {(1 << count) - 1}" if first + count < width else shifted
+        parts.append(f"({part}) << {low}" if low else part)
+        low += count
+    return " | ".join(parts)
+
+
+def _runs(bits: Sequence[int]) -> list[tuple[int, int]]:
+    """Numbers of consecutive bits: the first of each run, and how many it has."""
+    numbered = groupby(enumerate(bits), key=lambda pair: pair[1] - pair[0])
+    return [(run[0][1], len(run)) for run in (list(pairs) for _, pairs in numbered)]
+
+
+def _part(code: str, width: int, piece: Piece) -> str:
+    """The bits of a piece of a wire."""
+    if piece.width == width:
+        return code
+    return f"{code} >> {piece.low} & {(1 << piece.width) - 1}"
