@@ -171,7 +171,9 @@ VERDICTS = {
     ("verdict", "waveform"),
     [
         pytest.param(
-            verdict, waveform, marks=pytest.mark.slow if waveform and verdict != "swaps ties" else ()
+            verdict,
+            waveform,
+            marks=pytest.mark.slow if bool(waveform) != (verdict == "swaps ties") else (),
         )
         for verdict in VERDICTS
         for waveform in ([], ["--vcd=loop.vcd"])

@@ -125,9 +125,10 @@ def test_the_verilog_is_the_component(block, tmp_path):
         assert check_pair(scenario.pair(seed, parameters, lambda: VerilatedBackend(module))) > 0
 
 
-@pytest.mark.parametrize("radix", [8, pytest.param(64, marks=pytest.mark.slow)])  # the machine has 64
+@pytest.mark.parametrize("radix", [4, pytest.param(64, marks=pytest.mark.slow)])  # the machine has 64
 def test_a_merger_takes_its_place_in_gamma(radix, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    arguments = ["merger", "gamma", "uniform:rows=400,cols=400,nonzeros=6000", f"--set=pe.radix={radix}"]
+    matrix = "uniform:rows=60,cols=60,nonzeros=600"
+    arguments = ["merger", "gamma", matrix, f"--set=pe.radix={radix}", "--set=pe.count=4"]
     assert cli.run(["rtl", "loop", *arguments, "--sim", "verilator", "-o", "loop"]) == 0
     assert "identical in all" in capsys.readouterr().out

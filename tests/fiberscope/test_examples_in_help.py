@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from optional_programs import require
+from optional_programs import is_tried, require
 from small_data import MATRIX, small_data
 from studies import study
 
@@ -161,7 +161,7 @@ def marked(example: str) -> object:
 
 
 @pytest.mark.usefixtures("sweeps_here")
-@pytest.mark.parametrize("example", [marked(example) for example in EXAMPLES])
+@pytest.mark.parametrize("example", [marked(example) for example in EXAMPLES if is_tried(example)])
 def test_an_example_of_a_help_text_works(
     example: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from fiberscope.results.store import Store
 
 NAME = "LFAT5"
 FAST = ["--set", "memory.model=simple"]
+FEW = ["--set", "pe.count=2", "--set", "memory.channels=2"]
 REAL = "uniform:rows=9,cols=9,nonzeros=20,seed=1"
 NOTE = footnote([NAME])
 
@@ -117,7 +118,7 @@ def test_suites_sweeps_results_and_studies_mark_the_name(
 def test_an_ablation_marks_the_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for matrix, marked in ((NAME, True), (REAL, False)):
         file = folder / "ablation.json"
-        assert cli.run(["ablate", "gamma", matrix, "--json", str(file)]) == 0
+        assert cli.run(["ablate", "gamma", matrix, *FAST, *FEW, "--json", str(file)]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert any(f"gamma on {matrix}{'†' if marked else ''}" in line for line in lines[:2])
         assert (NOTE in lines) == marked

@@ -2,19 +2,21 @@
 
     python tests/support/bare.py [--wheels] [FILE or option of pytest ...]
 
-Without files it runs each test file that mentions an optional program, or uses a table that does. A PATH of
-links to all other programs hides them. ``sitecustomize`` in the folder ``hidden`` hides the library of cells
-and Python's wheels of tools; with ``--wheels`` the wheels stay, as after ``make test`` on such a machine.
+Without files it runs each test that mentions an optional program or uses a table that does, itself or by
+what it refers to in its file. A PATH of links to all other programs hides them. ``sitecustomize`` in the
+folder ``hidden`` hides the library of cells and Python's wheels of tools; with ``--wheels`` the wheels stay,
+as after ``make test`` on such a machine.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -28,7 +30,8 @@ MENTION = re.compile(
     r"|\bsimulator\b|optional_programs|\brtl loop\b|\"rtl\"",
     re.IGNORECASE,
 )
-TABLES = ("error_cases.yaml",)  # of cases, which a test runs that is called as its user
+TABLES = ("error_cases",)  # files of cases, which a test runs that is called as its user
+WHOLE = ("pytestmark", "")  # of these, and of statements without a name, all tests of a file depend
 
 
 def main(arguments: list[str]) -> int:
@@ -36,7 +39,7 @@ def main(arguments: list[str]) -> int:
     wheels = "--wheels" in arguments
     given = [argument for argument in arguments if argument != "--wheels"]
     has_files = any((TESTS.parent / argument.partition("::")[0]).is_file() for argument in given)
-    files = [] if has_files else list(map(str, mentioning()))
+    files = [] if has_files else list(mentioning())
     with tempfile.TemporaryDirectory(prefix="bare-") as folder:
         link_programs(Path(folder))
         environment = {
@@ -51,12 +54,49 @@ def main(arguments: list[str]) -> int:
         return subprocess.run(command, env=environment, cwd=TESTS.parent, check=False).returncode
 
 
-def mentioning() -> Iterator[Path]:
-    """Yield the test files that mention an optional program."""
+def mentioning() -> Iterator[str]:
+    """Yield the test files, or the tests of a file, that mention an optional program."""
     for file in sorted(TESTS.rglob("test_*.py")):
+        path = file.relative_to(TESTS.parent)
         text = file.read_text(encoding="utf-8")
-        if MENTION.search(file.name + text) or any(Path(table).stem in text for table in TABLES):
-            yield file.relative_to(TESTS.parent)
+        tests = None if MENTION.search(file.name) else concerned(text) if _mentions(text) else []
+        yield from [str(path)] if tests is None else (f"{path}::{test}" for test in tests)
+
+
+def concerned(text: str) -> list[str] | None:
+    """Return the tests of a file that mention an optional program or what mentions it; None for all."""
+    lines = text.splitlines()
+    parts = [part for node in ast.parse(text).body for part in _parts(node, lines)]
+    reached = {name for name, names, mentions in parts if mentions}
+    while more := {name for name, names, _ in parts if name not in reached and names & reached}:
+        reached |= more
+    if not reached.isdisjoint(WHOLE):
+        return None
+    return [name for name, _, _ in parts if name in reached and name.startswith("test_")]
+
+
+def _mentions(text: str) -> bool:
+    return bool(MENTION.search(text)) or any(table in text for table in TABLES)
+
+
+def _parts(node: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[str, set[str], bool]]:
+    """Yield what a statement defines, the names in it, and whether it mentions an optional program."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # the docstring
+    decorators = getattr(node, "decorator_list", [])
+    first = min(each.lineno for each in (node, *decorators))
+    source = "\n".join(lines[first - 1 : node.end_lineno])
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    names |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}  # fixtures
+    names |= {str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)}  # by usefixtures
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        defined = {alias.asname or alias.name for alias in node.names}
+    elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+        defined = {"" if any("autouse" in ast.unparse(each) for each in decorators) else node.name}
+    else:
+        stored = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+        defined = {each.id for each in stored if isinstance(each.ctx, ast.Store)} or {""}
+    yield from ((name, names, _mentions(source)) for name in defined)
 
 
 def link_programs(folder: Path) -> None:

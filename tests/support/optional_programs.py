@@ -7,12 +7,17 @@ Both say what is missing and how to install it.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from functools import cache
 
 import pytest
 
+HIDDEN = "FIBERSCOPE_HIDDEN"  # environment variable of ``bare.py``
+COMMANDS = re.compile(  # that may start an optional program
+    r"\brtl\b|\bgraph export\b|\bcosim\b|\bwave\b|\.fst\b|--live\b|\bmint\b|\bcosts\b|\bvalidation\b"
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,6 +37,11 @@ def require(*names: str) -> None:
 def missing(name: str) -> str | None:
     """Return why a program cannot be used, None where it can."""
     return _missing(name, os.environ.get("PATH", os.defpath))
+
+
+def is_tried(commands: str) -> bool:
+    """Return whether commands are run here: where all programs are hidden, those that may start one."""
+    return HIDDEN not in os.environ or bool(COMMANDS.search(commands))
 
 
 def browser() -> str | None:

@@ -19,7 +19,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def scheduler(client: Any) -> str:
     return str(client.scheduler.address)
 
@@ -41,6 +41,6 @@ def toy() -> str:
     return TOY
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small() -> str:
     return SMALL

@@ -115,7 +115,7 @@ def test_workers_that_cannot_start_are_a_line_and_one_worker_needs_none(
     assert (code, lines) == (0, [])
 
 
-@pytest.mark.parametrize("name", ["sweep", "map"])
+@pytest.mark.parametrize("name", ["sweep", pytest.param("map", marks=pytest.mark.slow)])
 def test_shared_memory_that_is_read_only_is_named(name: str, small: str, tmp_path: Path) -> None:
     inside = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && "$@"', "sh"]
     if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:

@@ -94,6 +94,14 @@ def rewritten(original: Store, folder: Path, **changes: object) -> Store:
     return store
 
 
+@pytest.fixture(scope="module")
+def three_designs(scheduler: str, small: str, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The store of a search for three designs."""
+    search = searched(tmp_path_factory.mktemp("three"), small, 3)
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
+    return search.store
+
+
 @pytest.mark.parametrize(
     ("changes", "counted"),
     [
@@ -109,13 +117,10 @@ def rewritten(original: Store, folder: Path, **changes: object) -> Store:
     ids=["same", "sources", "fewer", "more", "outside", "command", "machine", "workload"],
 )
 def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
-    scheduler: str, small: str, tmp_path: Path, changes: dict[str, object], counted: int
+    three_designs: Store, small: str, tmp_path: Path, changes: dict[str, object], counted: int
 ) -> None:
-    first = searched(tmp_path, small, 3)
-    first.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
-    (tmp_path / "again").mkdir()
-    rewritten(first.store, tmp_path / "again" / "s", **changes)
-    again = searched(tmp_path / "again", small, 3)
+    rewritten(three_designs, tmp_path / "s", **changes)
+    again = searched(tmp_path, small, 3)
     assert len(again.designs("cycles")) == counted
     assert (again.best() != []) == bool(counted)
     assert (again.store.hidden(), len(again.store.frame())) == ((3, 0) if "source" in changes else (0, 3))
