@@ -46,6 +46,25 @@ def test_a_name_that_is_no_utf8_costs_no_report(command: str) -> None:
     assert json.loads(Path("b\udcff.json").read_text())["workload"]["name"] == r"b\xff"
 
 
+def test_every_file_of_a_run_may_have_such_a_name() -> None:
+    outputs = {"--json": "json", "--vcd": "vcd", "--timeline": "timeline", "--perfetto": "perfetto"}
+    options = [each for option, ending in outputs.items() for each in (option, f"b\udcff.{ending}")]
+    done = fiberscope("sim", "gamma", "a.mtx", "-q", *options)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b'[dumpfile] "b\xff.vcd"' in Path("b\udcff.gtkw").read_bytes()
+    done = fiberscope("page", "b\udcff.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert Path("b\udcff.html").read_text(encoding="utf-8")
+
+
+def test_so_may_a_store() -> None:
+    pytest.importorskip("pyarrow")
+    assert fiberscope("sweep", "gamma", LATIN, "--store", "st\udcff", "--workers", "1", "-q").returncode == 0
+    done = fiberscope("page", "st\udcff")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert Path("st\udcff.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_neither_does_a_locale_that_lacks_its_letters(command: str) -> None:
     done = fiberscope(*command.split(), "é.mtx", "--json", "é.json", environment=ASCII)

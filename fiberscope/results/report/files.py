@@ -61,12 +61,12 @@ def read_text(path: Path) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``.
 
-    It is UTF-8 there too, whatever the terminal's encoding.
+    It is UTF-8 there too, whatever the terminal's encoding. Names of files that are no UTF-8 are escaped.
     """
     if path == STANDARD_OUTPUT:
         _print(text)
     else:
-        write_bytes(path, text.encode("utf-8"))
+        write_bytes(path, escape_undecodable(text).encode("utf-8"))
 
 
 def _print(text: str) -> None:
