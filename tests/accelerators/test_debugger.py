@@ -279,6 +279,8 @@ def test_one_session_goes_over_all_phases_of_a_graph_and_back(phases):
     assert session.show("arrayvals_C").data
     assert str(session.step()) == f"cycle {border + 1}, phase 2 of 2"
     assert session.show("arrayvals_T").data.cycle == border + 1
+    assert session.show("arrayvals_T").data.since >= border
+    assert all(wait.since >= border for wait in session.why("arrayvals_T").data)
     assert str(session.back()) == f"cycle {border}, phase 1 of 2"
     assert str(session.until(f"cycle >= {border + 5}")).startswith(f"cycle {border + 5}, phase 2 of 2: ")
     assert all(arrival >= border for arrival, _words in session.queue("fiberlookup_T0_i.in_ref").data.tokens)

@@ -49,6 +49,17 @@ def test_multipliers_are_scaled_by_the_rule_and_said() -> None:
     assert scaled("gamma", "g=gamma:pe.radix=8", same=("multipliers",)) == ({"pe.radix": 8}, [])
 
 
+def test_machines_are_told_apart_by_name_and_keep_their_own_settings() -> None:
+    line = "--same multipliers: g has pe.count={} (was 2)"
+    assert scaled("gamma", "g=gamma:pe.count=2", same=("multipliers",)) == (
+        {"pe.count": 32},
+        [line.format(32)],
+    )
+    machines = [parse_machine(text) for text in ("gamma", "g=gamma:pe.count=2")]
+    several, lines = scale_machines(machines, ("multipliers",), "gamma", {"pe.count": 8})
+    assert (several[-1].set, lines) == ({"pe.count": 8}, [line.format(8)])
+
+
 def test_two_resources_are_scaled_one_after_the_other() -> None:
     settings, lines = scaled("gamma", "mine=extensor:pe.count=64", same=("multipliers", "bandwidth"))
     assert settings == {"pe.count": 32, "llb.intersectors": 64, "memory.bandwidth": 34_359_738_368}
@@ -108,6 +119,7 @@ def test_a_rule_scales_only_to_whole_numbers() -> None:
     assert rule.scaled({"a": 3, "b": 4}, 4) == {"a": 12, "b": 8}
     assert rule.scaled({"a": 3, "b": 4}, 2) is None
     assert rule.scaled({"a": 3, "b": 4}, 1e-9) is None
+    assert Rule(source=WHY, parameters={"a": 1}).scaled({"a": 3}, 1e-12) is None
 
 
 @pytest.mark.usefixtures("sweeps_here")
