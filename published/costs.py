@@ -1,9 +1,10 @@
-"""Published areas, powers and energies beside those of our runs."""
+"""Published areas, powers and energies beside those of our runs, over the parts that both have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,27 +16,32 @@ from fiberscope.base.errors import InputError
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.mint import MINT
 from fiberscope.converters.variants import VARIANTS, instances
+from fiberscope.explore.compare import read_published
 from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.models.trace.api import model
+from fiberscope.results.costs.cost import sum_intervals
 from fiberscope.results.costs.laws import find_netlist_area
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, call_of
+from fiberscope.results.costs.run_costs import CLOCK, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.costs.scaling import area_factor
+from fiberscope.results.costs.silicon import logic_area
+from fiberscope.results.report.cost_parts import AreaPart, CostInterval, Energy, EnergyPart
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.table import Table
+from fiberscope.results.report.table import Table, percent
 from fiberscope.workloads import is_gemm
-from published.figures import Figure, as_data, figure_table
+from published.figures import Figure
 from published.mint import PUBLISHED_MM2, twins
 
-__all__ = ["PublishedCost", "PublishedCosts", "costs", "published", "refuse_options", "study"]
+__all__ = ["CostFigure", "PublishedCost", "PublishedCosts", "costs", "published", "refuse_options", "study"]
 
 FILE = Path(__file__).parent / "published_costs.yaml"
 MINT_NM = 28
 What = Literal["area, mm2", "power, W", "energy, mJ"]
-_OURS: dict[What, Callable[[Report], float]] = {
-    "area, mm2": lambda report: (report.area_um2 or 0.0) / 1e6,
-    "power, W": lambda report: _picojoules(report) * 1e-12 / report.seconds,
-    "energy, mJ": lambda report: _picojoules(report) / 1e9,
+KINDS: Mapping[What, Sequence[Kind]] = {  # what is in a published figure, unless the file says otherwise
+    "power, W": (DYNAMIC, CLOCK, LEAKAGE),  # of a chip, without its memory
+    "energy, mJ": (DYNAMIC, CLOCK, LEAKAGE, MEMORY),
 }
+NAMED = 3  # parts in a cell; others are counted
 
 
 class _Row(BaseModel):
@@ -43,12 +49,24 @@ class _Row(BaseModel):
 
 
 class PublishedCost(_Row):
-    """A published value, and the operands of the run that ours is of."""
+    """A published value, and the run that ours is of.
+
+    Args:
+        machine, what, published, operands, source: the value, and our run beside it.
+        model: the settings of our run, by their name in the machine's ``published.yaml``; else as it ships.
+        kinds: the kinds of energy in the published value; by default those of ``KINDS``.
+        apart: components of ours, or patterns of them, that are not in the published value.
+        lacks: parts in the published value of which ours has no component.
+    """
 
     machine: str
     what: What
     published: float = Field(gt=0)
     operands: tuple[str, ...]
+    model: str | None = None
+    kinds: tuple[Kind, ...] | None = None
+    apart: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     source: str = Field(min_length=5)
 
 
@@ -58,12 +76,55 @@ class PublishedCosts(_Row):
     figures: tuple[PublishedCost, ...]
 
 
+@dataclass(frozen=True)
+class CostFigure:
+    """A published value beside ours, over the parts that both have.
+
+    Args:
+        machine, figure, run: the machine, the quantity with its unit, and our run.
+        published: the published value.
+        ours, upper: our known value and its upper end, without ``apart``.
+        apart: parts of ours that are not in the published value.
+        missing: parts in the published value that have no figure in ours.
+        source: the publication.
+    """
+
+    machine: str
+    figure: str
+    run: str
+    published: float
+    ours: float
+    upper: float | None
+    apart: tuple[str, ...]
+    missing: tuple[str, ...]
+    source: str
+
+    @property
+    def error(self) -> float | None:
+        """Ours over the published, less 1; None if the published value has parts that ours lacks."""
+        return None if self.missing else self.ours / self.published - 1
+
+    @property
+    def place(self) -> str:
+        """Where the published value lies: below our interval, inside or above it."""
+        if self.published < self.ours:
+            return "below"
+        if self.upper is None:
+            return "not below"
+        return "inside" if self.published <= self.upper else "above"
+
+    def comparable(self) -> Iterator[Figure]:
+        """Yield the figure for tables of errors, if it has an error."""
+        if not self.missing:
+            yield Figure(self.machine, self.figure, self.run, self.published, self.ours, source=self.source)
+
+
 def study(machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """Return areas, powers and energies beside the published ones, as data and as tables."""
     refuse_options("costs are", options)
     rows = costs(machines, options["tell"])
-    title = "Areas, powers and energies"
-    return as_data(rows), [figure_table(title, rows, "Known", "TeAAL's error")]
+    data = [{**asdict(row), "error": row.error, "place": row.place} for row in rows]
+    return data, [_table(rows)]
 
 
 def refuse_options(subject: str, options: Mapping[str, Any]) -> None:
@@ -76,7 +137,7 @@ def refuse_options(subject: str, options: Mapping[str, Any]) -> None:
         raise InputError(f"{subject} of machines as they ship: no --set and no --part")
 
 
-def costs(machines: Iterable[str], tell: Callable[[str], None]) -> list[Figure]:
+def costs(machines: Iterable[str], tell: Callable[[str], None]) -> list[CostFigure]:
     """Return the figures of some machines, of all if none is named."""
     wanted = set(machines)
     rows = [row for cost in _on_file() if not wanted or cost.machine in wanted for row in _run(cost, tell)]
@@ -93,44 +154,94 @@ def _on_file() -> tuple[PublishedCost, ...]:
     return read_table(FILE, PublishedCosts, "study").figures
 
 
-def _run(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[Figure]:
+def _run(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostFigure]:
     """The value beside ours; nothing if its matrix is not at hand, as a stand-in's energy is another's."""
     operands = " ".join(cost.operands)
     if not (is_gemm(operands) or load_available(operands, surrogates=False, demanded=False, tell=tell)):
         return
     tell(f"{cost.machine}: {operands}")
-    simulate = simulate_to_end if cost.machine in accelerators.names() else model
-    report = simulate(cost.machine, *cost.operands)
-    assert report.area is not None
-    assert report.energy is not None
-    without = report.area.without if cost.what == "area, mm2" else report.energy.without
-    ours = _OURS[cost.what](report)
-    yield _figure(cost.machine, cost.what, operands, cost.published, ours, len(without), cost.source)
+    report = _report(cost)
+    parts, apart, missing = _split(cost, report)
+    whole = CostInterval.over(parts)
+    scale = {"area, mm2": 1e-6, "power, W": 1e-12 / (report.seconds or 1.0), "energy, mJ": 1e-9}[cost.what]
+    yield CostFigure(
+        cost.machine,
+        cost.what,
+        f"{operands}, {cost.model}" if cost.model else operands,
+        cost.published,
+        whole.known * scale,
+        None if whole.upper is None else whole.upper * scale,
+        apart,
+        missing,
+        cost.source,
+    )
 
 
-def _variants(parameters: MintParameters) -> Iterator[Figure]:
-    """The netlists of each variant's blocks; those that were not measured are left out."""
+def _report(cost: PublishedCost) -> Report:
+    """Run the machine as it ships, with the settings of the published run, or its specification."""
+    if cost.machine not in accelerators.names():
+        return model(cost.machine, *cost.operands)
+    settings: Mapping[str, str | int] = {}
+    if cost.model is not None:
+        publication = read_published(accelerators.find(cost.machine))
+        settings = publication.runs(cost.operands[0])[cost.model]
+    return simulate_to_end(cost.machine, *cost.operands, settings=settings)
+
+
+def _split(
+    cost: PublishedCost, report: Report
+) -> tuple[list[AreaPart | EnergyPart], tuple[str, ...], tuple[str, ...]]:
+    """Return the parts that are compared, and the names of those that only ours or only theirs has."""
+    parts: Sequence[AreaPart | EnergyPart]
+    if cost.what == "area, mm2":
+        assert report.area is not None
+        parts, kinds = report.area.parts, ()
+    else:
+        assert report.energy is not None
+        wanted = KINDS[cost.what] if cost.kinds is None else cost.kinds
+        parts = [part for part in report.energy.parts if part.kind in wanted]
+        kinds = tuple(kind for kind in KINDS["energy, mJ"] if kind not in wanted)
+    compared = [part for part in parts if not any(fnmatchcase(part.component, name) for name in cost.apart)]
+    missing = (
+        [part.name for part in compared if part.basis == "none"]
+        if cost.what == "area, mm2"
+        else Energy.from_parts(part for part in compared if isinstance(part, EnergyPart)).without
+    )
+    return compared, (*cost.apart, *kinds), (*missing, *cost.lacks)
+
+
+def _variants(parameters: MintParameters) -> Iterator[CostFigure]:
+    """Yield the areas of each variant's blocks."""
+    scale = area_factor(LIBRARIES[PRICED].nanometres, MINT_NM) / 1e6
     areas = {
-        kind: area.um2
+        kind: logic_area(area.um2, area.upper, area.basis, area.source)
         for kind, (block, block_parameters) in twins(parameters).items()
         if (area := find_netlist_area(call_of(block, asdict(block_parameters)))) is not None
     }
     for variant in VARIANTS:
         parts = instances(variant)
-        um2 = sum(count * (areas.get(kind) or 0.0) for kind, count in parts.items())
-        ours = um2 * area_factor(LIBRARIES[PRICED].nanometres, MINT_NM) / 1e6
-        left = sum(areas.get(kind) is None for kind in parts)
+        counts = {kind: count for kind, count in parts.items() if kind in areas}
+        lower, upper = sum_intervals(areas[kind].times(scale * count) for kind, count in counts.items())
+        missing = tuple(kind for kind in parts if kind not in areas)
         source = "MINT, IPDPS 2021, 28 nm"
-        yield _figure(variant, "area, mm2", "", PUBLISHED_MM2[variant], ours, left, source)
+        whole = None if missing else upper
+        yield CostFigure(variant, "area, mm2", "", PUBLISHED_MM2[variant], lower, whole, (), missing, source)
 
 
-def _figure(
-    machine: str, what: What, run: str, theirs: float, ours: float, without: int, source: str
-) -> Figure:
-    settings = f"{without} parts excluded" if without else ""
-    return Figure(machine, what, run, theirs, ours, settings, source=source)
+def _table(rows: Sequence[CostFigure]) -> Table:
+    numbers = ("Published", "Ours", "Up to", "Error")
+    notes = ("Published is", "Only in ours", "Only in the published", "Source")
+    columns = ("Of", "Quantity", "Run", *numbers, *notes)
+    table = Table("Areas, powers and energies", columns, labels=3, notes=len(notes))
+    for row in rows:
+        upper = "" if row.upper is None else f"{row.upper:.4g}"
+        error = "" if row.error is None else percent(row.error)
+        values = (f"{row.published:.4g}", f"{row.ours:.4g}", upper, error)
+        parts = (_list(row.apart), _list(row.missing))
+        table.add(row.machine, row.figure, row.run, *values, row.place, *parts, row.source)
+    return table
 
 
-def _picojoules(report: Report) -> float:
-    assert report.energy is not None
-    return report.energy.total_pj
+def _list(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

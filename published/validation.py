@@ -61,7 +61,7 @@ def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[
         if name in MACHINES:
             figures += machine_figures(accelerators.find(name), tell)
         elif name == "costs":
-            figures += costs((), tell)
+            figures += [figure for cost in costs((), tell) for figure in cost.comparable()]
         elif name == "sage":
             figures += _sage()
         elif name == "sparseloop":

@@ -14,30 +14,70 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 PAGE = Path(__file__).parents[3] / "docs" / "energy.md"
 
 
+SMALL = "uniform:rows=30,cols=30,nonzeros=90"
+
+
+def figure(**values):
+    from published.costs import CostFigure
+
+    fields = {"machine": "gamma", "figure": "area, mm2", "run": "", "apart": (), "missing": (), "source": ""}
+    return CostFigure(**{**fields, **values})
+
+
 def test_an_area_is_that_of_the_machine_and_stands_on_the_page(capsys):
     assert cli.run(["compare", "costs", "gamma", "--json", "-"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
-    report = fiberscope.simulate("gamma", row["run"])
-    assert row["ours"] == pytest.approx(report.area_um2 / 1e6)
-    assert row["settings"] == f"{len(report.area.without)} parts excluded"
-    assert row["error"] == pytest.approx(row["ours"] / 30.6 - 1)
-    assert (
-        f"| gamma | area, mm2 | {row['run']} | {row['settings']} | 30.6 | {row['ours']:.4g} |"
-        in PAGE.read_text("utf-8")
-    )
+    area = fiberscope.simulate("gamma", row["run"]).area
+    assert row["ours"] == pytest.approx(area.known / 1e6)
+    assert row["upper"] == (None if area.upper is None else pytest.approx(area.upper / 1e6))
+    assert row["missing"] == [*area.without]
+    assert row["error"] == (None if area.without else pytest.approx(row["ours"] / 30.6 - 1))
+    line = f"| gamma | area, mm2 | {row['run']} | 30.6 | {row['ours']:.4g} |"
+    assert line in PAGE.read_text("utf-8")
 
 
-def test_a_power_is_energy_over_time(monkeypatch):
+@pytest.mark.parametrize(
+    ("ours", "upper", "place"),
+    [(1.0, 3.0, "inside"), (2.5, 3.0, "below"), (1.0, 1.5, "above"), (1.0, None, "not below")],
+)
+def test_a_published_value_lies_somewhere_and_has_an_error_only_over_equal_parts(ours, upper, place):
+    equal = figure(published=2.0, ours=ours, upper=upper)
+    assert equal.place == place
+    assert equal.error == pytest.approx(ours / 2.0 - 1)
+    assert len([*equal.comparable()]) == 1
+    other = figure(published=2.0, ours=ours, upper=upper, missing=("crossbars",))
+    assert (other.place, other.error, [*other.comparable()]) == (place, None, [])
+
+
+def of_one(monkeypatch, **values):
+    """The row of one published value of Gamma."""
     from published import costs
 
-    operands = ("uniform:rows=30,cols=30,nonzeros=90",)
-    figure = costs.PublishedCost(
-        machine="gamma", what="power, W", published=2.0, operands=operands, source="nobody"
-    )
-    monkeypatch.setattr(costs, "read_table", lambda *_of: costs.PublishedCosts(figures=(figure,)))
+    cost = costs.PublishedCost(machine="gamma", published=2.0, operands=(SMALL,), source="nobody", **values)
+    monkeypatch.setattr(costs, "read_table", lambda *_of: costs.PublishedCosts(figures=(cost,)))
     (row,) = costs.costs(["gamma"], lambda _what: None)
-    report = fiberscope.simulate("gamma", *figure.operands)
-    assert row.ours == pytest.approx(report.energy.total_pj * 1e-12 / report.seconds)
+    return row, fiberscope.simulate("gamma", SMALL)
+
+
+def test_a_power_is_energy_on_chip_over_time(monkeypatch):
+    row, report = of_one(monkeypatch, what="power, W")
+    assert row.ours == pytest.approx(report.energy.on_chip.known * 1e-12 / report.seconds)
+    assert row.apart == ("memory",)
+
+
+def test_kinds_and_components_that_are_not_in_the_published_value_are_left_out(monkeypatch):
+    row, report = of_one(
+        monkeypatch, what="energy, mJ", kinds=("dynamic", "memory"), apart=("pe.*",), lacks=("a host",)
+    )
+    wanted = sum(
+        part.known
+        for part in report.energy.parts
+        if part.kind in ("dynamic", "memory") and not part.component.startswith("pe.")
+    )
+    assert row.ours == pytest.approx(wanted / 1e9)
+    assert row.apart == ("pe.*", "clock", "leakage")
+    assert row.missing[-1] == "a host"
+    assert not any(name.startswith("pe.") for name in row.missing)
 
 
 def test_variants_of_a_converter_share_blocks_and_so_take_less():
