@@ -22,7 +22,7 @@ from fiberscope.models.trace.api import model
 from fiberscope.results.costs.cost import sum_intervals
 from fiberscope.results.costs.laws import find_netlist_area
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, call_of
-from fiberscope.results.costs.run_costs import CLOCK, DYNAMIC, LEAKAGE, MEMORY, Kind
+from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.costs.silicon import logic_area
 from fiberscope.results.report.cost_parts import AreaPart, CostInterval, Energy, EnergyPart
@@ -41,6 +41,7 @@ KINDS: Mapping[What, Sequence[Kind]] = {  # what is in a published figure, unles
     "power, W": (DYNAMIC, CLOCK, LEAKAGE),  # of a chip, without its memory
     "energy, mJ": (DYNAMIC, CLOCK, LEAKAGE, MEMORY),
 }
+STATIC: Mapping[Kind, str] = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}  # kinds that energies lack by a name
 NAMED = 3  # parts in a cell; others are counted
 
 
@@ -192,22 +193,24 @@ def _split(
     cost: PublishedCost, report: Report
 ) -> tuple[list[AreaPart | EnergyPart], tuple[str, ...], tuple[str, ...]]:
     """Return the parts that are compared, and the names of those that only ours or only theirs has."""
-    parts: Sequence[AreaPart | EnergyPart]
     if cost.what == "area, mm2":
         assert report.area is not None
-        parts, kinds = report.area.parts, ()
-    else:
-        assert report.energy is not None
-        wanted = KINDS[cost.what] if cost.kinds is None else cost.kinds
-        parts = [part for part in report.energy.parts if part.kind in wanted]
-        kinds = tuple(kind for kind in KINDS["energy, mJ"] if kind not in wanted)
-    compared = [part for part in parts if not any(fnmatchcase(part.component, name) for name in cost.apart)]
-    missing = (
-        [part.name for part in compared if part.basis == "none"]
-        if cost.what == "area, mm2"
-        else Energy.from_parts(part for part in compared if isinstance(part, EnergyPart)).without
+        areas = [part for part in report.area.parts if _is_compared(cost, part)]
+        missing = tuple(part.name for part in areas if part.basis == "none")
+        return [*areas], cost.apart, (*missing, *cost.lacks)
+    assert report.energy is not None
+    kinds = KINDS[cost.what] if cost.kinds is None else cost.kinds
+    energies = [part for part in report.energy.parts if part.kind in kinds and _is_compared(cost, part)]
+    others = [kind for kind in KINDS["energy, mJ"] if kind not in kinds]
+    without = Energy.from_parts(energies).without
+    missing = tuple(
+        name for name in without if name not in (STATIC[kind] for kind in others if kind in STATIC)
     )
-    return compared, (*cost.apart, *kinds), (*missing, *cost.lacks)
+    return [*energies], (*cost.apart, *others), (*missing, *cost.lacks)
+
+
+def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
+    return not any(fnmatchcase(part.component, name) for name in cost.apart)
 
 
 def _variants(parameters: MintParameters) -> Iterator[CostFigure]:

@@ -29,6 +29,7 @@ class Resources:
         peak_bytes_per_second: peak bandwidth of the memory.
         sram_bytes: on-chip SRAM that the machine's ``costs.yaml`` lists.
         area_um2: area of the chip, as far as ``costs.yaml`` knows.
+        area_upper: the upper end of the area; None if a part has none.
         hertz: the clock.
         fault: what is wrong with ``scaling.yaml``; empty if nothing is.
     """
@@ -38,6 +39,7 @@ class Resources:
     sram_bytes: float | None
     area_um2: float | None
     hertz: float | None
+    area_upper: float | None = None
     fault: str = ""
 
 
@@ -58,6 +60,7 @@ def read_resources(row: Mapping[Any, Any]) -> Resources:
         None if accelerator is None else _sram(accelerator.costs_file, config, row),
         _number(row, "area_um2"),
         cycles / seconds if seconds and cycles else None,
+        _number(row, "area_upper"),
         fault,
     )
 

@@ -114,12 +114,16 @@ def _multipliers(runs: StudyRuns, series: str) -> float | None:
 
 
 def _draw_energy(store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
-    parts = {key: energy_parts(report) for key, report in _reports(store, runs).items()}
+    reports = _reports(store, runs)
+    parts = {key: energy_parts(report) for key, report in reports.items()}
     totals = {workload: sum(parts.get((against, workload), {}).values()) for workload in runs.workloads}
     unit = _unit([1e-12 * sum(amounts.values()) for amounts in parts.values()], SI)
     single = (1e-12 / unit[0], f"Energy ({unit[1]})")
     bare = [series for series in runs.series if not _has_memory(series, parts)]
     note = [f"without memory: {', '.join(bare)}"] if 0 < len(bare) < len(runs.series) else []
+    energies = [report.energy for report in reports.values() if report.energy]
+    if any(energy.upper_pj is None for energy in energies):
+        note.append("a lower bound: parts have no figure")
     return _draw_breakdown(runs, parts, totals, single, f"Energy over {against}", width, note)
 
 
@@ -184,15 +188,23 @@ def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> F
     unit = _unit([value for values in seconds.values() for value in values], TIMES)
     divisors = [unit[0]] if single else seconds[against]
     designs: dict[str, list[tuple[float, float]]] = {}
+    ends: dict[str, list[float | None]] = {}
     grouped = len(shown) > len(PATTERNS)  # then a pattern is that of a machine with any settings
     for series in shown:
-        area = max(runs.rows[series, workload]["area_um2"] for workload in runs.workloads) / 1e6
+        rows = [runs.rows[series, workload] for workload in runs.workloads]
+        area = max(row["area_um2"] for row in rows) / 1e6
+        uppers = [row["area_upper"] for row in rows]
         time = geometric_mean(value / by for value, by in zip(seconds[series], divisors, strict=True))
-        designs.setdefault(runs.machine(series) if grouped else series, []).append((area, time))
+        name = runs.machine(series) if grouped else series
+        designs.setdefault(name, []).append((area, time))
+        ends.setdefault(name, []).append(None if None in uppers else max(uppers) / 1e6)
     label = f"Time ({unit[1]})" if single else f"Time over {against}"
     bare = [series for series in runs.series if series not in shown]
     missing = [f"without an area or a run: {', '.join(bare)}"] if bare else []
-    return draw_front(designs, ("Area (mm²)", label), width, "\n".join([*missing, *_named_note(runs)]))
+    if any(None in own for own in ends.values()):
+        missing.append("arrow: a lower bound; parts have no figure")
+    note = "\n".join([*missing, *_named_note(runs)])
+    return draw_front(designs, ("Known area, and its upper end (mm²)", label), width, note, ends)
 
 
 def _has_area(runs: StudyRuns, series: str, workload: str) -> bool:

@@ -33,7 +33,8 @@ __all__ = ["Suite", "SuiteResult", "read_suite", "read_workloads", "suite"]
 
 COMMENT = "#"
 UTILIZATION = "utilization"
-NUMBERS = ("traffic_bytes", "energy_pj", "edp", "area_um2", UTILIZATION, "memory_utilization")  # of a run
+COSTS = ("energy_pj", "energy_upper", "edp", "area_um2", "area_upper")
+NUMBERS = ("traffic_bytes", *COSTS, UTILIZATION, "memory_utilization")  # of a run
 NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, unlike in rows=20
 
 OF_MACHINES = ("multipliers", "peak_bytes_per_second", "sram_bytes", "hertz")  # fields of ``Resources``

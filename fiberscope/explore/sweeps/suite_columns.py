@@ -12,8 +12,20 @@ from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["COLUMNS", "MEANS", "Column", "Scale", "check_choices", "mean_cell", "number_cell", "scale_of"]
+__all__ = [
+    "BOUND",
+    "COLUMNS",
+    "MEANS",
+    "Column",
+    "Scale",
+    "check_choices",
+    "interval_text",
+    "mean_cell",
+    "number_cell",
+    "scale_of",
+]
 
+BOUND = "+"  # behind a lower bound
 MEANS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "geometric": geometric_mean,
@@ -34,6 +46,7 @@ class Column:
         unit: with an SI prefix if ``prefixed``.
         prefixed: whether the table chooses a prefix that suits the values.
         powers: whether a value is written as a power of ten.
+        upper: column of the store with the upper end of the value; empty for a value without an interval.
     """
 
     head: str
@@ -42,6 +55,7 @@ class Column:
     unit: str = ""
     prefixed: bool = False
     powers: bool = False
+    upper: str = ""
 
 
 COLUMNS: Mapping[str, Column] = {
@@ -49,9 +63,9 @@ COLUMNS: Mapping[str, Column] = {
     "time": Column("time", "seconds", unit="s", prefixed=True),
     "speedup": Column("speedup", ""),
     "traffic": Column("traffic", "traffic_bytes", unit="B", prefixed=True),
-    "energy": Column("energy", "energy_pj", 1e-12, "J", prefixed=True),
+    "energy": Column("energy", "energy_pj", 1e-12, "J", prefixed=True, upper="energy_upper"),
     "edp": Column("EDP", "edp", unit="J s", powers=True),
-    "area": Column("area", "area_um2", 1e-6, "mm2"),
+    "area": Column("area", "area_um2", 1e-6, "mm2", upper="area_upper"),
     "utilization": Column("utilization", "utilization", 100.0, "%"),
     "bandwidth": Column("bandwidth", "memory_utilization", 100.0, "% of peak"),
 }
@@ -125,7 +139,16 @@ def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: s
     if value is None:
         return "" if run.done or name == "speedup" else run.status
     spread = _spread(suite, name, workload, machine)
+    if COLUMNS[name].upper:
+        return interval_text(value, run.measures.get(COLUMNS[name].upper), scale.text)
     return f"{scale.text(value)}{format_half_width(spread) if spread else ''}"
+
+
+def interval_text(value: float, upper: float | None, text: Callable[[float], str]) -> str:
+    """Write a known value and its upper end; a lower bound, without an upper end, has ``BOUND`` behind it."""
+    if upper is None:
+        return f"{text(value)}{BOUND}"
+    return text(value) if text(value) == text(upper) else f"{text(value)} to {text(upper)}"
 
 
 def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) -> str:
@@ -138,6 +161,12 @@ def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) ->
     ]
     if not values or len(values) < len(suite.compared) or (mean != "arithmetic" and min(values) <= 0):
         return ""
+    if COLUMNS[name].upper:
+        runs = [suite.runs[workload, machine] for workload in suite.compared]
+        ends = [run.measures.get(COLUMNS[name].upper) for run in runs]
+        upper = [end for end in ends if end is not None]
+        most = MEANS[mean](upper) if len(upper) == len(ends) else None
+        return interval_text(MEANS[mean](values), most, scale.text)
     spreads = [_spread(suite, name, workload, machine) for workload in suite.compared]
     weights = {
         "arithmetic": values,

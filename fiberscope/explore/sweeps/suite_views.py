@@ -7,9 +7,16 @@ from typing import NamedTuple
 
 from fiberscope.explore.sweeps.evaluation import RESOURCES as RESOURCE_TABLE
 from fiberscope.explore.sweeps.evaluation import Illustration
-from fiberscope.explore.sweeps.resources import resource_warnings
+from fiberscope.explore.sweeps.resources import Resources, resource_warnings
 from fiberscope.explore.sweeps.suite import Suite
-from fiberscope.explore.sweeps.suite_columns import Scale, mean_cell, number_cell, scale_of
+from fiberscope.explore.sweeps.suite_columns import (
+    BOUND,
+    Scale,
+    interval_text,
+    mean_cell,
+    number_cell,
+    scale_of,
+)
 from fiberscope.results.report.latex import LatexRows, latex_float, latex_tabular
 from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
@@ -89,22 +96,39 @@ def resource_table(suite: Suite) -> Table:
     table = Table("Resources", RESOURCES)
     for machine in (machine for machine in suite.machines if machine in suite.resources):
         own = suite.resources[machine]
-        numbers = [
-            (own.multipliers, 1.0, ",.0f"),
-            (own.peak_bytes_per_second, 1e-9, ",.4g"),
-            (own.sram_bytes, 1 / 1024, ",.0f"),
-            (own.area_um2, 1e-6, ",.3g"),
-            (own.hertz, 1e-9, ",.3g"),
+        cells = [
+            _amount(own.multipliers, 1.0, ",.0f"),
+            _amount(own.peak_bytes_per_second, 1e-9, ",.4g"),
+            _amount(own.sram_bytes, 1 / 1024, ",.0f"),
+            _area(own),
+            _amount(own.hertz, 1e-9, ",.3g"),
         ]
-        cells = ("" if value is None else format(value * factor, form) for value, factor, form in numbers)
         table.add(machine, *cells)
     return table
 
 
+def _amount(value: float | None, factor: float, form: str) -> str:
+    return "" if value is None else format(value * factor, form)
+
+
+def _area(resources: Resources) -> str:
+    """Write the area in mm2, as far as it is known and its upper end."""
+    if resources.area_um2 is None:
+        return ""
+    return interval_text(resources.area_um2, resources.area_upper, lambda um2: _amount(um2, 1e-6, ",.3g"))
+
+
 def note_lines(suite: Suite) -> list[str]:
-    """Return the lines below the tables: surrogates, scaled machines, and machines that are unequal."""
+    """Return the lines below the tables: surrogates, scaled and unequal machines, and lower bounds."""
     surrogates = filter(None, [footnote(suite.surrogates)])
-    return [*surrogates, *suite.scaled, *resource_warnings(suite.resources)]
+    bounds = [name for name, own in suite.resources.items() if own.area_um2 and own.area_upper is None]
+    line = f"{BOUND} behind an area or energy: a lower bound, because some parts have no figure"
+    return [
+        *surrogates,
+        *suite.scaled,
+        *resource_warnings(suite.resources),
+        *([f"{line} ({', '.join(bounds)})"] if bounds else []),
+    ]
 
 
 class Arrangement(NamedTuple):

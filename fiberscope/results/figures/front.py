@@ -33,6 +33,7 @@ def draw_front(
     labels: tuple[str, str],
     width: float,
     note: str = "",
+    ends: Mapping[str, Sequence[float | None]] | None = None,
 ) -> Figure:
     """Draw designs by two measures that are to be small, and a line along those that no other one beats.
 
@@ -41,6 +42,7 @@ def draw_front(
         labels: what the two measures are.
         width: that of the figure, in inches.
         note: a line under the figure.
+        ends: the upper ends of the first measure, of each design; an arrow shows a lower bound without one.
 
     Raises:
         InputError: matplotlib is missing, there are no designs, or more machines than patterns.
@@ -65,8 +67,11 @@ def draw_front(
             dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
             dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
             handles += axes.plot(*zip(*several, strict=True), zorder=3, **dots)
-        for axis, values in zip((axes.xaxis, axes.yaxis), zip(*everything, strict=True), strict=True):
-            _scale(axis, values)
+        uppers = [end for own in (ends or {}).values() for end in own if end is not None]
+        _scale(axes.xaxis, [*(first for first, _other in everything), *uppers])
+        _scale(axes.yaxis, [other for _first, other in everything])
+        for name, own in (ends or {}).items():
+            _draw_intervals(axes, designs[name], own)
         axes.set_xlabel(labels[0], fontsize=TEXT)
         label_scale(figure, [axes], labels[1], 0.6 * HEIGHT)
         axes.grid(visible=True, linewidth=0.3, color="#BBBBBB")
@@ -75,6 +80,23 @@ def draw_front(
         lines = add_legend(figure, ["front", *designs], handles) + add_note(figure, note)
         figure.set_figheight(round(HEIGHT + 1.35 * lines * TEXT / points_of(1), 2))
     return figure
+
+
+def _draw_intervals(
+    axes: Any,  # noqa: ANN401  (of matplotlib)
+    designs: Sequence[tuple[float, float]],
+    ends: Sequence[float | None],
+) -> None:
+    """Draw a line from each first measure to its upper end, or an arrow to the right."""
+    line: Any = {"color": INK, "linewidth": 0.6}
+    for (first, other), end in zip(designs, ends, strict=True):
+        if end is not None:
+            axes.plot([first, end], [other, other], marker="|", markersize=4, markevery=[1], zorder=2, **line)
+        else:
+            arrow = {"arrowstyle": "->", "shrinkA": 3, **line}
+            axes.annotate(
+                "", (16, 0), (first, other), textcoords="data", xycoords="offset points", arrowprops=arrow
+            )
 
 
 def _scale(axis: Any, values: Sequence[float]) -> None:  # noqa: ANN401  (an axis of matplotlib)

@@ -35,6 +35,7 @@ COLUMNS: Final = (
     "cycles_low",
     "cycles_high",
     "area_um2",
+    "area_upper",
     "traffic_minimum_bytes",
 )
 Row = Mapping[str, Any]

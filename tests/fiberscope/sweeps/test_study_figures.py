@@ -72,8 +72,8 @@ def test_bars_of_energy_and_traffic_are_as_high_as_their_totals() -> None:
     (report,) = reports(f"accelerator = 'outerspace' AND workload = '{ONE}'")
     only = f"accelerator = 'outerspace' AND workload = '{ONE}'"
     axes = draw_study("study", "energy", where=only).axes[0]
-    assert axes.get_ylabel() == "Energy (nJ)"
-    assert sum(bar.get_height() for bar in axes.patches) * 1e3 == pytest.approx(report.energy.total_pj)
+    assert axes.get_ylabel() == "Energy (uJ)"
+    assert sum(bar.get_height() for bar in axes.patches) * 1e6 == pytest.approx(report.energy.total_pj)
     axes = draw_study("study", "traffic", where=only).axes[0]
     moved = sum(tensor.moved_bytes for tensor in report.traffic.values())
     assert sum(bar.get_height() for bar in axes.patches) * 2**10 == pytest.approx(moved)
