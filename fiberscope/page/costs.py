@@ -1,32 +1,52 @@
-"""Costs of a run for a page: energy by action, area by component, and what neither covers."""
+"""Costs of a run for a page: the parts of energy and area, their sums, and the parts without a figure."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
+from fiberscope.results.report.cost_parts import Area, Energy
 from fiberscope.results.report.document import Report
 
 __all__ = ["costs"]
 
+Part: TypeAlias = tuple[str, str, float, float | None, str]  # component, part, known, upper end, basis
+
 
 def costs(report: Report) -> dict[str, Any]:
-    """Energy in pJ and area in um2, the largest component first; each None where the report has none."""
+    """Return energy in pJ and area in um2, the largest component first; None where the report has none."""
     energy, area = report.energy, report.area
-    spent = (
-        {name: _nonzero_actions(actions) for name, actions in energy.by_component.items()} if energy else {}
-    )
-    dearest = sorted(spent, key=lambda name: -sum(spent[name].values()))
     return {
-        "energy": [[name, spent[name]] for name in dearest if spent[name]] if energy else None,
-        "energy_without": energy.without if energy else (),
-        "area": sorted(area.by_component.items(), key=lambda entry: -entry[1]) if area else None,
-        "area_without": area.without if area else (),
+        "energy": _sums(_energy_parts(energy), energy.upper_pj, energy.without) if energy else None,
+        "area": _sums(_area_parts(area), area.upper, area.without) if area else None,
         "unpriced": _unpriced(report),
     }
 
 
-def _nonzero_actions(actions: dict[str, float]) -> dict[str, float]:
-    return {action: picojoules for action, picojoules in actions.items() if picojoules}
+def _sums(parts: Iterable[Part], upper: float | None, without: Iterable[str]) -> dict[str, Any]:
+    listed = [part for part in parts if part[2]]
+    sizes: dict[str, float] = {}
+    for name, _part, size, _upper, _basis in listed:
+        sizes[name] = sizes.get(name, 0.0) + size
+    listed.sort(key=lambda part: -sizes[part[0]])
+    return {"parts": listed, "upper": upper, "without": [*without]}
+
+
+def _energy_parts(energy: Energy) -> list[Part]:
+    """Return the parts of an energy; reports of earlier releases have no intervals."""
+    if energy.parts:
+        return [(part.component, part.action, part.known, part.upper, part.basis) for part in energy.parts]
+    return [
+        (name, action, picojoules, None, "")
+        for name, actions in energy.by_component.items()
+        for action, picojoules in actions.items()
+    ]
+
+
+def _area_parts(area: Area) -> list[Part]:
+    if area.parts:
+        return [(part.component, part.part, part.known, part.upper, part.basis) for part in area.parts]
+    return [(name, "", um2, None, "") for name, um2 in area.by_component.items()]
 
 
 def _unpriced(report: Report) -> str:

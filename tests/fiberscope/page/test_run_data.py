@@ -1,5 +1,7 @@
 """What the page of a run says of roofs and of costs: numbers of the report, and what it does not tell."""
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -58,11 +60,19 @@ def test_roofs_that_are_not_known_are_none() -> None:
 
 def test_costs_add_up_to_those_of_the_report(report: Report) -> None:
     told = costs(report)
-    sums = [sum(actions.values()) for _, actions in told["energy"]]
-    assert sum(sums) == pytest.approx(report.energy.total_pj)
-    assert sums == sorted(sums, reverse=True)
-    assert sum(um2 for _, um2 in told["area"]) == pytest.approx(report.area_um2)
-    assert set(told["energy_without"]) == set(report.energy.without)
+    energy, area = told["energy"], told["area"]
+    assert sum(part[2] for part in energy["parts"]) == pytest.approx(report.energy.total_pj)
+    assert sum(part[2] for part in area["parts"]) == pytest.approx(report.area.known)
+    for sums in (energy, area):
+        by_component = [
+            (name, sum(part[2] for part in parts)) for name, parts in groupby(sums["parts"], itemgetter(0))
+        ]
+        assert by_component == sorted(by_component, key=lambda pair: -pair[1])
+        assert all(
+            known <= upper for _name, _part, known, upper, _basis in sums["parts"] if upper is not None
+        )
+    assert (energy["upper"], area["upper"]) == (report.energy.upper_pj, report.area.upper)
+    assert (energy["without"], area["without"]) == ([*report.energy.without], [*report.area.without])
 
 
 def test_a_report_without_costs_says_how_it_would_have_them() -> None:

@@ -182,7 +182,10 @@ def test_reports_lie_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert write_page(files).title == "2.json and 4.json"
     first, second = made["view"]["run"], made["view"]["other"]
     assert values(made, "pe_count")[made["ids"].index(first)] == 2
-    both = [dict(made["costs"][which]["area"])["pe.merger"] for which in (first, second)]
+    both = [
+        sum(part[2] for part in made["costs"][which]["area"]["parts"] if part[0] == "pe.merger")
+        for which in (first, second)
+    ]
     assert both[1] == pytest.approx(2 * both[0])
     assert cli.run(["page", *files, "-o", str(tmp_path / "both.html")]) == 0
     assert "2.json and 4.json" in (tmp_path / "both.html").read_text()
