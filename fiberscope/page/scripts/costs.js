@@ -32,7 +32,7 @@ const Costs = (() => {
       height: 52 + 22 * bars.length,
       marginLeft: Bars.margin(width),
       marginTop: 6,
-      marginRight: width < WIDE ? 90 : 150,
+      marginRight: width < WIDE ? 100 : 170,
       marginBottom: 42,
       style: Chart.style,
       ariaLabel: label,
