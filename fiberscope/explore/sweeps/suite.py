@@ -60,8 +60,12 @@ class SuiteResult:
 
     @property
     def measures(self) -> Mapping[str, float]:
-        """The numbers of a run that was done, by column of the store."""
-        return {**self.numbers, "cycles": self.cycles, "seconds": self.seconds} if self.done else {}
+        """The numbers of a run that was done, by column of the store, and the upper end of its EDP."""
+        if not self.done:
+            return {}
+        energy = self.numbers.get("energy_upper")
+        upper = {} if energy is None else {"edp_upper": energy * 1e-12 * self.seconds}
+        return {**self.numbers, **upper, "cycles": self.cycles, "seconds": self.seconds}
 
     @property
     def spread(self) -> float:

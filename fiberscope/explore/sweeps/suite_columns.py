@@ -64,7 +64,7 @@ COLUMNS: Mapping[str, Column] = {
     "speedup": Column("speedup", ""),
     "traffic": Column("traffic", "traffic_bytes", unit="B", prefixed=True),
     "energy": Column("energy", "energy_pj", 1e-12, "J", prefixed=True, upper="energy_upper"),
-    "edp": Column("EDP", "edp", unit="J s", powers=True),
+    "edp": Column("EDP", "edp", unit="J s", powers=True, upper="edp_upper"),
     "area": Column("area", "area_um2", 1e-6, "mm2", upper="area_upper"),
     "utilization": Column("utilization", "utilization", 100.0, "%"),
     "bandwidth": Column("bandwidth", "memory_utilization", 100.0, "% of peak"),
