@@ -56,7 +56,7 @@ class PublishedCost(_Row):
         machine, what, published, operands, source: the value, and our run beside it.
         model: the settings of our run, by their name in the machine's ``published.yaml``; else as it ships.
         kinds: the kinds of energy in the published value; by default those of ``KINDS``.
-        apart: components of ours, or patterns of them, that are not in the published value.
+        apart: components or parts of ours, or patterns of them, that are not in the published value.
         lacks: parts in the published value of which ours has no component.
     """
 
@@ -210,7 +210,8 @@ def _split(
 
 
 def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
-    return not any(fnmatchcase(part.component, name) for name in cost.apart)
+    names = (part.component, part.name)
+    return not any(fnmatchcase(name, pattern) for name in names for pattern in cost.apart)
 
 
 def _variants(parameters: MintParameters) -> Iterator[CostFigure]:

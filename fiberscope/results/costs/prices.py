@@ -35,7 +35,8 @@ class Part:
     """Costs of one component of a family.
 
     Args:
-        actions: the energy of one action by its counter, in pJ.
+        actions: the energy of one action by its counter, in pJ, without wires.
+        wires: the energy of the wires between parts in one action by its counter, in pJ.
         operations: the operations of the report that it does, with whose energies its own is counted.
         areas: the areas in um2 by name of the SRAM, of the netlist, or ``ARITHMETIC``; empty if none is
             listed. An area of basis ``none`` is of a netlist without a measurement and without a law.
@@ -48,6 +49,7 @@ class Part:
     areas: Mapping[str, Cost] = field(default_factory=dict)
     clock: Cost = UNKNOWN
     leakage: Cost = UNKNOWN
+    wires: Mapping[str, Cost] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -196,16 +198,20 @@ class _Pricing:
         }
         static = self._clock_and_leakage(said, netlists) if areas else (UNKNOWN, UNKNOWN)
         leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
+        actions, wires = self._actions(said["actions"], srams)
         return Part(
-            actions=self._actions(said["actions"], srams),
+            actions=actions,
+            wires=wires,
             operations=tuple(said["operations"]),
             areas={name: area.times(count) for name, area in areas.items()},
             clock=static[0].times(count),
             leakage=_sum_costs([static[1], *leakages]).times(count),
         )
 
-    def _actions(self, said: Mapping[str, list[str]], srams: Mapping[str, Sram]) -> dict[str, Cost]:
-        """Work out the energies of actions; an access to an SRAM follows a law."""
+    def _actions(
+        self, said: Mapping[str, list[str]], srams: Mapping[str, Sram]
+    ) -> tuple[dict[str, Cost], dict[str, Cost]]:
+        """Work out the energies of actions, and those of their wires; an access to an SRAM follows a law."""
         accesses = {
             key: energy
             for name, sram in srams.items()
@@ -216,13 +222,18 @@ class _Pricing:
             )
         }
         energies = {**self.energies, **accesses}
-        costs = {name: self.energy_scale * _number(number, energies) for name, number in said.items()}
-        return {
-            name: Cost(energy, SRAM_ENERGY * energy, "law", f"sram_table.csv: {self.cells}")
-            if accesses.keys() & {*said[name][1:]}
-            else Cost.exact(energy, "published", "energies.yaml")
-            for name, energy in costs.items()
-        }
+        actions: dict[str, Cost] = {}
+        wires: dict[str, Cost] = {}
+        for name, number in said.items():
+            whole = self.energy_scale * _number(number, energies)
+            energy = self.energy_scale * _number(number, {**energies, WIRE: 0})
+            if WIRE in number:
+                wires[name] = Cost.exact(whole - energy, "law", "energies.yaml: Wire")
+            if accesses.keys() & {*number[1:]}:
+                actions[name] = Cost(energy, SRAM_ENERGY * energy, "law", f"sram_table.csv: {self.cells}")
+            elif energy or WIRE not in number:
+                actions[name] = Cost.exact(energy, "published", "energies.yaml")
+        return actions, wires
 
     def _clock_and_leakage(
         self, said: Mapping[str, Any], netlists: Mapping[str, NetlistArea | None]

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 WIRES, CLOCK_TREE = "wires", "clock tree"
+OF_WIRES = ", wires"  # behind an action: the wires between parts that it uses
 CHANNELS = "memory.channel"  # the family of all that is outside of the chip
 OPERATIONS = "operations"
 DYNAMIC: Final = "dynamic"
@@ -152,13 +153,16 @@ NO_WIRES: Final = _unknown_energy(WIRES)
 
 
 def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
-    """Yield the energies of the actions of a family; an unknown one of a family without an entry."""
+    """Yield the energies of the actions of a family and their wires; an unknown one without an entry."""
     if part is None:
-        yield _unknown_energy(family)
+        if family != CHANNELS:
+            yield _unknown_energy(family)
         return
-    for name, cost in part.actions.items():
-        if any(name in counters for counters in members):
-            count = sum(counters.get(name, 0) for counters in members)
+    priced = [*part.actions.items(), *((name + OF_WIRES, cost) for name, cost in part.wires.items())]
+    for name, cost in priced:
+        counter = name.removesuffix(OF_WIRES)
+        if any(counter in counters for counters in members):
+            count = sum(counters.get(counter, 0) for counters in members)
             yield EnergyItem(family, name, DYNAMIC, cost.times(count))
 
 

@@ -67,11 +67,12 @@ def draw_front(
             dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
             dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
             handles += axes.plot(*zip(*several, strict=True), zorder=3, **dots)
-        uppers = [end for own in (ends or {}).values() for end in own if end is not None]
-        _scale(axes.xaxis, [*(first for first, _other in everything), *uppers])
-        _scale(axes.yaxis, [other for _first, other in everything])
         for name, own in (ends or {}).items():
             _draw_intervals(axes, designs[name], own)
+        uppers = [end for own in (ends or {}).values() for end in own if end is not None]
+        firsts, others = zip(*everything, strict=True)
+        for axis, values in ((axes.xaxis, [*firsts, *uppers]), (axes.yaxis, others)):
+            _scale(axis, values)
         axes.set_xlabel(labels[0], fontsize=TEXT)
         label_scale(figure, [axes], labels[1], 0.6 * HEIGHT)
         axes.grid(visible=True, linewidth=0.3, color="#BBBBBB")

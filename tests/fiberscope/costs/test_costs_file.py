@@ -97,7 +97,7 @@ def test_an_area_may_be_an_interval_and_a_part_no_component(tmp_path):
     found = prices(tmp_path, text)
     (area,) = found.besides["host"].areas.values()
     assert (area.lower, area.upper) == pytest.approx((2 * 5.98, 3 * 5.98))
-    assert pj(found.parts["net"].actions) == {"transfers": pytest.approx(64 * 0.2 * 0.81 / 4)}
+    assert pj(found.parts["net"].wires) == {"transfers": pytest.approx(64 * 0.2 * 0.81 / 4)}
     assert found.has_wires
     assert not prices(tmp_path, HEAD).has_wires
     with pytest.raises(ConfigurationError, match="area_upper needs an area"):

@@ -61,7 +61,7 @@ def test_every_column_has_one_unit_and_three_digits() -> None:
         "utilization [%]",
         "bandwidth [% of peak]",
     ]
-    first = ["1,000", "1.00", "1.00", "2.00", "3.00 to 4.50", "1.50e-12", "30.6+", "50.0", "25.0"]
+    first = ["1,000", "1.00", "1.00", "2.00", "3.00 to 4.50", "1.50e-12 to 4.50e-12", "30.6+", "50.0", "25.0"]
     assert table.rows[0][1:10] == first
     assert table.rows[1][10:13] == ["1,000", "2.00", "2.00"]
 
