@@ -38,7 +38,10 @@ def evil_report(names: dict[str, str], folder: Path) -> None:
     (folder / "evil").mkdir()
     for file in (folder / "evil.py", folder / "evil" / "machine.py"):
         file.write_text(run)
-    fiberscope.simulate("gamma", MATRIX, timeline=folder / "states.json").write(folder / "r.json")
+    few = {"pe.count": 2, "memory.channels": 2}
+    fiberscope.simulate("gamma", MATRIX, settings=few, timeline=folder / "states.json").write(
+        folder / "r.json"
+    )
     document: dict[str, Any] = json.loads((folder / "r.json").read_text())
     document["accelerator"] = names.get("accelerator", "evil")
     document["source"]["path"] = names.get("path")
