@@ -67,9 +67,7 @@ def draw_front(
             dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
             dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
             handles += axes.plot(*zip(*several, strict=True), zorder=3, **dots)
-        for name, own in (ends or {}).items():
-            _draw_intervals(axes, designs[name], own)
-        uppers = [end for own in (ends or {}).values() for end in own if end is not None]
+        uppers = _draw_intervals(axes, designs, ends or {})
         firsts, others = zip(*everything, strict=True)
         for axis, values in ((axes.xaxis, [*firsts, *uppers]), (axes.yaxis, others)):
             _scale(axis, values)
@@ -85,19 +83,19 @@ def draw_front(
 
 def _draw_intervals(
     axes: Any,  # noqa: ANN401  (of matplotlib)
-    designs: Sequence[tuple[float, float]],
-    ends: Sequence[float | None],
-) -> None:
-    """Draw a line from each first measure to its upper end, or an arrow to the right."""
-    line: Any = {"color": INK, "linewidth": 0.6}
-    for (first, other), end in zip(designs, ends, strict=True):
+    designs: Mapping[str, Sequence[tuple[float, float]]],
+    ends: Mapping[str, Sequence[float | None]],
+) -> list[float]:
+    """Draw a line from each first measure to its upper end, or an arrow to the right; return the ends."""
+    line: Any = {"color": "#777777", "linewidth": 0.8}
+    arrow: Any = {"arrowstyle": "<-", "shrinkA": 0, "shrinkB": 3, **line}
+    pairs = [pair for name, own in ends.items() for pair in zip(designs[name], own, strict=True)]
+    for (first, other), end in pairs:
         if end is not None:
             axes.plot([first, end], [other, other], marker="|", markersize=4, markevery=[1], zorder=2, **line)
         else:
-            arrow = {"arrowstyle": "->", "shrinkA": 3, **line}
-            axes.annotate(
-                "", (16, 0), (first, other), textcoords="data", xycoords="offset points", arrowprops=arrow
-            )
+            axes.annotate("", (first, other), (16, 0), textcoords="offset points", arrowprops=arrow)
+    return [end for _design, end in pairs if end is not None]
 
 
 def _scale(axis: Any, values: Sequence[float]) -> None:  # noqa: ANN401  (an axis of matplotlib)

@@ -68,6 +68,16 @@ def test_machines_are_named_by_the_settings_in_which_they_differ() -> None:
     assert all(any(top == pytest.approx(speedup) for top in tops) for speedup in expected)
 
 
+def test_a_front_shows_upper_ends_as_lines_and_lower_bounds_as_arrows() -> None:
+    designs = {"a": [(1.0, 3.0), (2.0, 1.0)], "b": [(1.5, 2.5)]}
+    axes = draw_front(designs, ("x", "y"), 3.5, ends={"a": [1.8, None], "b": [2.2]}).axes[0]
+    lines = [[*line.get_xdata()] for line in axes.lines]
+    assert [1.0, 1.8] in lines
+    assert [1.5, 2.2] in lines
+    assert [text.xy for text in axes.texts] == [(2.0, 1.0)]
+    assert axes.get_xlim()[1] > 2.2
+
+
 def test_bars_of_energy_and_traffic_are_as_high_as_their_totals() -> None:
     (report,) = reports(f"accelerator = 'outerspace' AND workload = '{ONE}'")
     only = f"accelerator = 'outerspace' AND workload = '{ONE}'"
