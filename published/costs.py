@@ -248,4 +248,4 @@ def _table(rows: Sequence[CostFigure]) -> Table:
 
 def _list(names: Sequence[str]) -> str:
     more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(name.lstrip("*") for name in names[:NAMED]) + (f" and {more} more" if more > 0 else "")
