@@ -24,7 +24,7 @@ COMMANDS = {
     "ablate": (["gamma", "a.mtx", *TINY], None),
     "analyze": (["matmul"], None),
     "build": (["part.py"], None),
-    "check": (["gamma", "a.mtx"], None),
+    "check": (["gamma", "a.mtx", *TINY], None),
     "compare": (["sage"], None),
     "convert": (["csr", "csc", "a.mtx"], None),
     "debug": (["gamma", "a.mtx", *TINY, "--script", "commands.txt"], None),
