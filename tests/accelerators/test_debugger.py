@@ -22,11 +22,11 @@ UNFUSED = str(ROOT / "examples" / "graphs" / "fig11_unfused.gv")  # runs in two 
 UNFUSED_TENSORS = {"B": "uniform:rows=9,cols=8,nonzeros=20", "C": "ones:shape=9x7", "D": "ones"}
 
 
-def requested(case: MachineCase) -> dict:
-    """The settings of the first make of a machine, with the DRAM model if it has a memory."""
+def requested(case: MachineCase, variant: str = "") -> dict:
+    """The settings of a make of a machine, by default the first, with the DRAM model if it has a memory."""
     problem = {f"problem.{name}": value for name, value in (case.problem or {}).items()}
     memory = {"memory.model": "dram"} if "memory" in case.kind.configuration.model_fields else {}
-    return {"settings": {**next(iter(case.variants.values())), **problem, **memory}}
+    return {"settings": {**case.variants[variant or next(iter(case.variants))], **problem, **memory}}
 
 
 def comparable(report) -> str:
@@ -46,7 +46,7 @@ def looks(session) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", CASES)
 def test_a_cycle_looks_the_same_however_it_is_reached_and_the_report_is_that_of_simulate(name):
     case = CASES[name]
-    operands, options = case.operands(), requested(case)
+    operands, options = case.operands(), requested(case, "tiny")
     expected = fiberscope.simulate(case.accelerator, *operands, **options)
     middle = expected.cycles // 2
     with fiberscope.debug(case.accelerator, *operands, **options) as session:

@@ -148,6 +148,7 @@ SLOW = (
     "fiberscope build",
     "fiberscope compare",
     "fiberscope graph rtl",
+    "fiberscope rtl export gamma",  # as a page does
     "fiberscope rerun study.zip",
     "fiberscope sweep",
     "fiberscope search",
