@@ -1,9 +1,9 @@
 """Differences between two runs, ranked by size.
 
 Every change has an effect from 0 to 1, so that unlike things can stand in one order: of a count (cycles,
-operations) what it grew or shrank by, over the larger of the two; of a tensor's traffic the bytes more or
-fewer, over those of the run that moved more in all; of a family of components the share of the time that is
-spent otherwise; of the memory the share of its bandwidth.
+operations, pJ, um2) what it grew or shrank by, over the larger of the two; of a tensor's traffic the bytes
+more or fewer, over those of the run that moved more in all; of a family of components the share of the time
+that is spent otherwise; of the memory the share of its bandwidth.
 """
 
 from __future__ import annotations
@@ -122,6 +122,8 @@ def _provenance(report: Record) -> dict[str, Any]:
         "B": f"{b.label} ({b.digest[:12]})" if b else "A",
         **{f"{operand.label} of more": operand.digest[:12] for operand in report.workload.more},
         **(report.environment.model_dump() if report.environment else {}),
+        **({"energy without": ", ".join(report.energy.without)} if report.energy else {}),
+        **({"area without": ", ".join(report.area.without)} if report.area else {}),
     }
 
 
@@ -174,6 +176,7 @@ def _changes(before: Record, after: Record) -> Iterator[Change]:
     for name in dict.fromkeys([*converted[0], *converted[1]]):
         yield _count(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
     yield from _traffic(before, after)
+    yield from _costs(before, after)
     if before.memory and after.memory:
         yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
     if before.cycles_interval or after.cycles_interval:  # a sampled run has no components
@@ -185,6 +188,14 @@ def _changes(before: Record, after: Record) -> Iterator[Change]:
 
 def _count(name: str, before: int, after: int) -> Change:
     return Change(name, "count", before, after, abs(after - before) / (max(before, after) or 1))
+
+
+def _costs(before: Record, after: Record) -> Iterator[Change]:
+    """Yield the differences in energy and area, over the parts that are known in both runs."""
+    if before.energy and after.energy and set(before.energy.without) == set(after.energy.without):
+        yield _count("energy, pJ", round(before.energy.total_pj), round(after.energy.total_pj))
+    if before.area and after.area and set(before.area.without) == set(after.area.without):
+        yield _count("area, um2", round(before.area.known), round(after.area.known))
 
 
 def _traffic(before: Record, after: Record) -> Iterator[Change]:

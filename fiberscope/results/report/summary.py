@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fiberscope.results.report.analytical import tables
+from fiberscope.results.report.cost_lines import cost_lines, scale_unit
 from fiberscope.results.report.estimates import format_interval
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
@@ -91,7 +92,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [""] if report.traffic or report.memory or report.unmoved else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
     last = {
-        **_costs(report),
+        **cost_lines(report),
         "Converted": _converted(report),
         "Bottleneck": bottleneck,
         "Verified": verification_line(report),
@@ -300,22 +301,6 @@ def _memory(memory: Memory) -> RenderableType:
     return _lines(("Memory", text), ("", said))
 
 
-def _costs(report: Record) -> dict[str, str]:
-    """Energy with its product with time, and area; and of how much neither is known."""
-    if report.energy is None:
-        return {}
-    energy = _scaled(report.energy.total_pj, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
-    edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
-    area = f"{report.area.known / 1e6:,.3f} mm2" if report.area and report.area.known else ""
-    lines = {"Energy": f"{energy}{edp}{_lacking(report.energy.without)}"}
-    return lines | ({"Area": f"{area}{_lacking(report.area.without)}"} if area and report.area else {})
-
-
-def _lacking(without: tuple[str, ...]) -> str:
-    first, more = ", ".join(without[:3]), len(without) - 3
-    return f"; excludes {first}" + (f" and {more} more" if more > 0 else "") if without else ""
-
-
 def _converted(report: Record) -> str:
     """The operands that were converted before the run, and what the run takes with that and without."""
     if report.chain is not None:
@@ -373,11 +358,11 @@ def _host(report: Record) -> str:
 
 
 def _size(count: int) -> str:
-    return _scaled(count, ("B", "KiB", "MiB", "GiB", "TiB"), 1024)
+    return scale_unit(count, ("B", "KiB", "MiB", "GiB", "TiB"), 1024)
 
 
 def _count(rate: float) -> str:
-    return _scaled(rate, ("", "k", "M", "G"), 1000)
+    return scale_unit(rate, ("", "k", "M", "G"), 1000)
 
 
 def engineering_time(seconds: float) -> str:
@@ -385,12 +370,4 @@ def engineering_time(seconds: float) -> str:
     nanoseconds = round(seconds * 1e9, 2)
     if nanoseconds < 1000:
         return f"{nanoseconds:.2f}".removesuffix(".00") + " ns"
-    return _scaled(nanoseconds, ("ns", "us", "ms", "s"), 1000)
-
-
-def _scaled(number: float, units: tuple[str, ...], step: int) -> str:
-    """The number with the first unit that keeps it below ``step``, or the last one."""
-    power = 0
-    while number >= step and power < len(units) - 1:
-        number, power = number / step, power + 1
-    return f"{number:,.{2 if power else 0}f} {units[power]}".rstrip()
+    return scale_unit(nanoseconds, ("ns", "us", "ms", "s"), 1000)

@@ -1,0 +1,47 @@
+"""Energy and area of a run as lines of its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fiberscope.results.report.parts import Record
+
+__all__ = ["cost_lines", "scale_unit"]
+
+
+def cost_lines(report: Record) -> dict[str, str]:
+    """Return lines of energy, with its product with time, and area: as intervals, or as lower bounds."""
+    energy, area = report.energy, report.area
+    if energy is None:
+        return {}
+    edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
+    joules = _interval(energy.total_pj, energy.upper_pj, _joules)
+    lines = {"Energy": f"{joules}{edp}{_lacking(energy.without)}"}
+    if area is None or not area.known:
+        return lines
+    um2 = _interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
+    return {**lines, "Area": f"{um2}{_lacking(area.without)}"}
+
+
+def _interval(lower: float, upper: float | None, text: Callable[[float], str]) -> str:
+    """Write what is known of a cost and its upper end."""
+    if upper is None:
+        return f"at least {text(lower)}"
+    return text(lower) if text(lower) == text(upper) else f"{text(lower)} to {text(upper)}"
+
+
+def _joules(picojoules: float) -> str:
+    return scale_unit(picojoules, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
+
+
+def _lacking(without: tuple[str, ...]) -> str:
+    first, more = ", ".join(without[:3]), len(without) - 3
+    return f"; excludes {first}" + (f" and {more} more" if more > 0 else "") if without else ""
+
+
+def scale_unit(number: float, units: tuple[str, ...], step: int) -> str:
+    """Return the number with the first unit that keeps it below ``step``, or the last one."""
+    power = 0
+    while number >= step and power < len(units) - 1:
+        number, power = number / step, power + 1
+    return f"{number:,.{2 if power else 0}f} {units[power]}".rstrip()
