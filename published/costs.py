@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope import accelerators
-from fiberscope.accelerators.configuration import load
+from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.mint import MINT
@@ -20,8 +20,10 @@ from fiberscope.explore.compare import read_published
 from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.models.trace.api import model
 from fiberscope.results.costs.cost import sum_intervals
+from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.laws import find_netlist_area
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, call_of
+from fiberscope.results.costs.prices import price_machine
 from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.costs.silicon import logic_area
@@ -36,6 +38,7 @@ __all__ = ["CostFigure", "PublishedCost", "PublishedCosts", "costs", "published"
 
 FILE = Path(__file__).parent / "published_costs.yaml"
 MINT_NM = 28
+MINT_COSTS = FILE.with_name("mint_costs.yaml")
 What = Literal["area, mm2", "power, W", "energy, mJ"]
 KINDS: Mapping[What, Sequence[Kind]] = {  # what is in a published figure, unless the file says otherwise
     "power, W": (DYNAMIC, CLOCK, LEAKAGE),  # of a chip, without its memory
@@ -216,16 +219,19 @@ def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
 
 def _variants(parameters: MintParameters) -> Iterator[CostFigure]:
     """Yield the areas of each variant's blocks."""
-    scale = area_factor(LIBRARIES[PRICED].nanometres, MINT_NM) / 1e6
-    areas = {
-        kind: logic_area(area.um2, area.upper, area.basis, area.source)
+    scale = area_factor(LIBRARIES[PRICED].nanometres, MINT_NM)
+    netlists = {
+        kind: logic_area(area.um2, area.upper, area.basis, area.source).times(scale)
         for kind, (block, block_parameters) in twins(parameters).items()
         if (area := find_netlist_area(call_of(block, asdict(block_parameters)))) is not None
     }
+    prices = price_machine(read_cost_file(MINT_COSTS), values(parameters), MINT.name)
+    others = {kind: area for kind, part in prices.parts.items() for area in part.areas.values()}
+    areas = {**others, **netlists}
     for variant in VARIANTS:
         parts = instances(variant)
         counts = {kind: count for kind, count in parts.items() if kind in areas}
-        lower, upper = sum_intervals(areas[kind].times(scale * count) for kind, count in counts.items())
+        lower, upper = sum_intervals(areas[kind].times(count / 1e6) for kind, count in counts.items())
         missing = tuple(kind for kind in parts if kind not in areas)
         source = "MINT, IPDPS 2021, 28 nm"
         whole = None if missing else upper
