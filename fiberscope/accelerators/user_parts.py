@@ -16,6 +16,7 @@ from fiberscope.accelerators import user_machines
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.module_cache import use_compiled
 from fiberscope.base.errors import InputError
+from fiberscope.hw.policy import Policy
 from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
 
@@ -67,7 +68,15 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
         advice = nearest(attribute, classes) if classes else "it has no classes"
         raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
     factory: PartFactory = attribute_value
-    return factory
+    return _with_policy(factory)
+
+
+def _with_policy(part: PartFactory) -> PartFactory:
+    """Return the block with a policy in the place of a policy, and any other part as it is."""
+    policy: object = part
+    if isinstance(policy, type) and issubclass(policy, Policy):
+        return policy.block()
+    return part
 
 
 def _load_file(text: str, file: str) -> ModuleType:
@@ -105,7 +114,7 @@ def _current_folder() -> Iterator[None]:
 
 def check_part(parts: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
     """The same, but that one which does not make a component is the user's to mend, in a line."""
-    return {name: _checked(name, make) for name, make in parts.items()}
+    return {name: _checked(name, _with_policy(make)) for name, make in parts.items()}
 
 
 def _checked(part: str, make: PartFactory) -> PartFactory:

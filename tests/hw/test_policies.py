@@ -1,0 +1,150 @@
+"""Policies of the user: those with a block's own rule change nothing, and what cannot be is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.base.errors import InputError
+from fiberscope.hw.memory.protocol import FETCH, READ
+from fiberscope.hw.memory.replacement import ReplacementPolicy
+from fiberscope.hw.networks.arbitration import ArbitrationPolicy
+from fiberscope.sim import SimulationError
+
+MATRIX = "uniform:rows=40,cols=40,nonzeros=300"
+TIGHT = {
+    "pe.count": 4,
+    "pe.radix": 4,
+    "fibercache.banks": 2,
+    "fibercache.ways": 4,
+    "fibercache.size": "2KiB",
+    "memory.channels": 1,
+}
+
+
+class Shipped(ReplacementPolicy):
+    """The rule of the bank: reads to come, then the cost, then SRRIP, then the way."""
+
+    def victim(self, lines):
+        return min(lines, key=lambda line: (line.reads, line.dirty == (line.reads > 0), -line.reuse))
+
+
+class Newest(ReplacementPolicy):
+    """Evicts the line of the newest request."""
+
+    def __init__(self):
+        self.last_use = {}
+        self.operations = set()
+
+    def requested(self, number, operation, now):
+        assert now >= max(self.last_use.values(), default=0)
+        self.last_use[number] = now
+        self.operations.add(operation)
+
+    def victim(self, lines):
+        assert self.operations <= set(range(6))
+        assert {READ, FETCH} & self.operations
+        return max(lines, key=lambda line: self.last_use.get(line.number, 0))
+
+
+class Turns(ArbitrationPolicy):
+    """The rule of the crossbar: the first input behind the one that was served last."""
+
+    def __init__(self):
+        self.turns = {}
+
+    def served(self, output, head, now):
+        self.turns[output] = head.port + 1
+
+    def winner(self, output, heads, now):
+        turn = self.turns.get(output, 0)
+        return next((head for head in heads if head.port >= turn), heads[0])
+
+
+class Lowest(ArbitrationPolicy):
+    """The input with the lowest number goes first."""
+
+    def winner(self, output, heads, now):
+        return heads[0]
+
+
+class Nobody(ArbitrationPolicy):
+    """Chooses no head."""
+
+    def winner(self, output, heads, now):
+        return None
+
+
+class Nothing(ReplacementPolicy):
+    """Chooses no line."""
+
+    def victim(self, lines):
+        return lines[0].number
+
+
+def run(**parts: Any) -> dict[str, Any]:
+    """The numbers of a run with these parts."""
+    report = fiberscope.simulate("gamma", MATRIX, settings=TIGHT, parts=parts)
+    assert report.verification is not None
+    assert report.verification.passed
+    return {
+        "cycles": report.cycles,
+        "traffic": {name: (part.read_bytes, part.write_bytes) for name, part in report.traffic.items()},
+        "components": {name: (part.busy, part.counters) for name, part in report.components.items()},
+    }
+
+
+def test_a_policy_with_the_rule_of_the_bank_changes_nothing() -> None:
+    shipped = run()
+    assert sum(counters.get("evictions", 0) for _, counters in shipped["components"].values()) > 100
+    assert run(bank=Shipped) == shipped
+
+
+def test_a_policy_with_the_rule_of_the_crossbar_changes_nothing() -> None:
+    assert run(crossbar=Turns) == run()
+
+
+def test_another_policy_has_another_traffic() -> None:
+    newest = run(bank=Newest)
+    assert newest["traffic"]["B"] != run()["traffic"]["B"]
+    assert newest == run(bank=Newest)
+
+
+def test_a_policy_of_crossbars_is_asked_where_heads_contend() -> None:
+    assert run(crossbar=Lowest)["cycles"] != run()["cycles"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "fault"),
+    [
+        ({"crossbar": Nobody}, r"Nobody\.winner chose None, which does not contend"),
+        ({"bank": Nothing}, r"Nothing\.victim chose \d+, which is no line of the set"),
+    ],
+)
+def test_a_choice_that_is_none_is_an_error(parts: dict[str, Any], fault: str) -> None:
+    with pytest.raises(SimulationError, match=fault):
+        run(**parts)
+
+
+def test_a_policy_of_another_block_is_refused() -> None:
+    with pytest.raises(InputError, match=r"the part bank: .*Lowest is not made as the machine makes it"):
+        run(bank=Lowest)
+
+
+def test_a_policy_is_named_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "from fiberscope.hw.memory.replacement import ReplacementPolicy\n"
+        "class First(ReplacementPolicy):\n"
+        "    def victim(self, lines):\n"
+        "        return lines[0]\n"
+    )
+    settings = [f"--set={key}={value}" for key, value in TIGHT.items()]
+    assert cli.run(["sim", "gamma", MATRIX, *settings, "--part", "bank=mine.py:First"]) == 0
+    assert "gamma with bank First" in " ".join(capsys.readouterr().out.split())
