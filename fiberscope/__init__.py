@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fiberscope.run.catalogue import machines, matrices, parameters
     from fiberscope.run.debug.api import debug
     from fiberscope.run.format_ranking import sage
+    from fiberscope.run.parameter_tree import machine
     from fiberscope.run.shortcuts import convert, diff, graph, map, plot, profile, tile
     from fiberscope.workloads import WorkloadError
 
@@ -63,6 +64,7 @@ __all__ = [
     "density_sweep",
     "diff",
     "graph",
+    "machine",
     "machines",
     "map",
     "matrices",
@@ -99,6 +101,7 @@ _HOMES = {
     "compare": "fiberscope.explore.compare",
     "check": "fiberscope.explore.check",
     "debug": "fiberscope.run.debug.api",
+    "machine": "fiberscope.run.parameter_tree",
     "model": "fiberscope.models.trace.api",
     "sage": "fiberscope.run.format_ranking",
     "search": "fiberscope.explore.sweeps.design_search",

@@ -70,6 +70,10 @@ class Components(dict[str, Component]):
             raise KeyError(f"no component or family is called {name}; {hint}")
         return Components(members)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names that ``components[...]`` takes, for IPython: families and members."""
+        return [*dict.fromkeys(map(family_name, self)), *self]
+
     @property
     def total(self) -> Component:
         """The sums of the cycles, states and counters of all components."""

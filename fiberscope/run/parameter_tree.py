@@ -1,0 +1,99 @@
+"""Parameters of a machine as a tree of attributes, which editors and IPython complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from fiberscope.accelerators.ranges import ranges
+from fiberscope.run.catalogue import machine_parameters
+from fiberscope.run.find_machine import find
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["MachineName", "Parameter", "ParameterTree", "machine"]
+
+MachineName: TypeAlias = Literal[
+    "extensor", "gamma", "graphicionado", "outerspace", "sigma", "weight_stationary"
+]
+
+
+class Parameter(str):
+    """Dotted key of a parameter, which ``settings`` takes, with what is known of the parameter.
+
+    Attributes:
+        default: the default as it is written in the machine's ``config.yaml``.
+        range: the values that the parameter takes.
+        description: what the parameter sets, and where its default is from.
+    """
+
+    __slots__ = ("default", "description", "range")
+
+    default: object
+    description: str
+    range: str
+
+    def __repr__(self) -> str:
+        """Return the key with its default, its range and its description."""
+        return f"{str(self)!r}  # {self.default}; {self.range}; {self.description}"
+
+
+class ParameterTree:
+    """Section of a machine's parameters: an attribute for each section and parameter in it.
+
+    Args:
+        name: of the machine, with the section.
+        parameters: the parameters of the section by the rest of their keys.
+    """
+
+    def __init__(self, name: str, parameters: Mapping[str, Parameter]) -> None:
+        self._name = name
+        self._parameters = parameters
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (a parameter or a section)
+        """Return a parameter or a section.
+
+        Raises:
+            AttributeError: there is none; has the nearest names.
+        """
+        if name in self._parameters:
+            return self._parameters[name]
+        start = f"{name}."
+        inside = {
+            key.removeprefix(start): parameter
+            for key, parameter in self._parameters.items()
+            if key.startswith(start)
+        }
+        if not inside:
+            raise AttributeError(f"{self._name} has no parameter {name}; {nearest(name, dir(self))}")
+        return ParameterTree(f"{self._name}.{name}", inside)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the sections and parameters."""
+        return list(dict.fromkeys(key.partition(".")[0] for key in self._parameters))
+
+    def __iter__(self) -> Iterator[Parameter]:
+        """Return the parameters of the section in their order."""
+        return iter(self._parameters.values())
+
+    def __repr__(self) -> str:
+        """Return a line for each parameter."""
+        return "\n".join([f"{self._name}:", *(f"  {parameter!r}" for parameter in self)])
+
+
+def machine(name: MachineName | str) -> ParameterTree:
+    """Return the parameters of a machine as attributes: ``machine("gamma").pe.count`` is ``"pe.count"``.
+
+    Args:
+        name: its name, ``spec:NAME``, or the path of one's own.
+
+    Raises:
+        ConfigurationError: there is no such machine.
+    """
+    accelerator = find(name)
+    allowed = ranges(accelerator.configuration)
+    tree: dict[str, Parameter] = {}
+    for entry in machine_parameters(accelerator):
+        tree[entry.key] = parameter = Parameter(entry.key)
+        parameter.default, parameter.description = entry.value, entry.comment
+        parameter.range = str(allowed[entry.key])
+    return ParameterTree(accelerator.name, tree)
