@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +13,6 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, writ
 
 if TYPE_CHECKING:
     from fiberscope.models.analytic.mapper.api import Best
-    from fiberscope.models.analytic.mapper.search import SearchState
-    from fiberscope.run.api import Progress
 
 __all__ = ["map_"]
 
@@ -105,24 +102,13 @@ def map_(
     }
     with report_delivery(json, quiet) as deliver:
         with progress_display(quiet) as progress:
-            best = find(inputs, **options, progress=_teller(progress, points))
+            best = find(inputs, **options, progress=progress or False)
         report = best.report()
         if output is not None:
             write_text(output, best.mapping())
     deliver(report)
     if not quiet and json != STANDARD_OUTPUT:
         _show(best, mapping=output is None)
-
-
-def _teller(progress: Progress | None, points: int) -> Callable[[SearchState], None]:
-    """Return a callback that prints the progress of the search and the best mapping so far."""
-
-    def tell(best: SearchState) -> None:
-        if progress is not None:
-            cost = f"best {best.costs[0]:.4g}" if best.best else "none yet"
-            progress(f"mappings, {cost}", best.evaluated, points)
-
-    return tell
 
 
 def _show(best: Best, mapping: bool) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fiberscope.base.notebook import shown_progress
 from fiberscope.base.operand_arguments import file_of_graph, in_order
 from fiberscope.results.report.document import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from fiberscope.base.progress import Progress
     from fiberscope.models.analytic.mapper.api import Best
     from fiberscope.models.graphs.netlist import Graph
     from fiberscope.models.tiles.plan import Plan
@@ -52,6 +54,8 @@ def graph(
     tensors: Mapping[str, object],
     formats: str | Iterable[str] = (),
     order: str | Sequence[str] = (),
+    *,
+    progress: Progress | bool | None = None,
     **options: Any,  # noqa: ANN401  (those of ``fiberscope.models.graphs.run``)
 ) -> Report:
     """Run a graph of stream blocks on tensors; what it writes is verified.
@@ -60,6 +64,7 @@ def graph(
         source: a graph, the path of its file, or an expression to compile, as in ``"x(i) = B(i,j) * c(j)"``.
         tensors: the operands by name, as ``fiberscope.models.graphs.run`` takes them.
         formats, order: of an expression, as ``fiberscope.models.graphs.compile_expression`` takes them.
+        progress: called with stage, work done and all work; or whether a notebook shows a bar.
         options: others of ``fiberscope.models.graphs.run``, as ``settings``.
 
     Raises:
@@ -69,7 +74,8 @@ def graph(
 
     if isinstance(source, str) and file_of_graph(source) is None:
         source = compile_expression(source, formats, order).graph
-    return run(source, tensors, **options)
+    with shown_progress(progress) as tell:
+        return run(source, tensors, progress=tell, **options)
 
 
 def map(paths: str | Path | Sequence[str | Path], **options: Any) -> Best:  # noqa: ANN401  (the command's name)
@@ -77,7 +83,8 @@ def map(paths: str | Path | Sequence[str | Path], **options: Any) -> Best:  # no
 
     Args:
         paths: a shipped design, or YAML files, as ``fiberscope.models.analytic.mapper.api.find`` takes them.
-        options: the others of that function: ``search``, ``metrics``, ``limits``, ``seed``, ``workers``.
+        options: the others of that function: ``search``, ``metrics``, ``limits``, ``seed``, ``workers``,
+            ``progress``.
 
     Raises:
         InputError: as of that function.

@@ -12,6 +12,7 @@ import fiberscope
 from fiberscope.base import notebook
 from fiberscope.base.notebook import NotebookBar, in_notebook, shown_progress
 from fiberscope.base.progress import ignore_progress
+from fiberscope.models.analytic.mapper.search import Limits
 
 SMALL = "uniform:rows=40,cols=40,nonzeros=200"
 
@@ -78,8 +79,14 @@ def test_a_run_shows_its_progress_unless_it_is_told_not_to(kernel: Kernel) -> No
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     "run",
-    [partial(fiberscope.model, "gamma", SMALL), partial(fiberscope.check, "gamma", SMALL)],
-    ids=["model", "check"],
+    [
+        partial(fiberscope.model, "gamma", SMALL),
+        partial(fiberscope.check, "gamma", SMALL),
+        partial(fiberscope.convert, "csr", "csc", SMALL),
+        partial(fiberscope.graph, "x(i) = B(i,j) * c(j)", {"B": SMALL, "c": "ones"}),
+        partial(fiberscope.map, "matmul", limits=Limits(points=2000)),
+    ],
+    ids=["model", "check", "convert", "graph", "map"],
 )
 def test_other_runs_show_their_progress_too(kernel: Kernel, run: Callable[..., object]) -> None:
     run(progress=False)

@@ -14,6 +14,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.machines import parse_machine
 from fiberscope.explore.sweeps.same import scale_machines
 from fiberscope.explore.sweeps.scaling import Rule, read_scaling
+from fiberscope.template.new import new_machine
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 WHY = "a rule of this test, which is long enough"
@@ -40,6 +41,15 @@ def test_the_rules_of_every_machine_name_its_parameters_and_scale_in_proportion(
         if resource != "area":
             twice = {key: configured[key] * 2**power for key, power in rule.parameters.items()}  # type: ignore[operator]
             assert scaling.amount(resource, {**configured, **twice}) == pytest.approx(2 * (own or 0))
+
+
+def test_a_new_machine_can_be_scaled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    new_machine("mine", Path())
+    settings, _ = scaled("gamma", "mine=./mine", same=("multipliers", "bandwidth"))
+    assert settings == {"pe.count": 32, "memory.bandwidth": 8 * 8 * 2**30 // 2}
+    settings, _ = scaled("large=./mine:pe.count=64", "mine=./mine", same=("area",), against="large")
+    assert settings == {"pe.count": 64}
 
 
 def test_multipliers_are_scaled_by_the_rule_and_said() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.notebook import shown_progress
+from fiberscope.base.progress import Progress
 from fiberscope.models.analytic.api import evaluated
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
@@ -61,6 +63,16 @@ def constraints_of(case: Case) -> Constraints:
     return read_constraints(case.constraints, case.design.architecture, case.design.problem)
 
 
+def _reporter(progress: Progress, points: int) -> Callable[[SearchState], None]:
+    """Return a callback for a search that reports the mappings evaluated and the best cost so far."""
+
+    def report_state(state: SearchState) -> None:
+        cost = f"best {state.costs[0]:.4g}" if state.best else "none yet"
+        progress(f"mappings, {cost}", state.evaluated, points)
+
+    return report_state
+
+
 def find(
     paths: Sequence[str | Path],
     *,
@@ -70,7 +82,7 @@ def find(
     seed: int = 0,
     workers: int = 1,
     settings: Mapping[str, object] | None = None,
-    progress: Callable[[SearchState], None] = lambda _found: None,
+    progress: Progress | bool | None = None,
 ) -> Best:
     """Return the mapping with the lowest cost among those that a search evaluates.
 
@@ -83,7 +95,8 @@ def find(
         seed: the seed of random numbers.
         workers: processes; they do not change the result. ``optuna`` takes one.
         settings: options of the model, as of ``analyze``.
-        progress: called now and then with the results of the search so far.
+        progress: called now and then with the best cost, the mappings evaluated, and their limit; or whether
+            a notebook shows a bar.
 
     Raises:
         ConfigurationError, InputError: what was given cannot be searched, or no mapping of it can be had.
@@ -92,17 +105,18 @@ def find(
     case = read_case(paths, settings, mapped=False)
     space = _space(case)
     limits = limits or Limits()
-    if search == "optuna":
-        best = judge(guided(case.design, space, metrics, seed), limits, progress)
-    else:
-        if search == "exhaustive" and space.size > MOST:
-            raise InputError(
-                f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
-                f"constrain them to {MOST:,}, or search random_pruned"
-            )
-        best = judge(
-            outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers), limits, progress
+    if search == "exhaustive" and space.size > MOST:
+        raise InputError(
+            f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
+            f"constrain them to {MOST:,}, or search random_pruned"
         )
+    with shown_progress(progress) as tell:
+        evaluations = (
+            guided(case.design, space, metrics, seed)
+            if search == "optuna"
+            else outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers)
+        )
+        best = judge(evaluations, limits, _reporter(tell, limits.points))
     if best.best is None:
         raise InputError(f"{case.name}: none of the {best.evaluated:,} mappings can be had: {best.reasons}")
     return Best(case, best.best, best, tuple(metrics))
