@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = ["Check", "Comparison", "check"]
+__all__ = ["Check", "Comparison", "check", "read_ladder"]
 
 # A run with some settings, watched if there are files.
 _Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
@@ -214,6 +214,15 @@ def check(
         None if built else estimate_analytically(accelerator, kind.folder, event, trace),
         cycles,
     )
+
+
+def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
+    """Return the rungs of a machine's ladder: by part, the settings that make it ideal beside those before.
+
+    Raises:
+        InputError: the machine has no file of rules.
+    """
+    return {rung.part: rung.settings for rung in _rules(find(accelerator).folder / FILE, accelerator).ladder}
 
 
 def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[str, str]:

@@ -1,0 +1,135 @@
+"""Whether the cycles that `fiberscope check` attributes to a part are saved when that part is made ideal.
+
+    python published/interventions.py                            print the tables
+    python published/interventions.py --write docs/cycle_breakdown.md
+
+`check` climbs a ladder: each rung makes one more part ideal, beside those before it, and the cycles that it
+saves are attributed to the part. Here each part is made ideal alone, in the machine as it ships. The rungs of
+memory are one part, as most of them set the same model of memory. Where `fiberscope ablate` doubles the
+processing elements, half of the work and the imbalance should be saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope import accelerators
+from fiberscope.explore.ablate import read_ablations
+from fiberscope.explore.check import Check, check, read_ladder
+from fiberscope.explore.tables import simulate_to_end
+from fiberscope.results.report.table import Table, percent, replace_between
+from published.explained import MACHINES, MATRICES
+
+RUNS = tuple((machine, name) for machine in MACHINES for name in ("uniform", "power law"))
+MEMORY = "memory"
+TWICE = "twice the processing elements"
+WORK = (": imbalance", "works, on average")
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """A part of a machine made ideal.
+
+    Args:
+        machine: its name.
+        matrix: the name of the operand.
+        part: the part.
+        cycles: those of the machine as it ships.
+        attributed: cycles that ``check`` attributes to the part.
+        saved: cycles that the machine saves when this part alone is ideal.
+        first: nothing was ideal before the part in the ladder, so that both are equal by construction.
+    """
+
+    machine: str
+    matrix: str
+    part: str
+    cycles: int
+    attributed: int
+    saved: int
+    first: bool
+
+    @property
+    def difference(self) -> float:
+        """Saved less attributed cycles, as a share of the cycles of the machine as it ships."""
+        return (self.saved - self.attributed) / self.cycles
+
+
+def intervene(machine: str, matrix: str, operand: str) -> list[Intervention]:
+    """Make each part of a machine's ladder ideal, alone, on one operand."""
+    done = check(machine, operand, explain=True)
+    cycles = done.event.cycles
+    rows = []
+    for place, (part, (attributed, settings)) in enumerate(_predictions(machine, done).items()):
+        saved = cycles - simulate_to_end(machine, operand, settings=settings).cycles
+        rows.append(Intervention(machine, matrix, part, cycles, attributed, saved, place == 0))
+    return rows
+
+
+def _predictions(machine: str, done: Check) -> dict[str, tuple[int, dict[str, object]]]:
+    """By part, in the ladder's order: the cycles attributed, and the settings that make it ideal."""
+    parts: dict[str, tuple[int, dict[str, object]]] = {}
+    for name, rung in read_ladder(machine).items():
+        part = MEMORY if name.startswith(MEMORY) else name
+        attributed, settings = parts.get(part, (0, {}))
+        parts[part] = attributed + done.parts[name], {**settings, **rung}
+    work = sum(cycles for name, cycles in done.parts.items() if name.endswith(WORK))
+    for ablation in read_ablations(accelerators.find(machine)):
+        if ablation.name == TWICE:
+            parts[TWICE] = work // 2, dict(ablation.settings)
+    return parts
+
+
+def interventions_table(rows: Sequence[Intervention]) -> Table:
+    """Return a row for each part of each run, in percent of the run's cycles."""
+    columns = ("Machine", "Matrix", "Part made ideal", "Attributed", "Saved alone", "Difference")
+    table = Table("Attributed and saved cycles", columns, labels=3)
+    for row in rows:
+        shares = (f"{value / row.cycles:.1%}" for value in (row.attributed, row.saved))
+        difference = "by construction" if row.first else percent(row.difference)
+        table.add(row.machine, row.matrix, row.part, *shares, difference)
+    return table
+
+
+def summary_table(rows: Sequence[Intervention]) -> Table:
+    """Return how well the attribution predicts, by machine, without what is equal by construction."""
+    columns = ("Machine", "Parts", "Mean difference", "Largest difference", "Largest part is the same")
+    table = Table("How well the attribution predicts", columns, labels=1)
+    for machine in (*dict.fromkeys(row.machine for row in rows), "all"):
+        own = [row for row in rows if machine in (row.machine, "all")]
+        errors = [abs(row.difference) for row in own if not row.first]
+        if errors:
+            mean, most = (f"{value:.1%}" for value in (sum(errors) / len(errors), max(errors)))
+            table.add(machine, str(len(errors)), mean, most, _agreement(own))
+    return table
+
+
+def _agreement(rows: Sequence[Intervention]) -> str:
+    """In how many runs the part with the most attributed cycles also saves the most."""
+    runs: dict[tuple[str, str], list[Intervention]] = {}
+    for row in rows:
+        runs.setdefault((row.machine, row.matrix), []).append(row)
+    same = [
+        max(run, key=lambda row: row.attributed) is max(run, key=lambda row: row.saved)
+        for run in runs.values()
+    ]
+    return f"{sum(same)} of {len(same)} runs"
+
+
+def main() -> None:
+    """Print the tables, or write them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", type=Path, help="a page with the marker 'interventions'")
+    page = parser.parse_args().write
+    rows = [row for machine, name in RUNS for row in intervene(machine, name, MATRICES[name])]
+    text = "\n".join(table.markdown() for table in (summary_table(rows), interventions_table(rows)))
+    if page is None:
+        print(text)
+    else:
+        page.write_text(replace_between(page, "interventions", f"\n{text}\n"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
