@@ -38,7 +38,7 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of one tensor that crossed the pins between the machine and its memory.
+    """Bytes of one tensor that moved between the machine and its memory.
 
     A machine that moves more than it uses, as whole blocks for single elements, may say how many bytes of
     each it uses; None where it does not count them.
@@ -55,9 +55,9 @@ class CachedTraffic:
     """Traffic behind a cache, from a functional pass.
 
     Args:
-        traffic: by tensor.
-        in_flight: lines that the tasks in flight need at a time, as a fraction of the cache. Where they fill
-            the cache, the misses are not those of the machine.
+        traffic: traffic by tensor.
+        in_flight: lines that the tasks in flight need at once, as a fraction of the cache. Near 1, the misses
+            of the functional pass differ from those of the machine.
     """
 
     traffic: Mapping[str, Traffic]
@@ -66,7 +66,7 @@ class CachedTraffic:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Use of the memory: accesses by the state of their row, and the most bytes it can move.
+    """Use of the memory: accesses by the state of their row, and the peak bandwidth in bytes a second.
 
     ``counters`` are further named events (refreshes, turnarounds).
     """
@@ -97,68 +97,68 @@ class Iteration:
 
 
 class Model(Protocol):
-    """A machine with its problem loaded, in one of the fidelities; what that cannot know is left out."""
+    """A machine with its problem loaded, at one fidelity; counts that the fidelity lacks are absent."""
 
     @property
     def parameters(self) -> Configuration:
-        """Return the parameters, with those that the machine chose itself."""
+        """Return the parameters, including those that the machine chose itself."""
 
     def result(self) -> object:
-        """The answer as the machine wrote it (of a product: rows in A's order), None if it computes none."""
+        """Return the answer that the machine wrote; None if it computes none. A product has the rows of A."""
 
     def operations(self) -> Mapping[str, int]:
-        """Operations done, by name: ``multiply``, ``add``, ``merge``, ..."""
+        """Return the numbers of operations by name: ``multiply``, ``add``, ``merge``, ..."""
 
     def traffic(self) -> Mapping[str, Traffic]:
-        """Traffic with the memory, by tensor: ``A``, ``B``, ``Z``, and what else the machine moves."""
+        """Return the traffic with memory by tensor: ``A``, ``B``, ``Z``, and tensors of the machine's own."""
 
     def traffic_minimum_bytes(self) -> int:
-        """Bytes that any machine of this data format has to move: operands once, product once."""
+        """Return the least traffic in this data format: each operand and the product once."""
 
     def memory(self) -> MemoryUse | None:
         """Return the use of the memory; None if it is not known."""
 
 
 class Machine(Model, Protocol):
-    """The model of the fidelity ``event``: components in a kernel. Counts are up to its present cycle.
+    """A model of the fidelity ``event``: components in a kernel. Counts are up to the present cycle.
 
-    ``result`` is asked for only after a complete run.
+    ``result`` is called only after a complete run.
     """
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel that runs it; its first clock is the one a report counts cycles in."""
+        """Return the kernel that runs the machine; reports count cycles of its first clock."""
 
     @property
     def work(self) -> str:
-        """Return the name of the operation that is the machine's work, which a report follows over time."""
+        """Return the name of the operation that the timeline of a report counts over time."""
 
     def progress(self) -> tuple[int, int]:
-        """Work done, and work in all, in a unit of the machine's own."""
+        """Return the work done and the work in total, in a unit of the machine's choice."""
 
 
 class Estimate(Model, Protocol):
-    """A model of any other fidelity: it is right at once, and gives the run's length itself."""
+    """A model of any other fidelity: it does not run, and returns the length of the run itself."""
 
     @property
     def cycles(self) -> int:
-        """Length of the run in cycles."""
+        """Return the length of the run in cycles."""
 
     @property
     def seconds(self) -> float:
-        """The same in simulated time."""
+        """Return the length of the run in seconds of simulated time."""
 
 
 @dataclass(frozen=True)
 class TileRoom:
-    """The tiles that a machine is to be given, chosen for its operands.
+    """Constraints on the tiles that are chosen for the operands of a machine.
 
     Args:
-        kernel: what is computed, its operands in the order of ``Problem.machine_inputs()``.
-        order: the order of the loops over tiles.
-        tiling: the method that chooses.
-        microtile: coordinates of which each side of a tile is a multiple.
-        words: that a tile of each operand may take.
+        kernel: the expression, with its operands in the order of ``Problem.machine_inputs()``.
+        order: order of the loops over tiles.
+        tiling: method that chooses the tiles.
+        microtile: side of a microtile in coordinates; each side of a tile is a multiple of it.
+        words: capacity for a tile of each operand, in words.
     """
 
     kernel: str
@@ -170,49 +170,48 @@ class TileRoom:
 
 @dataclass(frozen=True)
 class Accelerator(Generic[AnyConfiguration]):
-    """The descriptor of an accelerator.
+    """Descriptor of an accelerator: its name, its parameters, its models, and what reports and commands need.
+
+    Some fields are functions of a model, of the parameters, or of ``Problem.machine_inputs()``: the operands
+    as a machine takes them, which for ``Spgemm`` are A and B in canonical CSR of doubles. A family is the
+    name of components without the machine and without numbers: ``pe.merger`` for ``gamma.pe00.merger``.
 
     Args:
-        name: as in ``make sim ACC=name``; its folder has the same.
-        summary: one line for ``fiberscope list``.
-        configuration: the model its ``config.yaml`` is read into.
-        folder: where ``config.yaml`` is.
-        defaults: files of further parameters that it has.
-        preset: values of parameters, by dotted key, that lie over those of the files.
-        models: makes a model of the machine for a problem, by fidelity; ``event`` makes a ``Machine``, any
-            other an ``Estimate``. Called with the machine's parameters and ``Problem.machine_inputs()`` (of
-            ``Spgemm`` A and B, both canonical CSR of doubles).
-        workers: the family of components whose cycles decide how busy the machine is, as in ``pe.merger``
-            for ``gamma.pe00.merger`` and its likes.
-        stages: of a machine with several stages of work, that family of each.
-        limits: further families of which each component does one thing a cycle, so that one which is always
-            busy limits the machine (a cache bank does; a crossbar with many ports does not).
-        channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
-            A machine that is built without memory has none.
-        parts: the blocks that ``event`` takes others for, by name, as its argument ``parts``.
-        own: blocks of a user's own that its description names, as ``parts`` of each run.
-        solves: the kinds of problems; the first one unless ``problem.kind`` says otherwise.
-        chosen: of a model, what it chose for its operands where the parameters leave it open, and why, in a
-            few words each.
-        explained: of a model that has run, a sentence on losses that only the machine can tell, which follows
-            that on the bottleneck where no part is near its peak.
-        symbols: of the parameters and ``Problem.machine_inputs()``, values for symbols to which the machine's
-            ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
-        tile_room: of the parameters, the tiles to be chosen for the operands before it is built; None if it
-            needs none.
-        tiled: of the parameters and a shape in microtiles by index, the parameters with these tiles.
-        reads: the compression format in which it reads each operand from memory, where a converter can stand
-            in front of it.
-        iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
-        costs: the file that says what its actions and parts cost; that of its folder if not given.
-        sampler: makes a ``Sampler``, which estimates a run from windows; called with the parameters,
-            ``Problem.machine_inputs()``, a ``Sample`` and progress; None of a machine that cannot be sampled.
-        cached: of the parameters and ``Problem.machine_inputs()``, the traffic behind its cache, counted
-            without time; None of a machine without such a count.
-        unmoved: of a model that has run, names of tensors that its description binds to memory and that are
-            not moved, with the reason.
-        chip_parts: of a model, the parts that have area, clock and leakage, where they follow from another
-            description than its components: by name their number, and the price of one.
+        name: name in ``make sim ACC=name``, and of the folder.
+        summary: description in one line, for ``fiberscope list``.
+        configuration: pydantic model of ``config.yaml``.
+        folder: folder of ``config.yaml``.
+        defaults: files of further parameters.
+        preset: values of parameters by dotted key, which take precedence over the files.
+        models: constructors of models by fidelity, called with the parameters and the machine inputs.
+            ``event`` returns a ``Machine``, any other fidelity an ``Estimate``.
+        workers: family of the components that do the main work; their busy cycles say how busy the machine
+            is.
+        stages: for a machine with several stages of work, the workers of each stage.
+        limits: further families whose components do one operation a cycle. Such a component limits the
+            machine if it is always busy, as a cache bank does; a crossbar with many ports does not.
+        channels: family of the memory channels; empty for a machine without memory.
+        parts: factories of the blocks that a user may replace, by name.
+        own: factories of the user's blocks that the description of the machine names, by part.
+        solves: kinds of problems; the first kind is the default of ``problem.kind``.
+        chosen: returns the parameters that a model chose for its operands, each with the reason, as texts.
+        explained: returns a sentence about lost cycles of a model that has run. The report appends it to the
+            bottleneck if no part is near its peak.
+        symbols: called with the parameters and the machine inputs; returns the values of symbols without a
+            value in ``spec.yaml``, and notes about them.
+        tile_room: returns the tiles to choose for the operands with these parameters; None for no choice.
+        tiled: returns the parameters with tiles of a shape, which is given in microtiles by index.
+        reads: format of each operand in memory, for operands that a converter may convert to this format.
+        iterations: returns the finished iterations of a model that has run.
+        costs: file with the costs of actions and parts; None for ``costs.yaml`` in ``folder``.
+        sampler: constructor of a ``Sampler``, called with the parameters, the machine inputs, a ``Sample``
+            and a progress callback; None for a machine that cannot be sampled.
+        cached: called with the parameters and the machine inputs; counts the traffic behind the cache without
+            simulating time. None for a machine without such a count.
+        unmoved: returns tensors of a model that has run that its description binds to memory and that were
+            not moved, each with the reason.
+        chip_parts: returns the parts of a model that have area, clock and leakage: by name, their number and
+            the price of one. None if the parts are the components of the model.
     """
 
     name: str
@@ -252,22 +251,22 @@ class Accelerator(Generic[AnyConfiguration]):
 
     @property
     def worker_families(self) -> tuple[str, ...]:
-        """The families of components that do the work: those of each stage, or the workers."""
+        """Return the families of components that do the work: one for each stage, or the workers."""
         return self.stages or (self.workers,)
 
     @property
     def shipped(self) -> Path:
-        """The file with every parameter's default, unit and source."""
+        """Return the file with the default, unit and source of every parameter."""
         return self.folder / "config.yaml"
 
     def taking(
         self, parts: Mapping[str, Callable[..., Component]] | None
     ) -> dict[str, Callable[..., Component]]:
-        """The parts of a run, which lie over those that its description names."""
+        """Return the factories of a run's own parts, which take precedence over those of the description."""
         return {**self.own, **(parts or {})}
 
     def check_families(self, machine: Machine) -> None:
-        """Refuse a family that no component of the machine belongs to, before a run whose report needs it.
+        """Refuse a descriptor that names a family without components in the machine.
 
         Raises:
             ConfigurationError: naming it.

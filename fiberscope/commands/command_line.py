@@ -35,7 +35,7 @@ from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.base.outputs import expecting_outputs, unwritten_outputs
 from fiberscope.base.text_encoding import SPELT
 from fiberscope.base.version import __version__
-from fiberscope.commands.group import commands_at_first_use
+from fiberscope.commands.group import lazy_group
 from fiberscope.results.errors import FailedRunError
 
 __all__ = ["app", "execute", "reduce_overhead"]
@@ -59,7 +59,7 @@ COMMANDS = {
 }  # under their headings, each a module of fiberscope.commands
 
 app = typer.Typer(
-    cls=commands_at_first_use(COMMANDS),
+    cls=lazy_group(COMMANDS),
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,6 +1,6 @@
-"""Commands: found at first use, and refused with an option that is given twice and may not be.
+"""Groups of commands that are imported when they are first used.
 
-The last one would win otherwise.
+A command refuses an option that takes one value and is given twice; typer would silently take the last value.
 """
 
 from __future__ import annotations
@@ -20,64 +20,69 @@ from typer.core import TyperCommand, TyperGroup
 
 from fiberscope.base.errors import InterruptedCommandError
 
-__all__ = ["Group", "commands_at_first_use"]
+__all__ = ["Group", "lazy_group"]
 
-OPTIONAL = {
-    "--live": (r"\d+", "0"),
-    "--sample": (r"[\d.]+%?", "3%"),
-}  # options with a default value: its pattern, and the value
-LEFT_OF_HELP = 4  # columns: a command is indented by two, and two stand before what it does
+# Options whose value may be left out, each with the pattern of a value and the default value.
+OPTIONAL_VALUES = {"--live": (r"\d+", "0"), "--sample": (r"[\d.]+%?", "3%")}
+HELP_MARGIN = 4  # columns: two blanks before the name of a command, and two before its help
 
 
 class _Command(TyperCommand):
+    """A command that checks for repeated options before it parses them."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (click's own, or typer's)
-        args = _with_values(args)
+        args = _insert_default_values(args)
         if not ctx.resilient_parsing:
             _values, _rest, options = self.make_parser(ctx).parse_args(list(args))
-            for option, count in Counter(map(_once, options)).items():
+            for option, count in Counter(map(_single_value_option, options)).items():
                 if option and count > 1:
                     ctx.fail(f"{option} is given {'twice' if count == 2 else f'{count} times'}; give it once")
         return super().parse_args(ctx, args)
 
 
-def _with_values(args: Sequence[str]) -> list[str]:
-    """The words of a command, with its value behind each option that may stand without."""
+def _insert_default_values(args: Sequence[str]) -> list[str]:
+    """Return the words of a command line, with the default value behind each option that lacks its value."""
     words: list[str] = []
     for word, behind in zip_longest(args, args[1:], fillvalue=""):
         words.append(word)
-        if word in OPTIONAL:
-            pattern, value = OPTIONAL[word]
+        if word in OPTIONAL_VALUES:
+            pattern, value = OPTIONAL_VALUES[word]
             words += [] if re.fullmatch(pattern, behind) else [value]
     return words
 
 
-def _once(parameter: Any) -> str:  # noqa: ANN401
-    """The name of an option that takes one value; a switch says the same again."""
+def _single_value_option(parameter: Any) -> str:  # noqa: ANN401
+    """Return the name of an option that takes one value; an empty text for a switch or an argument."""
     takes_one = parameter.param_type_name == "option" and not parameter.multiple and not parameter.is_flag
     return str(parameter.opts[0]) if takes_one else ""
 
 
 class Group(typer.Typer):
-    """A ``typer.Typer`` of such commands."""
+    """A ``typer.Typer`` whose commands refuse repeated options, and whose help is plain text."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
         super().__init__(rich_markup_mode=None, add_completion=False, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-        """See ``typer.Typer``."""
+        """Return a decorator that adds a function as a command; see ``typer.Typer.command``."""
         return super().command(name, cls=_Command, **options)
 
 
 class _Commands(Mapping[str, Any]):
-    """Commands by name, in their order, each made of its signature when it is first asked for."""
+    """Mapping from the names of commands, in their order, to commands that are built on access.
 
-    def __init__(self, names: Sequence[str], make: Callable[[str], Any]) -> None:
-        self._names, self._make = names, make
+    Args:
+        names: names of the commands.
+        build: builds the command of a name.
+    """
+
+    def __init__(self, names: Sequence[str], build: Callable[[str], Any]) -> None:
+        self._names, self._build = names, build
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  (click's own, or typer's)
         if name not in self._names:
             raise KeyError(name)
-        return self._make(name)
+        return self._build(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -87,39 +92,40 @@ class _Commands(Mapping[str, Any]):
 
 
 @cache
-def _command(name: str) -> Any:  # noqa: ANN401  (as above)
-    """The command that a module of ``fiberscope.commands`` is of."""
+def _load_command(name: str) -> Any:  # noqa: ANN401  (click's own, or typer's)
+    """Import the module of a command and return the command, which may be a group.
+
+    The module of a command whose name is a built-in of Python, such as ``list``, has it as ``list_``.
+    """
     module = importlib.import_module(f"fiberscope.commands.{name}")
-    attribute = getattr(module, name, None) or getattr(
-        module, f"{name}_"
-    )  # where Python has the name already
+    attribute = getattr(module, name, None) or getattr(module, f"{name}_")
     if isinstance(attribute, Group):
-        command = _group(attribute)
+        command = _build_group(attribute)
     else:
-        alone = Group()
-        alone.command(name)(attribute)
-        command = typer.main.get_command(alone)
+        single = Group()
+        single.command(name)(attribute)
+        command = typer.main.get_command(single)
     command.name = name
     return command
 
 
-def _group(subcommands: Group) -> Any:  # noqa: ANN401
-    """The command of a group, without its commands; typer would make all of them."""
-    within = {
+def _build_group(subcommands: Group) -> Any:  # noqa: ANN401
+    """Return the command of a group, whose subcommands are built on access; typer would build all of them."""
+    functions = {
         registered.name or registered.callback.__name__: registered
         for registered in subcommands.registered_commands
         if registered.callback
     }
     subcommands.registered_commands = []
     group: Any = typer.main.get_command(subcommands)
-    make = partial(typer.main.get_command_from_info, pretty_exceptions_short=False, rich_markup_mode=None)
-    group.commands = _Commands(list(within), cache(lambda name: make(within[name])))
+    build = partial(typer.main.get_command_from_info, pretty_exceptions_short=False, rich_markup_mode=None)
+    group.commands = _Commands(list(functions), cache(lambda name: build(functions[name])))
     return group
 
 
 @contextmanager
 def _named_interrupts() -> Iterator[None]:
-    """Turn Ctrl-C into an error of ours: typer would make an exit code of it, without a word."""
+    """Raise ``InterruptedCommandError`` for Ctrl-C; typer would exit without a message."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -136,18 +142,19 @@ def _similar_commands(word: str, names: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(similar)}?" if word and similar else ""
 
 
-def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
-    """A group of commands, each imported when it is first asked for.
+def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
+    """Return the class of a group whose commands are imported when they are first used.
 
     Args:
-        headings: the modules of ``fiberscope.commands`` that they are in, under what the help lists them by.
+        headings: names of the commands under each heading of the help. Each command is in the module of its
+            name in ``fiberscope.commands``.
     """
-    names = [name for under in headings.values() for name in under]
+    names = [name for commands in headings.values() for name in commands]
 
-    class AtFirstUse(TyperGroup):
+    class LazyGroup(TyperGroup):
         def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
             super().__init__(**options)
-            self.commands: Any = _Commands(names, _command)
+            self.commands: Any = _Commands(names, _load_command)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (click's own, or typer's)
             if not ctx.resilient_parsing and args[0][:1] != "-" and args[0] not in names:
@@ -164,11 +171,10 @@ def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGr
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (click's own, or typer's)
             widest = max(map(len, names))
-            limit = formatter.width - widest - LEFT_OF_HELP
-            for heading, under in headings.items():
+            limit = formatter.width - widest - HELP_MARGIN
+            for heading, commands in headings.items():
+                helps = [(name, _load_command(name).get_short_help_str(limit)) for name in commands]
                 with formatter.section(heading):
-                    formatter.write_dl(
-                        [(f"{name:{widest}}", _command(name).get_short_help_str(limit)) for name in under]
-                    )
+                    formatter.write_dl([(f"{name:{widest}}", short_help) for name, short_help in helps])
 
-    return AtFirstUse
+    return LazyGroup

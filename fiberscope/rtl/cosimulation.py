@@ -310,7 +310,7 @@ def _fitted(
     with writable_folder(folder):
         sources = [Path(source) for source in request.sources]
         ports = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
-    return tuple(place.fitted(ports[place.module]) for place in places)
+    return tuple(place.with_ports(ports[place.module]) for place in places)
 
 
 def _entries(report: Report) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Substitution of RTL in an accelerator: components that are replaced, and modules that replace them."""
+"""Selection of the components of an accelerator that RTL replaces, and of the modules that replace them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["ALL", "MACHINE", "Maker", "Place", "choose_places", "makers", "outermost_places"]
 
-MACHINE = "machine"  # of blocks: all of them, in one module
-ALL = "all"  # of blocks: those that exist as RTL, at all places; of instance names: every one
+MACHINE = "machine"  # in place of blocks: the whole machine as one module
+ALL = "all"  # in place of blocks: every block that exists as RTL; in place of instances: every instance
 
 
 @dataclass(frozen=True)
 class Place:
-    """A component that is replaced.
+    """A component that a module replaces.
 
     Args:
-        at: its instance name.
-        accelerator: the machine that it is in.
-        block: what it is, a name among the machine's units.
-        parameters: those of the RTL.
-        module: the module's name in Verilog.
-        absent: status outputs that it does not have.
+        at: instance name of the component.
+        accelerator: name of the accelerator.
+        block: name of the block among the accelerator's units.
+        parameters: parameters of the module.
+        module: name of the module in Verilog.
+        absent: status outputs of the block that the module lacks.
     """
 
     at: str
@@ -53,28 +53,38 @@ class Place:
 
     @property
     def interface(self) -> Interface:
-        """The ports that its module must have."""
+        """Return the ports that the module must have."""
         needed = self.unit.interface(self.parameters)
         status = {name: bits for name, bits in needed.status_widths.items() if name not in self.absent}
         return replace(needed, module=self.module, status=status)
 
-    def fitted(self, ports: Sequence[Wire]) -> Place:
-        """The place with a module that has these ports.
+    def with_ports(self, ports: Sequence[Wire]) -> Place:
+        """Return the place for a module with these ports, which may lack status outputs.
 
         Raises:
-            SimulationError: if they are not those that it needs.
+            SimulationError: the module lacks a port that it must have.
         """
-        there = check_ports(self.interface, ports).status
-        return replace(self, absent=tuple(name for name in self.interface.status if name not in there))
+        status = check_ports(self.interface, ports).status
+        return replace(self, absent=tuple(name for name in self.interface.status if name not in status))
 
     @property
     def instance(self) -> str:
-        """Return the name of its module in an HDL simulator."""
+        """Return the name of the instance in an HDL simulator."""
         return self.at.replace(".", "_")
 
 
 class Maker:
-    """Makes the parts of one kind: notes them all, and puts RTL at some places."""
+    """A factory of the components of one block, which records them and puts RTL at some of their places.
+
+    Args:
+        block: the block.
+        kind: factory of the accelerator's own component.
+        rtl: factories of the RTL, by instance name.
+
+    Attributes:
+        parameters_by_name: by instance name, a function that returns the parameters of fitting RTL. It may be
+            called once the component is connected.
+    """
 
     def __init__(
         self, block: RtlBlock, kind: Callable[..., Component], rtl: Mapping[str, Callable[..., Component]]
@@ -82,15 +92,13 @@ class Maker:
         self.block = block
         self.kind = kind
         self.rtl = rtl
-        self.parameters_by_name: dict[
-            str, Callable[[], Parameters]
-        ] = {}  # what suits each, once connected, by its name
+        self.parameters_by_name: dict[str, Callable[[], Parameters]] = {}
 
     def __call__(self, name: str, *arguments: object, **options: object) -> Component:
-        """Make a part; the arguments are those of the machine."""
+        """Return a component for an instance name; the arguments are those of the accelerator."""
         component = self.rtl.get(name, self.kind)(name, *arguments, **options)
-        suits = partial(self.block.matching, *arguments, **options)
-        self.parameters_by_name[name] = lambda: replace(suits(), **self.block.connected(component))
+        matching = partial(self.block.matching, *arguments, **options)
+        self.parameters_by_name[name] = lambda: replace(matching(), **self.block.connected(component))
         return component
 
 
@@ -100,29 +108,31 @@ def makers(
     rtl: Mapping[str, Callable[..., Component]],
     own: Mapping[str, Callable[..., Component]] | None = None,
 ) -> dict[str, Maker]:
-    """A maker for each of the accelerator's parts that are among ``blocks``.
+    """Return a maker for each of these blocks.
 
     Args:
-        accelerator: its name.
-        blocks: the parts that may be replaced, or ``all`` of those that exist as RTL.
-        rtl: what makes the component in the place of another, by instance name.
-        own: components of the user by the name of the part.
+        accelerator: name of the accelerator.
+        blocks: names of the parts to replace; ``ALL`` for every part that exists as RTL.
+        rtl: factories of the RTL, by instance name.
+        own: factories of the user's components, by part.
 
     Raises:
-        InputError: it lacks some of the blocks; the message names each of them.
+        InputError: a block cannot be replaced; the message names each such block.
     """
-    kind, there = find_cosim_machine(accelerator), units(accelerator)
-    parts = {**kind.parts, **(own or {})}
-    block_names = {name for name, part in parts.items() if name in there and _stands_in(there[name], part)}
+    machine, rtl_units = find_cosim_machine(accelerator), units(accelerator)
+    parts = {**machine.parts, **(own or {})}
+    block_names = {
+        name for name, part in parts.items() if name in rtl_units and _can_replace(rtl_units[name], part)
+    }
     blocks = sorted(block_names) if ALL in blocks and block_names else tuple(blocks)
-    unknown = [_refusal(kind, block, block_names) for block in blocks if block not in block_names]
-    if unknown:
-        raise InputError("; ".join(unknown))
-    return {block: Maker(there[block], parts[block], rtl) for block in blocks}
+    refusals = [_refusal(machine, block, block_names) for block in blocks if block not in block_names]
+    if refusals:
+        raise InputError("; ".join(refusals))
+    return {block: Maker(rtl_units[block], parts[block], rtl) for block in blocks}
 
 
 def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -> str:
-    """Say why a block cannot be replaced, and which blocks can."""
+    """Return the reason why a block cannot be replaced, and the blocks that can."""
     if not block_names:
         return f"{accelerator.name} has no part {block} to replace; none of its parts exists as RTL"
     if block in accelerator.parts:
@@ -131,16 +141,19 @@ def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -
     return f"{accelerator.name} has no part {block} to replace; {nearest(block, block_names)}"
 
 
-def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
-    """Return whether a block's module can replace a part; machines share names of parts, not ports."""
-    ports = block.adapter.PORTS  # a function makes one of several components that are alike in these
-    theirs = getattr(part, "PORTS", ports)
-    alone = [port for port in ports if port not in theirs]
-    return all(port in ports for port in theirs) and all(port.optional for port in alone)
+def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
+    """Return whether the module of a block has the ports of a part; parts of one name differ by accelerator.
+
+    A part that is a function, not a class, makes components with the ports of the block.
+    """
+    ports = block.adapter.PORTS
+    part_ports = getattr(part, "PORTS", ports)
+    additional = [port for port in ports if port not in part_ports]
+    return all(port in ports for port in part_ports) and all(port.optional for port in additional)
 
 
 def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
-    """Return the names of instances outside of others, and the makers of these."""
+    """Return the makers of instances that lie in no other instance, and the names of these instances."""
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
     return {
@@ -158,11 +171,11 @@ def choose_places(
     Args:
         accelerator: name of the accelerator.
         makers_by_block: makers that have recorded all instances of their blocks.
-        at: instance names, or ``ALL``.
-        own_module: a module of the user's, the same at all places.
+        at: instance names, or ``ALL`` for every instance.
+        own_module: name of the user's module, which replaces all of them; None for the modules of the blocks.
 
     Raises:
-        InputError: if there is no such instance, or the RTL cannot be made for its arguments.
+        InputError: an instance does not exist, or no RTL fits its parameters.
     """
     block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
     places = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}
@@ -202,7 +215,10 @@ def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
 def _with_modules(
     accelerator: str, modules: Iterable[tuple[str, str, Parameters]], own_module: str | None
 ) -> tuple[Place, ...]:
-    """One module for all places of a block with the same parameters, numbered from the second on."""
+    """Return the places with their modules: one module for each block and set of parameters.
+
+    The names of the second and further modules of a block end with a number.
+    """
     names: dict[tuple[str, Parameters], str] = {}
     numbers: Counter[str] = Counter()
     for _name, block, parameters in modules:

@@ -1,4 +1,8 @@
-"""Distance between neighbours of a matrix, found by drawing others of its profile and comparing products."""
+"""Measurement of the locality of a matrix: the distance between neighbours on a line of length 1.
+
+Matrices of the same profile are drawn with several localities. The locality whose product has about as many
+nonzeros as the product of the matrix is taken.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +17,33 @@ from fiberscope.workloads.surrogate import draw_matrix
 __all__ = ["product_nonzeros", "profile_of", "with_locality"]
 
 _SEED = 0
-_COARSE = tuple(4.0**-step for step in range(7))
+_COARSE = tuple(4.0**-step for step in range(7))  # localities that are tried first, in this order
 _HALVINGS = 3
-_MOST_MULTIPLIES = 1_000_000_000
+_MOST_MULTIPLIES = 1_000_000_000  # of a product that is computed
 
 
 def profile_of(matrix: CsrArray, name: str, source: str) -> Profile:
-    """The profile of a matrix in canonical CSR; with its locality up to 10^9 multiplies of A times A."""
+    """Return the profile of a matrix.
+
+    Args:
+        matrix: canonical CSR. The profile has a locality if A times A takes at most 10^9 multiplies.
+        name, source: name and source of the matrix, for the profile.
+    """
     profile = measure_profile(matrix, name, source)
-    return (
-        profile
-        if _multiplies(matrix) > _MOST_MULTIPLIES
-        else with_locality(profile, product_nonzeros(matrix))
-    )
+    if _count_multiplies(matrix) > _MOST_MULTIPLIES:
+        return profile
+    return with_locality(profile, product_nonzeros(matrix))
 
 
 def with_locality(profile: Profile, wanted: int) -> Profile:
-    """The profile with the locality at which a drawn matrix's product has nearest to ``wanted`` nonzeros.
+    """Return the profile with the locality that reproduces the number of nonzeros of the product best.
 
-    Localities fall by four until the product has too few; the interval is then halved three times (on a
-    logarithmic scale), and the best one seen is taken.
+    The locality is divided by four until the product has too few nonzeros. The last interval is then halved
+    three times on a logarithmic scale. Of all localities tried, the best one is taken.
+
+    Args:
+        profile: the profile of the matrix.
+        wanted: nonzeros of the product of the matrix.
     """
     surplus: dict[float, int] = {}
 
@@ -43,27 +54,28 @@ def with_locality(profile: Profile, wanted: int) -> Profile:
 
     below = next((place for place, locality in enumerate(_COARSE) if excess(locality) <= 0), None)
     if below:
-        _halve(excess, _COARSE[below], _COARSE[below - 1])
+        _bisect(excess, _COARSE[below], _COARSE[below - 1])
     best = min(surplus, key=lambda locality: abs(surplus[locality]))
     return profile.model_copy(update={"locality": best})
 
 
-def _halve(excess: Callable[[float], int], low: float, high: float) -> None:
+def _bisect(excess: Callable[[float], int], low: float, high: float) -> None:
+    """Call ``excess`` at the middles of intervals that enclose its change of sign."""
     for _ in range(_HALVINGS):
         middle = float(f"{np.sqrt(low * high):.3g}")
         low, high = (low, middle) if excess(middle) > 0 else (middle, high)
 
 
 def product_nonzeros(matrix: CsrArray) -> int:
-    """Nonzeros of A times A; of A times its transpose where A is not square."""
-    return int((matrix @ _other(matrix)).nnz)
+    """Return the number of nonzeros of A times A, or of A times its transpose if A is not square."""
+    return int((matrix @ _right_factor(matrix)).nnz)
 
 
-def _multiplies(matrix: CsrArray) -> int:
+def _count_multiplies(matrix: CsrArray) -> int:
     columns = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    return int(columns @ np.diff(_other(matrix).indptr))
+    return int(columns @ np.diff(_right_factor(matrix).indptr))
 
 
-def _other(matrix: CsrArray) -> CsrArray:
-    square = matrix.shape[0] == matrix.shape[1]
-    return matrix if square else matrix.T.tocsr()
+def _right_factor(matrix: CsrArray) -> CsrArray:
+    is_square = matrix.shape[0] == matrix.shape[1]
+    return matrix if is_square else matrix.T.tocsr()

@@ -1,7 +1,7 @@
-"""Problems: operands and parameters, and the check of an answer.
+"""Problems: operands, parameters, and the check of an answer.
 
-A machine solves problems of the kinds that its descriptor names. ``Spgemm`` is the first kind; another one is
-another subclass of ``Problem``, here or beside a machine of one's own.
+A machine solves the kinds of problems that its descriptor names. Each kind is a subclass of ``Problem``, here
+or in the file of a user's machine.
 """
 
 from __future__ import annotations
@@ -21,29 +21,35 @@ __all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
 
 
 class ProblemParameters(BaseModel):
-    """Parameters of a kind of problem besides its operands, as the root of a search; none by default."""
+    """Parameters of a kind of problem, such as the root of a search; by default a kind has none."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, validate_default=True)
 
 
 class Problem(ABC):
-    """One problem, its operands loaded.
+    """One problem with its loaded operands.
 
-    Attributes of the class: ``kind`` is its name; ``answer`` what messages call its solution; ``reference``
-    what that is compared with, up to ``tolerance`` (a problem may have both of its own); ``counts_entries``
-    whether an entry must be there though its value is 0; ``tensors`` the names of its operands, in their
-    order; ``least`` how many of them must be given; ``Parameters`` what it takes besides; ``inputs`` what a
-    cascade of Einsums for it reads, where that is not the operands: what the last one of them is in the end
-    is the answer; ``samples`` small operands by name, for who only wants the machine: one matrix where it
-    has none; ``of_any_order`` whether operands are tensors, and not matrices.
+    Attributes of the class:
+        kind: name of the kind of problem.
+        answer: name of the answer in messages.
+        reference, tolerance: what the answer is compared with, and the greatest relative error. A problem
+            may set both for itself.
+        counts_entries: whether an entry of the reference must be in the answer even if its value is 0.
+        tensors: names of the operands, in their order.
+        least: number of operands that must be given.
+        Parameters: pydantic model of the other parameters.
+        inputs: names of the inputs of a cascade of Einsums for the problem, if these are not the operands.
+            The final state of the last input is the answer.
+        samples: small operands by name, for commands that need only the machine; empty for one matrix.
+        of_any_order: whether operands are tensors of any order, not only matrices.
 
     Args:
-        operands: those given.
-        parameters: by name, already valid.
-        in_order: whether the operands were given one after the other, and not by their names.
+        operands: the operands, in their order.
+        parameters: validated parameters by name.
+        in_order: whether the user gave the operands in order, not by name.
 
     Raises:
-        WorkloadError: operands that the kind does not take, or that do not go together.
+        WorkloadError: the kind does not take these operands, or they do not fit together.
     """
 
     kind: ClassVar[str]
@@ -82,22 +88,22 @@ class Problem(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Return the problem in a few words: ``A times B``."""
+        """Return a description of the problem in a few words, such as ``A times B``."""
 
     @abstractmethod
     def check_operands(self) -> None:
-        """Refuse operands that do not go together.
+        """Refuse operands that do not fit together.
 
         Raises:
-            WorkloadError: they do not.
+            WorkloadError: the operands do not fit together.
         """
 
     @abstractmethod
     def machine_inputs(self) -> tuple[Any, ...]:
-        """Return the arguments that a machine of this kind is built from, behind its parameters."""
+        """Return the operands as arguments of a machine's constructor, which follow the parameters."""
 
     def matrices(self) -> Mapping[str, Any]:
-        """The matrices of ``inputs`` in CSR, one with one column for a tensor of one rank.
+        """Return the tensors of ``inputs`` by name, as CSR; a tensor of one rank has one column.
 
         Raises:
             WorkloadError: no cascade is known for the problem.
@@ -106,19 +112,19 @@ class Problem(ABC):
 
     @abstractmethod
     def check(self, answer: Any) -> Comparison:  # noqa: ANN401 - each kind has its own
-        """Compare a machine's answer with the reference."""
+        """Compare the answer of a machine with the reference."""
 
     def solution(self, answer: Any) -> Any:  # noqa: ANN401
-        """An answer as who asked for it takes it: itself, where it is an array, a matrix or a tensor."""
+        """Return an answer in the form that a user gets; by default the answer itself."""
         return answer
 
     def outline(self, answer: Any) -> tuple[tuple[int, ...], int] | None:  # noqa: ANN401
-        """Shape and nonzeros of an answer that is a tensor, None of another."""
+        """Return the shape and the number of nonzeros of an answer; None if the answer is no tensor."""
         return tuple(int(size) for size in answer.shape), int(answer.nnz)
 
 
 class MatrixProduct(Problem):
-    """The product of two matrices, Z = A B; B is A again if it is not given."""
+    """Product of two matrices, Z = A B; B is A if only A is given."""
 
     answer = "product"
     tolerance = TOLERANCE
@@ -126,12 +132,12 @@ class MatrixProduct(Problem):
 
     @property
     def title(self) -> str:
-        """``A times A``, or ``A times B``."""
+        """Return ``A times A`` or ``A times B``."""
         return "A times B" if "B" in self.operands else "A times A"
 
     @property
     def both(self) -> tuple[Operand, Operand]:
-        """A and B; the same one twice of ``A times A``."""
+        """Return A and B, which are the same operand in ``A times A``."""
         a = self.operands["A"]
         return a, self.operands.get("B", a)
 
@@ -152,14 +158,14 @@ class MatrixProduct(Problem):
 
 
 class Spgemm(MatrixProduct):
-    """The product of two sparse matrices, in canonical CSR."""
+    """Product of two sparse matrices in canonical CSR."""
 
     kind = "spgemm"
     reference = "scipy"
     counts_entries = True
 
     def machine_inputs(self) -> tuple[CsrArray, CsrArray]:
-        """The two matrices, canonical CSR of doubles."""
+        """Return A and B in canonical CSR of doubles."""
         first, second = self.both
         return first.matrix, second.matrix
 
@@ -167,7 +173,8 @@ class Spgemm(MatrixProduct):
         """Refuse two matrices that have no product in doubles.
 
         Raises:
-            WorkloadError: the inner dimensions differ, or the product's values do not fit a double.
+            WorkloadError: the inner dimensions differ, a matrix has two values at one place, or a value of
+                the product overflows a double.
         """
         super().check_operands()
         for operand in self.both:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyrtl
 
-from fiberscope.accelerators.gamma.scheduler_parts_rtl import Forwarded, Write
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import ForwardingMemory, Write
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.trees import chosen, decoded
@@ -37,7 +37,7 @@ class LinesOfA:
         asked = self._asked[slot]
         comes = reply.valid & ~asked[-1]
         written = [(comes, asked[:-1], reply.fields[LINE])]
-        self._lines = Forwarded("lines_of_a", parameters.stream, parameters.line_bits, written)
+        self._lines = ForwardingMemory("lines_of_a", parameters.stream, parameters.line_bits, written)
 
     def ask(self, slot: Signal, address: Signal, asked: Signal) -> None:
         """Note which line is to come, and whether it has row pointers; to be said once."""
@@ -76,7 +76,7 @@ class RowsOfZ:
             begin.next <<= pyrtl.select(is_row, end, begin)
             pointer = unless(is_empty, pyrtl.concat(pyrtl.Const(i, 32 - END_BITS), end))
             writes.append((is_row, pyrtl.concat(fiber.word["line"], fiber.word["row"]), pointer))
-        self._ends = Forwarded("ends_of_rows", 1 << bits, 32, writes)
+        self._ends = ForwardingMemory("ends_of_rows", 1 << bits, 32, writes)
 
     def line(self, number: Signal) -> Signal:
         """A line of row pointers, with what this cycle's completions make of it."""

@@ -14,7 +14,7 @@ from fiberscope.accelerators.gamma.scheduler_parts_rtl import (
     Completion,
     Countdowns,
     Queue,
-    Waiting,
+    WaitingTasks,
     Window,
 )
 from fiberscope.accelerators.gamma.scheduler_space_rtl import Fibers
@@ -125,7 +125,7 @@ class _Scheduler:
         self.tables = Tables(parameters, loads, self.lines)
         self.done = _Completions(parameters, self.tables, loads, between)
         self.window = Window(parameters.stream_lines, parameters.stream.bit_length(), replies.valid, slot)
-        self.merging = Waiting(parameters.waiting, self.done.merging, self.window.arrived)
+        self.merging = WaitingTasks(parameters.waiting, self.done.merging, self.window.arrived)
         self.fibers = Fibers(parameters, self.tables, self.done.ended)
         self.following: Signal = pyrtl.Register(parameters.tasks.bit_length(), "next_task")
         self.is_left = named("is_left", self.following != self.tables.tasks)

@@ -1,4 +1,4 @@
-"""Parts of the scheduler's twin: counts and queues with several changes in a cycle, and a window."""
+"""Parts of the scheduler as RTL: memories, counters and queues that change several times in a cycle."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named, 
 __all__ = [
     "Completion",
     "Countdowns",
-    "Forwarded",
+    "ForwardingMemory",
     "Queue",
-    "Waiting",
+    "WaitingTasks",
     "Window",
     "Write",
 ]
 
-Write = tuple[Signal, Signal, Signal]  # to a memory: enable, address, word
+Write = tuple[Signal, Signal, Signal]  # enable, address and word of a write to a memory
 
 
 class Completion(NamedTuple):
-    """Completion of an element in a cycle: whether there is one, of which task, its word and its length."""
+    """Completion of a task in a cycle.
+
+    Args:
+        flag: 1 if a task completes.
+        task: number of the task.
+        word: fields of the task in the table of tasks.
+        length: number of elements of the fiber that the task made.
+    """
 
     flag: Signal
     task: Signal
@@ -34,13 +41,13 @@ class Completion(NamedTuple):
     length: Signal
 
 
-class Forwarded:
-    """Words of a memory that are read in the cycle in which they are written.
+class ForwardingMemory:
+    """A memory that forwards: a read sees the write of the same cycle.
 
     Args:
-        name: the name of the memory.
-        entries, bits: words and their width.
-        writes: those of a cycle, no two of one word.
+        name: name of the memory.
+        entries, bits: number of words, and width of a word in bits.
+        writes: writes in a cycle, each to another word.
     """
 
     def __init__(self, name: str, entries: int, bits: int, writes: Sequence[Write]) -> None:
@@ -52,19 +59,19 @@ class Forwarded:
             self._words[place] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
 
     def __getitem__(self, place: Signal) -> Signal:
-        """The word at a place, that of this cycle if one is written there."""
+        """Return the word at an address, including a write of this cycle."""
         hits = [enable & (written == place) for enable, written, _word in self._writes]
         now = chosen(hits, [word for _enable, _place, word in self._writes])
         return pyrtl.select(pyrtl.concat_list(hits) != 0, now, pyrtl.as_wires(self._words[place]))
 
 
 class Countdowns:
-    """Words of a memory that are counted down, several in a cycle, the same one too.
+    """A memory of counters, of which several count down in a cycle; one counter may count several times.
 
     Args:
-        name: the name of the memory.
-        entries, bits: words and their width.
-        load: what fills it, in a cycle in which nothing is counted.
+        name: name of the memory.
+        entries, bits: number of counters, and width of a counter in bits.
+        load: write that sets a counter, in a cycle in which no counter counts.
     """
 
     def __init__(self, name: str, entries: int, bits: int, load: Write) -> None:
@@ -74,20 +81,24 @@ class Countdowns:
         self._load = load
 
     def down(self, asks: Sequence[tuple[Signal, Signal]]) -> list[Signal]:
-        """For each of these, an enable and a place, whether it brings the word there to 0; once."""
+        """Count down, and return for each request whether its counter reaches 0 by it; call this once.
+
+        Args:
+            asks: enable and address of each request.
+        """
         places = [place[: self._words.addrwidth] for _ask, place in asks]
         ended = []
         for i, (ask, _place) in enumerate(asks):
             same = [other & (places[j] == places[i]) for j, (other, _place) in enumerate(asks)]
             left = pyrtl.as_wires(self._words[places[i]])
-            before = ones_of(pyrtl.concat_list(same[: i + 1]))  # this one too
+            before = ones_of(pyrtl.concat_list(same[: i + 1]))  # requests of this counter up to this one
             ended.append(ask & (left == before))
             last = ask & ~reduce(or_, same[i + 1 :], pyrtl.Const(0, 1))
             self._write(i, last, places[i], (left - before)[: len(left)])
         return ended
 
     def _write(self, i: int, enable: Signal, place: Signal, word: Signal) -> None:
-        """The first one's port is that by which all is filled."""
+        """Write a counter; the port of the first request also writes the loads."""
         if i == 0:
             loads, address, loaded = self._load
             place = pyrtl.select(loads, address[: len(place)], place)
@@ -96,14 +107,16 @@ class Countdowns:
 
 
 class Queue:
-    """Words in the order in which they come, several in a cycle; no more in all than there are entries.
+    """A first-in-first-out queue that takes several words in a cycle and never overflows.
 
     Args:
-        name: the name of its memory; its registers' names end so.
-        entries: the entries of its memory.
-        pushes: an enable and a word each; those of a cycle come in this order.
+        name: name of the memory, and end of the names of the registers.
+        entries: number of words in the memory, at least the number of words that may wait.
+        pushes: enable and word of each push of a cycle, in the order of the queue.
 
-    ``waits`` says whether there is one, of those that come in this cycle too, and ``word`` is the oldest.
+    Attributes:
+        waits: 1 if a word waits, including the pushes of this cycle.
+        word: the oldest word.
     """
 
     def __init__(self, name: str, entries: int, pushes: Sequence[tuple[Signal, Signal]]) -> None:
@@ -124,19 +137,22 @@ class Queue:
         self.word = pyrtl.select(empty, chosen(lowest(flags), words), oldest)
 
     def pop(self, taken: Signal) -> None:
-        """Take the oldest; to be said once."""
+        """Remove the oldest word if ``taken`` is 1; call this once."""
         self._head.next <<= (self._head + taken)[: len(self._head)]
 
 
-class Waiting:
-    """Tasks in the order in which they come, several in a cycle; the oldest that has its lines may leave.
+class WaitingTasks:
+    """Tasks that wait for their lines; the oldest task whose lines have arrived leaves first.
 
     Args:
-        entries: as many as may wait.
-        pushes: an enable, a task and the lines that it needs each; those of a cycle come in this order.
-        arrived: the lines that are there.
+        entries: capacity in tasks.
+        pushes: enable, task, and number of lines that the task waits for, of each push of a cycle.
+        arrived: number of lines that have arrived.
 
-    ``oldest_goes`` says whether the oldest has its lines, ``any_goes`` whether one has, and ``word`` is that.
+    Attributes:
+        oldest_goes: 1 if the lines of the oldest task have arrived.
+        any_goes: 1 if the lines of any task have arrived.
+        word: the oldest task whose lines have arrived.
     """
 
     def __init__(
@@ -159,7 +175,7 @@ class Waiting:
         self.word = chosen(self._first, [entry[:bits] for entry in self._seen])
 
     def pop(self, taken: Signal) -> None:
-        """Take that one, and those behind it move up; to be said once."""
+        """Remove ``word`` if ``taken`` is 1, and move the tasks behind it up; call this once."""
         before = all_up_to([~first for first in self._first])
         following = [*self._seen[1:], self._seen[-1]]
         for held, stays, entry, other in zip(self._held, before, self._seen, following, strict=True):
@@ -168,15 +184,18 @@ class Waiting:
 
 
 class Window:
-    """Requests in flight, as ``fiberscope.hw.memory.window`` has them.
+    """Requests in flight as RTL, the twin of ``fiberscope.hw.memory.window``.
 
     Args:
-        size: most of them.
-        count_bits: bits of the numbers of requests.
-        replied, slot: whether a reply comes, and to which.
+        size: greatest number of requests in flight.
+        count_bits: width of the numbers of requests in bits.
+        replied, slot: 1 if a reply arrives, and the slot of its request.
 
-    ``arrived`` are those answered without a gap, that of this cycle among them, ``before`` without it;
-    ``sent`` those sent before, ``slot`` the next one's.
+    Attributes:
+        arrived: number of the first requests that all have a reply, including the reply of this cycle.
+        before: the same without the reply of this cycle.
+        sent: number of requests that were sent before this cycle.
+        slot: slot of the next request.
     """
 
     def __init__(self, size: int, count_bits: int, replied: Signal, slot: Signal) -> None:
@@ -199,11 +218,11 @@ class Window:
         self.before.next <<= self.arrived
 
     def send(self, sends: Signal) -> None:
-        """Count one more; to be said once."""
+        """Count a request if ``sends`` is 1; call this once."""
         self.sent.next <<= (self.sent + sends)[: len(self.sent)]
         self.slot.next <<= self._around(self.slot + sends)
 
     def _around(self, number: Signal) -> Signal:
-        """A number below twice the size, around the slots."""
+        """Return a number below twice the number of slots, modulo the number of slots."""
         bits = index_bits(self._size)
         return pyrtl.select(number >= self._size, (number - self._size)[:bits], number[:bits])

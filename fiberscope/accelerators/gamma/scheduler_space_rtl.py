@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyrtl
 
 from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
-from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, Forwarded
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, ForwardingMemory
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
 from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, packed, resized, split_word, unless
@@ -56,7 +56,7 @@ class _Space:
             self._lasts = [
                 pyrtl.select(flag & at, last, other) for at, other in zip(here, self._lasts, strict=True)
             ]
-        self._before = Forwarded("returned_before", parameters.tasks, bits, writes)
+        self._before = ForwardingMemory("returned_before", parameters.tasks, bits, writes)
 
     def give(self, taken: Signal, number: Signal, size: Signal) -> Signal:
         """Return where free space of a size begins; it is allocated if ``taken``. Call this once."""
@@ -86,7 +86,7 @@ class Fibers:
         self._parameters, self._tables = parameters, tables
         tasks, radix = parameters.tasks, parameters.radix
         announced = [(fiber.flag, fiber.task, fiber.length) for fiber in ended]
-        self._lengths = Forwarded("lengths", tasks, parameters.length_bits, announced)
+        self._lengths = ForwardingMemory("lengths", tasks, parameters.length_bits, announced)
         self._starts = Memory("starts", tasks, parameters.unit_bits, radix + 1)
         self._numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
         self._dispatched = Memory(

@@ -13,7 +13,7 @@ from fiberscope.hw.dram.standards import DramStandard, standard
 
 @dataclass(frozen=True)
 class DramSpecification:
-    """One channel of a memory: device, address map, controller.
+    """Specification of one channel of a memory: its device, address map and controller.
 
     Args:
         standard: name of a row of ``standards.yaml``, or a row.
@@ -22,19 +22,20 @@ class DramSpecification:
         width: data bits of a pseudo-channel; None for the standard's own.
         address_map: name of one of ``ADDRESS_MAPS``.
         scheduler: ``frfcfs`` (first ready, first come first served), ``row_hit_first`` (the same, and no row
-            is closed while an older burst that waits would hit it) or ``fcfs`` (strictly in order).
+            is closed while an older waiting burst would hit it) or ``fcfs`` (strictly in order).
         page_policy: ``open`` (rows stay open) or ``closed`` (a row closes after the last RD or WR whose kind
             waits for it, by auto-precharge).
-        refresh: ``all_bank``, ``per_bank`` (one bank after another while the others go on; not every standard
-            has it), ``per_bank_lookahead`` (the same, banks for which few bursts wait first) or ``off``.
-        read_queue: bursts that wait to be read, at the most.
-        write_queue: bursts that wait to be written, at the most.
-        write_low: writes give way to reads below this part of the write queue.
-        write_high: writes go before reads above this part of the write queue.
-        request_bytes: bytes of one request; it is answered when its last burst has arrived.
-        requests_per_cycle: requests taken in one memory clock cycle, at the most.
-        channels: channels that the addresses are dealt out to.
-        interleave_bytes: bytes side by side in one channel. The channel's own address is
+        refresh: ``all_bank``, ``per_bank`` (one bank after another, while the other banks continue; not in
+            every standard), ``per_bank_lookahead`` (like ``per_bank``, banks with few waiting bursts first)
+            or ``off``.
+        read_queue: capacity of the queue of reads, in bursts.
+        write_queue: capacity of the queue of writes, in bursts.
+        write_low: fraction of the write queue below which reads have priority over writes.
+        write_high: fraction of the write queue above which writes have priority over reads.
+        request_bytes: bytes of one request; the reply is sent when the last burst has arrived.
+        requests_per_cycle: greatest number of requests accepted in one cycle of the memory clock.
+        channels: number of channels over which the addresses are interleaved.
+        interleave_bytes: consecutive bytes in one channel. The channel's own address is
             ``address // (interleave_bytes * channels) * interleave_bytes + address % interleave_bytes``.
     """
 
@@ -55,12 +56,12 @@ class DramSpecification:
     interleave_bytes: int = 64
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built.
+        """Check the fields against each other and against the device.
 
         Raises:
-            ValueError: naming the field, its value and what would be right.
+            ValueError: a field is wrong; the message has its value and the legal values.
         """
-        device, _cut = self.device, self.map
+        device, _address_map = self.device, self.map  # checks both names
         for name in ("request_bytes", "requests_per_cycle", "channels", "interleave_bytes"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         schedulers = ("frfcfs", "row_hit_first", "fcfs")
@@ -68,29 +69,29 @@ class DramSpecification:
         policies = ("open", "closed")
         _require(self.page_policy in policies, "page_policy", self.page_policy, "open or closed")
         refreshes = ("all_bank", "per_bank", "per_bank_lookahead", "off")
-        right = "all_bank, per_bank, per_bank_lookahead or off"
-        _require(self.refresh in refreshes, "refresh", self.refresh, right)
-        singly = self.refresh in ("all_bank", "off") or device.timing.rfc_bank is not None
-        without = f"all_bank or off ({device.name} refreshes no bank singly)"
-        _require(singly, "refresh", self.refresh, without)
+        legal = "all_bank, per_bank, per_bank_lookahead or off"
+        _require(self.refresh in refreshes, "refresh", self.refresh, legal)
+        supported = self.refresh in ("all_bank", "off") or device.timing.rfc_bank is not None
+        legal = f"all_bank or off ({device.name} refreshes no bank singly)"
+        _require(supported, "refresh", self.refresh, legal)
         banks, interval = device.organisation.total_banks, device.timing.refi
-        at_once = self.refresh in ("all_bank", "off") or banks < interval
-        all_taken = f"all_bank or off (refreshes of {banks} single banks take all {interval} cycles of tREFI)"
-        _require(at_once, "refresh", self.refresh, all_taken)
+        fits = self.refresh in ("all_bank", "off") or banks < interval
+        legal = f"all_bank or off (refreshes of {banks} single banks take all {interval} cycles of tREFI)"
+        _require(fits, "refresh", self.refresh, legal)
         ordered = 0 <= self.write_low < self.write_high <= 1
         _require(ordered, "write_low, write_high", (self.write_low, self.write_high), "0 <= low < high <= 1")
         burst = device.organisation.burst_bytes
         whole = self.request_bytes % burst == 0 or burst % self.request_bytes == 0
         _require(whole, "request_bytes", self.request_bytes, f"a multiple or a divisor of a burst ({burst})")
         for name in ("read_queue", "write_queue"):
-            room = getattr(self, name) >= self.bursts
-            _require(room, name, getattr(self, name), f"at least the {self.bursts} bursts of a request")
-        parts = self.interleave_bytes % self.request_bytes == 0
-        _require(parts, "interleave_bytes", self.interleave_bytes, f"a multiple of {self.request_bytes}")
+            fits = getattr(self, name) >= self.bursts
+            _require(fits, name, getattr(self, name), f"at least the {self.bursts} bursts of a request")
+        whole = self.interleave_bytes % self.request_bytes == 0
+        _require(whole, "interleave_bytes", self.interleave_bytes, f"a multiple of {self.request_bytes}")
 
     @cached_property
     def device(self) -> DramStandard:
-        """The row of the standard, at this width and frequency."""
+        """Return the timings and the organisation of the device, at this width and frequency."""
         row = standard(self.standard) if isinstance(self.standard, str) else self.standard
         if self.width is not None:
             row = row.with_width(self.width)
@@ -98,25 +99,25 @@ class DramSpecification:
 
     @property
     def map(self) -> AddressMap:
-        """The address map."""
+        """Return the map from addresses to banks, rows and columns."""
         return address_map(self.address_map)
 
     @property
     def bursts(self) -> int:
-        """Bursts of one request."""
+        """Return the number of bursts of one request."""
         return max(1, self.request_bytes // self.device.organisation.burst_bytes)
 
     @property
     def clock_hertz(self) -> Fraction:
-        """Frequency of the memory clock, for ``kernel.clock``."""
+        """Return the frequency of the memory clock, for ``kernel.clock``."""
         return self.device.hertz
 
     @property
     def bytes_per_second(self) -> Fraction:
-        """Peak bandwidth of one channel."""
+        """Return the peak bandwidth of one channel."""
         return self.device.bytes_per_second
 
 
-def _require(holds: bool, field: str, value: object, right: str) -> None:
-    if not holds:
-        raise ValueError(f"DramSpecification: {field} must be {right}, not {value}")
+def _require(is_legal: bool, field: str, value: object, legal: str) -> None:
+    if not is_legal:
+        raise ValueError(f"DramSpecification: {field} must be {legal}, not {value}")

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Intersection of two fibers: their elements of equal coordinate, side by side."""
+"""Intersectors of two fibers: components that pass on the elements with equal coordinates in pairs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fiberscope.hw.stream import DATA, FIBER_NUMBERS, SKIP, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
-NEITHER, SIDE_A, SIDE_B = range(3)  # a side of the two fibers, or none
+NEITHER, SIDE_A, SIDE_B = range(3)  # one of the two inputs, or none
 NO_COORDINATE = -1
 
 
 class Intersector(Component):
-    """Base of all intersectors: two fibers in, the matches of each out, a stop behind both.
+    """Base class of all intersectors: it takes two fibers and passes on their matches.
 
     Interface: fiber by fiber, elements with increasing coordinates and a stop come in on ``a`` and ``b``.
-    For each coordinate that both fibers have, an element leaves on ``matches_a`` with a's reference and value
-    and, in the same cycle, one on ``matches_b`` with b's; so does a stop on both when both fibers have ended.
+    For each coordinate that both fibers have, the element of ``a`` leaves on ``matches_a`` and the element of
+    ``b`` on ``matches_b`` in the same cycle. When both fibers have ended, a stop leaves on both outputs.
     A coordinate has up to ``COORDINATE_BITS`` (``fiberscope.hw.fibers.merge``) bits.
 
     Args:
@@ -32,7 +32,7 @@ class Intersector(Component):
         Output("matches_a", STREAM),
         Output("matches_b", STREAM),
     )
-    # Counters: elements that leave in pairs, dropped elements, and pairs of fibers.
+    # Counters: pairs of elements that leave, dropped elements, and pairs of fibers.
     COUNTERS: ClassVar[tuple[str, ...]] = ("matches", "dropped", "fibers")
 
     a: Channel
@@ -42,14 +42,14 @@ class Intersector(Component):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.begun = False  # whether elements of the two fibers were taken
+        self.begun = False  # whether an element of the present pair of fibers has been taken
         self.steps = 0
         self.matches = 0
         self.dropped = 0
         self.fibers = 0
 
     def _wait_for_head(self, shown_a: bool, shown_b: bool) -> int:
-        """Wait for the side that shows no head; between fibers for either."""
+        """Wait for the input without a token; between two pairs of fibers the unit is idle."""
         if shown_a:
             return self.wait_input(self.b)
         if shown_b or self.begun:
@@ -78,7 +78,7 @@ class Intersector(Component):
         self.begun = False
 
     def counters(self) -> dict[str, int]:
-        """Steps, matches, elements dropped, and pairs of fibers."""
+        """Return the steps, matches, dropped elements and pairs of fibers."""
         return {"intersect": self.steps, **super().counters()}
 
 
@@ -87,11 +87,12 @@ class TwoFingerIntersector(Intersector):
 
     Interface: that of ``Intersector``.
 
-    Timing: when both sides show a head: two equal coordinates leave together, of two that differ the smaller
-    is dropped. When one fiber has ended, the rest of the other is dropped, an element a cycle. The stop takes
-    a cycle of its own. What leaves does so in the cycle in which it is seen.
+    Timing: the unit acts in each cycle in which both inputs have a token at their head. Two equal coordinates
+    leave together. Of two different coordinates, the smaller is dropped. When one fiber has ended, the rest
+    of the other fiber is dropped, one element a cycle. The stop takes a cycle. A match leaves in the cycle in
+    which its elements are compared.
 
-    Counters: ``intersect`` is comparisons of two elements.
+    Counters: ``intersect`` counts comparisons of two elements.
 
     Source: the two-finger merge of SAM (ASPLOS 2023), Section 4.2; TeAAL (MICRO 2023), Table 2.
 
@@ -99,11 +100,11 @@ class TwoFingerIntersector(Intersector):
         name: instance name.
     """
 
-    # Whether the unit is within a pair of fibers, and its progress.
+    # Whether the unit is within a pair of fibers, comparisons so far, and matches so far.
     SIGNALS = (Signal("begun", 1), Signal("steps", 48), Signal("matches", 48))
 
     def tick(self, now: int) -> int:
-        """Compare the heads and move what is to be moved."""
+        """Compare the heads, and pass on a match or drop an element."""
         a = self.a
         b = self.b
         shown_a = a.can_pop()
@@ -120,7 +121,7 @@ class TwoFingerIntersector(Intersector):
         return self.busy(now + 1)
 
     def _lagging(self) -> int:  # C: noexcept
-        """The side whose head no match can come of; a stop is behind all coordinates."""
+        """Return the side whose head has no match; a stop counts as larger than every coordinate."""
         if self.a.control() == STOP:
             return NEITHER if self.b.control() == STOP else SIDE_B
         if self.b.control() == STOP or self.a.coordinate() < self.b.coordinate():
@@ -128,7 +129,7 @@ class TwoFingerIntersector(Intersector):
         return SIDE_B if self.b.coordinate() < self.a.coordinate() else NEITHER
 
     def _pair(self) -> None:
-        """Pass on two heads that are equal."""
+        """Pass on two equal heads: a match, or the stops of both fibers."""
         if self.a.control() == STOP:
             self._push_stops()
         else:
@@ -146,7 +147,11 @@ class TwoFingerIntersector(Intersector):
 
 
 class Window:  # C: final
-    """The next tokens of one side: a queue within the intersector, all of which can be compared at once."""
+    """A queue of the next tokens of one input, which an intersector can compare all at once.
+
+    Args:
+        size: capacity in tokens.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -162,7 +167,7 @@ class Window:  # C: final
         return place if place < self.size else place - self.size
 
     def fill(self, source: Channel) -> None:
-        """Take the head of a channel as the last of the window."""
+        """Move the head of a channel to the end of the window."""
         place = self._place(self.held)
         self._controls[place] = source.control()
         self._coordinates[place] = source.coordinate()
@@ -172,25 +177,25 @@ class Window:  # C: final
         self.held += 1
 
     def stopped(self) -> bool:  # C: noexcept
-        """Return whether the fiber has ended: the head is its stop."""
+        """Return whether the head is a stop, which ends the fiber."""
         return self._controls[self._head] == STOP
 
     def coordinate(self) -> int:  # C: noexcept
-        """Coordinate of the head."""
+        """Return the coordinate of the head."""
         return self._coordinates[self._head]
 
     def send(self, matches: Channel) -> None:
-        """Push the head."""
+        """Push the head, which must be an element."""
         head = self._head
         matches.push(DATA, self._coordinates[head], self._references[head], self._values[head])
 
     def leave(self, tokens: int) -> None:  # C: cdef, noexcept
-        """Drop so many from the head on."""
+        """Drop this number of tokens, beginning with the head."""
         self._head = self._place(tokens)
         self.held -= tokens
 
     def below(self, coordinate: int) -> int:  # C: cdef, noexcept
-        """Return the number of elements, from the head on, below a coordinate."""
+        """Return the number of elements at the head that are below a coordinate."""
         count = 0
         while count < self.held:
             place = self._place(count)
@@ -200,7 +205,7 @@ class Window:  # C: final
         return count
 
     def elements(self) -> int:  # C: cdef, noexcept
-        """Return the number of elements, from the head on, before a stop."""
+        """Return the number of elements before the first stop, or of all if there is no stop."""
         count = 0
         while count < self.held and self._controls[self._place(count)] == DATA:
             count += 1
@@ -210,38 +215,36 @@ class Window:  # C: final
 class SkipAheadIntersector(Intersector):
     """Intersects two fibers by skipping: of two heads that differ, the one behind skips to the other.
 
-    Interface: that of ``Intersector``. Each side has a window, a queue of ``window`` tokens. On ``skips_a``
-    and ``skips_b``, where they are connected, the source of the side behind is told what it need not send:
-    the elements below a coordinate, or all that are left (``fiberscope.hw.stream.SKIP``). It may heed that,
-    late or not at all: the matches are the same.
+    Interface: that of ``Intersector``. Each input has a window, a queue of ``window`` tokens. If ``skips_a``
+    or ``skips_b`` is connected, the unit sends the source of that input a skip
+    (``fiberscope.hw.stream.SKIP``). A skip names elements that the source need not send: those below a
+    coordinate, or the rest of the fiber. The source may ignore a skip; the matches stay the same.
 
-    Timing: a window takes a token in each cycle in which it had room at the beginning; the token can be
-    compared from the next cycle on. In each cycle, if both windows hold a token:
+    Timing: a window takes a token in each cycle in which it has space at the beginning. The token can be
+    compared from the next cycle on. In each cycle in which both windows hold a token:
 
-    - two equal heads leave together; so do two stops;
-    - of two heads that differ, all elements in the window of the one behind that are below the other leave;
-    - when one fiber has ended, all elements of the other's in its window leave.
+    - two equal heads leave together, and so do two stops;
+    - of two different heads, the window of the smaller one drops all its elements below the larger one;
+    - when one fiber has ended, the window of the other fiber drops all its elements.
 
-    A skip that empties the window goes on with what comes next, until an element that is not below the other
-    head, or the stop. The source is told of it in its first cycle, or in the first in which an element is
-    dropped for it and the channel has space; once a skip. A window of 2 or more keeps one token a cycle
-    flowing.
+    A skip that empties the window continues with the next tokens, up to the stop or an element that is not
+    below the other head. The unit then notifies the source, once a skip, in the first cycle in which the
+    channel has space. A window of 2 tokens or more sustains one token a cycle.
 
-    Counters: ``intersect`` is steps as ExTensor counts them: a match is one, and so is a skip, however many
-    cycles the window needs for it; the rest of a fiber, when the other has ended, is none. ``continued`` is
-    the cycles that skips took beyond their first. So for any window ``intersect`` depends on the coordinates
-    alone, and where the windows hold the fibers ``continued`` is 0: a step a cycle. ``skips`` is how often a
-    source was told.
+    Counters: ``intersect`` counts steps as ExTensor does. A match is a step, and so is a skip, however many
+    cycles it takes; the rest of a fiber after the end of the other fiber is no step. ``intersect`` therefore
+    does not depend on the window. ``continued`` counts the cycles of skips after their first cycle; it is 0
+    if the windows hold the whole fibers. ``skips`` counts notifications of a source.
 
-    Source: ExTensor (MICRO 2019): skip-ahead; SAM (ASPLOS 2023), Section 4.2: skips told to the scanner. The
-    window and the order within a cycle are choices of this model.
+    Source: ExTensor (MICRO 2019) for skip-ahead; SAM (ASPLOS 2023), Section 4.2, for skips that the scanner
+    gets. The window and the order within a cycle are choices of this model.
 
     Args:
         name: instance name.
-        window: tokens that each side's window holds.
+        window: capacity of each window in tokens.
 
     Raises:
-        ValueError: if the window is below 1.
+        ValueError: ``window`` is less than 1.
     """
 
     PORTS = (
@@ -250,7 +253,7 @@ class SkipAheadIntersector(Intersector):
         Output("skips_b", SKIP, optional=True),
     )
     COUNTERS = (*Intersector.COUNTERS, "continued", "skips")
-    # The side that skips; the contents of the windows, and their heads (-1: none, or a stop).
+    # The side that skips; the tokens in the windows, and the coordinates of the heads (-1: none, or a stop).
     SIGNALS = (
         Signal("skipping", 2, "state", ("neither", "a", "b")),
         Signal("held_a", 16),
@@ -271,12 +274,12 @@ class SkipAheadIntersector(Intersector):
         self.window_a = Window(window)
         self.window_b = Window(window)
         self.skipping = NEITHER  # side whose skip has emptied its window and continues
-        self.source_notified = False  # whether its source was notified
+        self.source_notified = False  # whether the source of that side was notified
         self.continued = 0
         self.skips = 0
 
     def tick(self, now: int) -> int:
-        """Compare what the windows hold, and let one more token into each."""
+        """Compare the heads of the windows, and take one token into each window with space."""
         fills_a = self.window_a.held < self.window and self.a.can_pop()
         fills_b = self.window_b.held < self.window and self.b.can_pop()
         wake = self._step(now)
@@ -287,7 +290,7 @@ class SkipAheadIntersector(Intersector):
         return self.busy(now + 1) if fills_a or fills_b else wake
 
     def _step(self, now: int) -> int:
-        """One step on what the windows hold; returns what the cycle counts as."""
+        """Compare the windows and act; return the value that ``tick`` returns if no token is taken."""
         a = self.window_a
         b = self.window_b
         if a.held == 0 or b.held == 0:
@@ -307,7 +310,7 @@ class SkipAheadIntersector(Intersector):
         return self.busy(now + 1)
 
     def _pair(self, stopped: bool) -> None:
-        """Pass on two heads that are equal."""
+        """Pass on two equal heads: a match, or the stops of both fibers."""
         if stopped:
             self._push_stops()
         else:
@@ -319,7 +322,7 @@ class SkipAheadIntersector(Intersector):
         self.skipping = NEITHER
 
     def _skip(self, side: int, coordinate: int) -> None:
-        """Drop what the side behind has below the other's head."""
+        """Drop the elements of a window that are below the head of the other window."""
         if self.skipping == side:
             self.continued += 1
         else:
@@ -327,11 +330,11 @@ class SkipAheadIntersector(Intersector):
         self._leave(side, self._window(side).below(coordinate), DATA, coordinate)
 
     def _drop_rest(self, side: int) -> None:
-        """Drop what a side has left when the other's fiber has ended."""
+        """Drop the elements of a window after the end of the other fiber."""
         self._leave(side, self._window(side).elements(), STOP, 0)
 
     def _leave(self, side: int, elements: int, control: int, coordinate: int) -> None:
-        """Drop elements; when that empties the window, the skip goes on and the source is told."""
+        """Drop elements; if the window is then empty, continue the skip and notify the source."""
         self.source_notified = self.source_notified and self.skipping == side
         window = self._window(side)
         window.leave(elements)
@@ -347,7 +350,7 @@ class SkipAheadIntersector(Intersector):
         return self.window_a if side == SIDE_A else self.window_b
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         a, b = self.window_a, self.window_b
         return self.skipping, a.held, b.held, _shown(a), _shown(b), self.steps
 

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of
-from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
+from fiberscope.hw.rtl.kit.smallest import Candidate, select_smallest
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Each, elements, tokens, unit
@@ -182,7 +182,7 @@ def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[
         )
         for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True))
     ]
-    root = smallest(candidates, name)
+    root = select_smallest(candidates, name)
     sent: Signal = pyrtl.WireVector(1, f"{name}_sent")
     for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True)):
         head.take(sent & waits & (~root.present | (root.way == i)))

@@ -11,7 +11,7 @@ import pyrtl
 
 from fiberscope.hw.memory.misses_rtl import number_of
 from fiberscope.hw.memory.tags import Sets
-from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
+from fiberscope.hw.rtl.kit.smallest import Candidate, select_smallest
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, remainder
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named
@@ -149,7 +149,7 @@ class Tags:
             )
         ]
         starts = range(0, self.ways, GROUP)
-        return [smallest(lines[start : start + GROUP], f"group_{start:02}") for start in starts]
+        return [select_smallest(lines[start : start + GROUP], f"group_{start:02}") for start in starts]
 
     def free(self) -> list[Signal]:
         """A flag for each way: whether it is the first that has no line."""
@@ -159,7 +159,7 @@ class Tags:
 
     def victim(self, candidates: Sequence[Candidate], free: Sequence[Signal]) -> Victim:
         """The first free way, or else that of the lowest of all candidates."""
-        lowest = smallest(candidates, "victim")
+        lowest = select_smallest(candidates, "victim")
         is_free = any_of("way_is_free", free)
         key, reuse_bits = lowest.fields["coordinate"], self._widths[-1]
         return Victim(

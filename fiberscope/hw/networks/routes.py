@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Which output of a network a token goes to."""
+"""Routes through a network: the output to which each token goes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from fiberscope.sim.channel import Channel
 
 
 class Route:
-    """Route of tokens through a network. A subclass says by what; a plain Python one will do."""
+    """Base class of routes. A subclass defines ``output``; it need not be compiled."""
 
     def output(self, head: Channel, outputs: int) -> int:
-        """The output for the token at the head of a channel, of so many; asked once for each token."""
+        """Return the number of the output for a token; called once for each token.
+
+        Args:
+            head: channel with the token at its head.
+            outputs: number of outputs of the network.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define output")
 
 
 class AddressRoute(Route):
-    """Memory requests by their address: output ``(address // interleave_bytes) % outputs``.
+    """Route of memory requests by address: to the output ``address // interleave_bytes % outputs``.
 
     Args:
-        interleave_bytes: bytes side by side behind one output.
+        interleave_bytes: consecutive bytes behind one output.
 
     Raises:
-        ValueError: if they are less than 1.
+        ValueError: ``interleave_bytes`` is less than 1.
     """
 
     def __init__(self, interleave_bytes: int) -> None:
@@ -31,18 +36,18 @@ class AddressRoute(Route):
         self.interleave_bytes = interleave_bytes
 
     def output(self, head: Channel, outputs: int) -> int:
-        """By the address."""
+        """Return the output for the address of a request."""
         return head.reference() // self.interleave_bytes % outputs
 
 
 class PortRoute(Route):
-    """Memory replies back to the port that asked, whose number the tag's upper bits are.
+    """Route of memory replies to the port of the request, whose number is in the upper bits of the tag.
 
     Args:
-        group: ports in a row that share an output, as those behind a concentrator do.
+        group: number of consecutive ports that share an output, such as the ports of a concentrator.
 
     Raises:
-        ValueError: if the group is less than 1.
+        ValueError: ``group`` is less than 1.
     """
 
     def __init__(self, group: int = 1) -> None:
@@ -51,13 +56,13 @@ class PortRoute(Route):
         self.group = group
 
     def output(self, head: Channel, outputs: int) -> int:
-        """By the tag."""
+        """Return the output for the tag of a reply."""
         return (head.coordinate() >> PORT_SHIFT) // self.group
 
 
 class CoordinateRoute(Route):
-    """Tokens by their coordinate, output ``coordinate % outputs``: ids are dealt out by their low bits."""
+    """Route of tokens by coordinate: to the output ``coordinate % outputs``."""
 
     def output(self, head: Channel, outputs: int) -> int:
-        """By the coordinate."""
+        """Return the output for the coordinate of a token."""
         return head.coordinate() % outputs

@@ -1,4 +1,4 @@
-"""The parameters of a graph that runs."""
+"""Parameters of the machine that runs a graph."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from fiberscope.accelerators.configuration import Bytes, Configuration, Hertz
-from fiberscope.hw.streams import quirks as all_quirks
+from fiberscope.hw.streams import quirks as quirk_masks
 from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 
 __all__ = ["SHIPPED", "GraphParameters", "ScratchpadParameters"]
 
 SHIPPED = Path(__file__).parent / "config.yaml"
-WORDS = ("auto", "none", "all")
+QUIRK_SETS = ("auto", "none", "all")  # values of ``quirks`` in place of numbers
 
 
 class ScratchpadParameters(Configuration):
-    """The memory that levels and values lie in; without latency they stand beside the blocks instead."""
+    """Memory of levels and values; with a latency of 0 the blocks hold levels and values themselves."""
 
     latency: int = Field(ge=0, le=10**6)
     width: Bytes = Field(ge=8, le=4096)
@@ -30,14 +30,14 @@ class ScratchpadParameters(Configuration):
 
 
 class Latencies(Configuration):
-    """Cycles from a token being taken to what is made of it being seen."""
+    """Latencies in cycles, from the pop of a token to the visibility of its result."""
 
     alu: int = Field(ge=1, le=64)
     reduce: int = Field(ge=1, le=64)
 
 
 class GraphParameters(Configuration):
-    """The parameters of a graph; ``config.yaml`` beside this file has them with units and sources."""
+    """Parameters of a graph machine; ``config.yaml`` in this folder has their units and sources."""
 
     clock: Hertz
     timing: Literal["machine", "sam"]
@@ -50,19 +50,19 @@ class GraphParameters(Configuration):
     @field_validator("quirks", mode="before")
     @classmethod
     def _check_quirks(cls, value: object) -> str:
-        """Numbers of quirks that there are, or one of the words."""
+        """Return the quirks as comma-separated numbers or as a name in ``QUIRK_SETS``."""
         text = "none" if value is None else str(value)
-        if text in WORDS:
+        if text in QUIRK_SETS:
             return text
         numbers = re.findall(r"\d+", text)
-        unknown = [number for number in numbers if not hasattr(all_quirks, f"Q{number}")]
+        unknown = [number for number in numbers if not hasattr(quirk_masks, f"Q{number}")]
         if not re.fullmatch(r"[\sQq\d,\[\]]+", text) or unknown or not numbers:
-            there = ", ".join(name[1:] for name in vars(all_quirks) if re.fullmatch(r"Q\d+", name))
-            raise ValueError(f"it should be auto, none, all, or numbers of {there}, as in 4,5,15")
+            quirks = ", ".join(name[1:] for name in vars(quirk_masks) if re.fullmatch(r"Q\d+", name))
+            raise ValueError(f"it should be auto, none, all, or numbers of {quirks}, as in 4,5,15")
         return ",".join(numbers)
 
     @model_validator(mode="after")
-    def _has_no_memory_of_the_public_simulator(self) -> Self:
+    def _check_sam_memory(self) -> Self:
         if self.timing == "sam" and self.scratchpad.latency:
             raise ValueError(
                 f"scratchpad.latency is {self.scratchpad.latency}; it should be 0 with timing=sam: the "
@@ -71,7 +71,7 @@ class GraphParameters(Configuration):
         return self
 
     @model_validator(mode="after")
-    def _has_the_latency_of_the_public_simulator(self) -> Self:
+    def _check_sam_latencies(self) -> Self:
         latencies = self.latency.model_dump().items()
         for name, cycles in latencies if self.timing == "sam" else ():
             if cycles != 1:
@@ -80,21 +80,21 @@ class GraphParameters(Configuration):
 
     @property
     def value_type(self) -> ValueType:
-        """The type of its values."""
+        """Return the type of the values that the blocks compute with."""
         return TYPES[self.value]
 
     @property
     def capacity(self) -> int | None:
-        """Tokens that a channel holds; None without a bound."""
+        """Return the capacity of a channel in tokens; None for an unbounded channel."""
         return None if self.timing == "sam" or not self.depth else self.depth
 
     @property
     def mask(self) -> int:
-        """The quirks as blocks take them."""
+        """Return the quirks as a bit mask, as the blocks take them."""
         text = ("all" if self.timing == "sam" else "none") if self.quirks == "auto" else self.quirks
         if text in ("none", "all"):
-            return all_quirks.PUBLIC if text == "all" else all_quirks.CLEAN
+            return quirk_masks.PUBLIC if text == "all" else quirk_masks.CLEAN
         mask = 0
         for number in text.split(","):
-            mask |= int(getattr(all_quirks, f"Q{number}"))
+            mask |= int(getattr(quirk_masks, f"Q{number}"))
         return mask

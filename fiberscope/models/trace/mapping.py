@@ -1,4 +1,4 @@
-"""The mapping of a specification: orders of ranks, partitions, loops, space and time."""
+"""Reader of the section ``mapping`` of a specification: rank orders, partitions, loop orders, spacetime."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fiberscope.workloads.expressions.grammar import (
 
 __all__ = ["EinsumMapping", "MappingReader", "iteration_ranks"]
 
-_DIRECTIVES = {
+_DIRECTIVES = {  # an example of each partitioning directive, for messages
     "uniform_shape": "uniform_shape(128)",
     "nway_shape": "nway_shape(8)",
     "uniform_occupancy": "uniform_occupancy(A.256)",
@@ -42,7 +42,14 @@ _DIRECTIVES = {
 
 @dataclass(frozen=True)
 class EinsumMapping:
-    """Mapping of one Einsum."""
+    """Mapping of one Einsum.
+
+    Args:
+        ranks: ranks of the iteration space, before partitioning.
+        loop_order: ranks of the loops after partitioning, outermost first.
+        partitioning: partitions in the order in which they are applied.
+        spacetime: the loops in space and in time; None if the specification does not say.
+    """
 
     ranks: tuple[str, ...]
     loop_order: tuple[str, ...]
@@ -51,7 +58,7 @@ class EinsumMapping:
 
 
 def iteration_ranks(equation: Equation) -> tuple[str, ...]:
-    """The ranks of an Einsum's iteration space: those of the output, then those that are reduced."""
+    """Return the ranks of an Einsum's iteration space: the ranks of the output, then the reduced ranks."""
     ranks = [*equation.output.ranks]
     for access in accesses(equation.expression):
         ranks += access.ranks
@@ -60,7 +67,14 @@ def iteration_ranks(equation: Equation) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MappingReader:
-    """Reads a section ``mapping``."""
+    """Reader of a section ``mapping``.
+
+    Args:
+        schema: the section, checked against its schema.
+        cascade: the Einsums and their tensors.
+        symbols: values of the symbols that sizes of partitions may name.
+        document: the file, for the places in messages.
+    """
 
     schema: MappingSchema
     cascade: Cascade
@@ -68,10 +82,10 @@ class MappingReader:
     document: Document
 
     def check_names(self) -> None:
-        """Refuse entries of tensors and Einsums that there are not.
+        """Refuse entries for tensors and Einsums that do not exist.
 
         Raises:
-            ConfigurationError: the section says otherwise than can be.
+            ConfigurationError: a name does not exist.
         """
         declared, einsums = self.cascade.declared, self._mapped()
         sections: Mapping[str, tuple[Iterable[str], Iterable[str], str]] = {
@@ -88,15 +102,15 @@ class MappingReader:
                     raise self.document.error(("mapping", section, name), message, key=True)
 
     def _mapped(self) -> list[str]:
-        """Einsums that have loops."""
+        """Return the names of the Einsums that have loops."""
         statements = self.cascade.statements
         return [name for name, (statement, _path) in statements.items() if not isinstance(statement, Alias)]
 
     def rank_order(self, tensor: str) -> tuple[str, ...]:
-        """The order in which a tensor is stored; as declared by default.
+        """Return the ranks of a tensor in the order of storage, by default the declared order.
 
         Raises:
-            ConfigurationError: the section says otherwise than can be.
+            ConfigurationError: the order does not have each declared rank once.
         """
         declared = self.cascade.declared[tensor]
         order = tuple(self.schema.rank_order.get(tensor, declared))
@@ -106,10 +120,10 @@ class MappingReader:
         return order
 
     def uncompressed(self, tensor: str) -> tuple[str, ...]:
-        """Ranks of a tensor that are visited whole.
+        """Return the ranks of a tensor of which all coordinates are visited, empty ones too.
 
         Raises:
-            ConfigurationError: the section says otherwise than can be.
+            ConfigurationError: the tensor has no such rank.
         """
         ranks = tuple(self.schema.uncompressed.get(tensor, ()))
         for position, rank in enumerate(ranks):
@@ -120,10 +134,10 @@ class MappingReader:
         return ranks
 
     def mapping_of(self, name: str, equation: Equation) -> EinsumMapping:
-        """The mapping of one Einsum.
+        """Return the mapping of one Einsum.
 
         Raises:
-            ConfigurationError: the section says otherwise than can be.
+            ConfigurationError: a partition, the loop order or the spacetime does not fit the Einsum.
         """
         ranks = iteration_ranks(equation)
         partitioning, loops = self._partitioning(name, equation, ranks)
@@ -176,7 +190,7 @@ class MappingReader:
     def _partitioning(
         self, name: str, equation: Equation, ranks: tuple[str, ...]
     ) -> tuple[tuple[Partition, ...], tuple[str, ...]]:
-        """The partitions of an Einsum in the order in which they are done, and the loops that they leave."""
+        """Return the partitions of an Einsum in the order of application, and the loops after them."""
         pending = {
             key: (self._ranks(name, key), self._directives(name, key, equation))
             for key in self.schema.partitioning.get(name, {})
@@ -264,7 +278,7 @@ class MappingReader:
         return Split(ranks[0], names, cuts)
 
     def _check_sizes(self, cuts: tuple[UniformShape | UniformOccupancy, ...], path: Path) -> None:
-        """An inner part should fit an outer one of its kind."""
+        """Refuse a partition that is larger than the partition of its kind around it."""
         for at, (outer, inner) in enumerate(pairwise(cuts), start=1):
             comparable = type(outer) is type(inner) and outer.size and inner.size
             if comparable and inner.size > outer.size:
@@ -319,7 +333,7 @@ class MappingReader:
 
 
 def _replaced(loops: tuple[str, ...], step: Partition) -> tuple[str, ...]:
-    """The loops after a step: those it makes in the place of the first it is made of."""
+    """Return the loops after a partition, whose ranks take the place of the first rank that it replaces."""
     before = step.ranks if isinstance(step, Flatten) else (step.rank,)
     after = (step.name,) if isinstance(step, Flatten) else step.names
     first = min(loops.index(rank) for rank in before)

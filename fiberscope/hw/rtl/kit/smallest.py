@@ -1,4 +1,4 @@
-"""The smallest of many candidates, by a balanced tree of comparators."""
+"""Balanced tree of comparators that selects the candidate with the smallest coordinate."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from fiberscope.hw.rtl.kit.twin import Signal, named
 
 @dataclass(frozen=True)
 class Candidate:
-    """A node of the tree: whether there is one, its fields, and the leaf that it came from.
+    """A candidate at a node of the tree.
 
-    ``coordinate`` among the fields is what is compared.
+    Args:
+        present: 1 if the node has a candidate.
+        fields: wires of the candidate by name; ``coordinate`` is compared.
+        way: number of the leaf from which the candidate comes.
     """
 
     present: Signal
@@ -22,8 +25,13 @@ class Candidate:
     way: Signal
 
 
-def smallest(candidates: Sequence[Candidate], name: str = "") -> Candidate:
-    """The one of the smallest coordinate, the first among equals; wires begin with ``name``."""
+def select_smallest(candidates: Sequence[Candidate], name: str = "") -> Candidate:
+    """Return the candidate with the smallest coordinate; of equal coordinates, the first candidate.
+
+    Args:
+        candidates: the leaves, at least one.
+        name: prefix of the names of the wires; empty for none.
+    """
     nodes = list(candidates)
     level = 0
     prefix = f"{name}_" if name else ""
@@ -38,7 +46,7 @@ def smallest(candidates: Sequence[Candidate], name: str = "") -> Candidate:
 
 
 def _smaller(left: Candidate, right: Candidate, name: str) -> Candidate:
-    """One comparator."""
+    """Return the candidate with the smaller coordinate of two; the left one if the coordinates are equal."""
     less = right.fields["coordinate"] < left.fields["coordinate"]
     right_wins = named(f"{name}_right_wins", right.present & (~left.present | less))
     fields = {
