@@ -13,6 +13,7 @@ from fiberscope.workloads.gemm import SLICE, Sliced, sliced
 from fiberscope.workloads.problem import MatrixProduct
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
+from fiberscope.workloads.workload import Workload
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
@@ -43,7 +44,8 @@ class Gemm(MatrixProduct):
         """Refuse two matrices that have no product, or one too large to be held.
 
         Raises:
-            WorkloadError: the inner dimensions differ, or the product has too many elements.
+            WorkloadError: the inner dimensions differ, the product has too many elements, or its values do
+                not fit a double.
         """
         super().check_operands()
         first, second = self.both
@@ -51,6 +53,8 @@ class Gemm(MatrixProduct):
         if rows * columns > MOST_ELEMENTS:
             what = f"{self.title} has {rows} x {columns} elements, each of which is written; at most"
             raise WorkloadError(f"{what} {MOST_ELEMENTS} are held", fix="give smaller matrices")
+        if isinstance(first, Workload) and isinstance(second, Workload):  # values that are drawn are small
+            self.refuse_overflow(first.matrix, second.matrix)
 
     def check(self, answer: Dense) -> Comparison:
         """Compare with the product of the operands, added up slice by slice in another order."""

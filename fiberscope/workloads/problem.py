@@ -156,6 +156,18 @@ class MatrixProduct(Problem):
             what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
             raise WorkloadError(f"{what}: B should have {a[1]} rows")
 
+    def refuse_overflow(self, a: CsrArray, b: CsrArray) -> None:
+        """Refuse operands whose products, or sums of these, are beyond the largest double.
+
+        Raises:
+            WorkloadError: naming the first entry.
+        """
+        place = overflow(a, b)
+        if place is not None:
+            where = f"row {place[0] + 1}, column {place[1] + 1}"
+            what = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
+            raise WorkloadError(what, fix="scale the values")
+
 
 class Spgemm(MatrixProduct):
     """Product of two sparse matrices in canonical CSR."""
@@ -181,11 +193,7 @@ class Spgemm(MatrixProduct):
             if not operand.matrix.has_canonical_format:
                 what = f"{operand.name} has several values at one place, and a product takes one"
                 raise WorkloadError(what, fix="read it with duplicates=sum, or draw it with duplicates=drop")
-        place = overflow(*self.machine_inputs())
-        if place is not None:
-            where = f"row {place[0] + 1}, column {place[1] + 1}"
-            what = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
-            raise WorkloadError(what, fix="scale the values")
+        self.refuse_overflow(*self.machine_inputs())
 
     def check(self, answer: CsrArray) -> Comparison:
         """Compare with scipy's product, entry by entry."""

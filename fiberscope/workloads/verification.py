@@ -287,13 +287,16 @@ def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding:
 
     The positive terms of a sum add up to (scale + reference) / 2, the negative ones to
     (scale - reference) / 2. Where the size exceeds a double, the reference is no help: anything may be.
+    Where the terms of one sign are far larger, this difference is rounded: then NaN may be.
     """
     most = rounding.most * (1.0 - rounding.tolerance)
     beyond = ~np.isfinite(scale)
     with np.errstate(invalid="ignore"):
-        above = beyond | (scale / 2 + reference / 2 > most)
-        below = beyond | (scale / 2 - reference / 2 > most)
-    may_overflow: Numbers = np.where(np.isnan(values), above & below, np.where(values > 0, above, below))
+        positive, negative = scale / 2 + reference / 2, scale / 2 - reference / 2
+        rounded = TOLERANCE * scale
+        both = (positive + rounded > most) & (negative + rounded > most)
+        one = np.where(values > 0, positive, negative) > most
+    may_overflow: Numbers = beyond | np.where(np.isnan(values), both, one)
     return may_overflow
 
 

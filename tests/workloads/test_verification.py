@@ -267,6 +267,15 @@ def test_an_overflow_that_sums_of_the_type_explain_is_counted_and_is_no_fault(
     assert compared.differences.endswith("0 too many" + ", 1 value overflows to infinity" * passed)
 
 
+def test_terms_far_apart_that_both_overflow_may_sum_to_no_number() -> None:
+    """The smaller of the sizes is lost in the rounding of the larger one."""
+    a = from_scipy(sparse.csr_array([[1e38, 1.0]])).matrix
+    b = from_scipy(sparse.csr_array([[1e38], [-3e39]])).matrix
+    for answer, passed in ((np.nan, True), (np.inf, True), (-np.inf, False), (1e38, False)):
+        product = sparse.csr_array(([answer], [0], [0, 1]), shape=(1, 1))
+        assert compare(a, b, product, TYPES["float32"]).passed == passed
+
+
 def test_a_finite_value_where_the_sum_exceeds_the_type_is_a_fault() -> None:
     a, b = (from_scipy(sparse.csr_array(rows)).matrix for rows in ([[3e38, 3e38]], [[1.0], [1.0]]))
     for answer in (0.0, 3e38):

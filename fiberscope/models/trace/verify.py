@@ -279,4 +279,4 @@ def _compare_keyed(
 def _compare_sums(expected: Floats, actual: Floats, sizes: Floats, rounding: Rounding) -> tuple[float, int]:
     """Return the largest error and the overflows; what is no number on both sides is equal."""
     numbers = ~(np.isnan(expected) & np.isnan(actual))
-    return compare_values(expected[numbers], sizes[numbers], actual[numbers], rounding)
+    return compare_values(expected[numbers], sizes[numbers] + rounding.floor, actual[numbers], rounding)

@@ -167,6 +167,11 @@ def test_damaged_archives_are_one_line(folder: Path) -> None:
     with pytest.raises(InputError, match=r"^none.zip: cannot be read: No such file"):
         extract_archive(Path("none.zip"), target)
     path.write_bytes(whole)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("store/runs-000000.parquet", b"another")
+    with pytest.raises(InputError, match=r"^study.zip: holds store/runs-000000.parquet twice"):
+        extract_archive(path, target)
+    path.write_bytes(whole)
     bomb = changed_index(path) + b" " * 10_000_000
     rewrite(path, {INDEX: bomb})
     with pytest.raises(InputError, match=r"archive.json is compressed more than a file of a store can be"):

@@ -37,6 +37,16 @@ def test_all_that_is_written_is_of_the_type(machine):
     assert 2**-24 < runs["float32"].verification.tolerance < 1e-4
 
 
+@pytest.mark.parametrize("value", ["float32", "bfloat16"])
+def test_what_is_too_small_or_too_large_for_the_type_is_no_fault(value):
+    tiny = np.array([[0.0, 1e-30], [1e-30, 1.0]])
+    assert fiberscope.simulate(GAMMA, tensors={"A": tiny, "B": tiny}, value=value).verification.passed
+    large = np.array([[1e38, -1e38], [10.0, 10.0]])
+    report = fiberscope.simulate(GAMMA, tensors={"A": large, "B": large}, value=value)
+    assert report.verification.passed
+    assert report.verification.overflows == 4
+
+
 def test_planted_operands_that_are_off_by_more_than_rounding_are_found(monkeypatch):
     def off(value_type, tensors):
         found = of_type(value_type, tensors)
