@@ -1,8 +1,8 @@
-"""A small machine from blocks: two fibers scaled, merged and summed, which is one row of a sparse product.
+"""A small machine from blocks: it merges two fibers, scales their elements, and adds those of equal columns.
 
     python examples/compose.py
 
-A row of A with the nonzeros 2.0 and 10.0 combines two rows of B: 2.0 x b0 + 10.0 x b1.
+This is one row of a sparse product: a row of A with the nonzeros 2.0 and 10.0 combines two rows of B, 2.0 x b0 + 10.0 x b1.
 """
 
 from array import array
@@ -15,7 +15,7 @@ from fiberscope.sim.testing import StreamSink, StreamSource
 
 
 def fiber(scale, elements):
-    """One token for each element, with the register of its scale, and a stop."""
+    """One token for each element, with the index of the register that holds its scale, and a stop."""
     return [(DATA, column, scale, value) for column, value in elements.items()] + [(STOP, 0, 0, 0.0)]
 
 
@@ -42,4 +42,5 @@ for cycle, (kind, column, _, value) in row.received:
         print(f"cycle {cycle:2}: column {column} is {value:g}")
 print(f"done after {run.cycles} cycles")
 for name, part in kernel.statistics().items():
-    print(f"{name:15}  busy {part.busy:2}  idle {part.idle:2}  waits for input {part.input_stall}")
+    waits = {**part.input_stall, **part.output_stall}
+    print(f"{name:15}  busy {part.busy:2}  idle {part.idle:2}  waits {waits}")

@@ -113,7 +113,7 @@ def test_the_accuracy_is_that_of_the_validation() -> None:
             if re.match(rf"\| cycles \| {re.escape(matrix)}[ ,].*\| simple \|", row)
         ]
         assert line.split(" | ")[4:7] == [published, ours, error.replace(" ", "")]
-        assert ("run elsewhere" in line) == (version == "this version, elsewhere")
+        assert ("run elsewhere" in line) == (version == "this version, on another computer")
     for matrix, published, ours, error in table("A times A | published bytes"):
         assert f"traffic, bytes | {matrix} | simple" in rows
         assert f"| {published} | {ours} | {error.replace(' ', '')} |" in rows

@@ -91,7 +91,7 @@ def test_the_comparison_with_sam_is_that_of_the_other_pages() -> None:
     ((error, points),) = re.findall(
         r"^\| sam \| cycles \|.*\| ([\d.]+)% of (\d+) \|  \| \1% of \2 \|", validation, re.MULTILINE
     )
-    assert f"on {points} points of the paper's figure 15, the mean error is {error} %" in PAGE
+    assert f"on {points} points of the paper's figure 15, the mean absolute error is {error} %" in PAGE
     reference = (ROOT / "docs" / "graph_reference.md").read_text(encoding="utf-8")
     speed = reference.split("\n## Speed", 1)[1]
     bounds = [int(bound) for pair in re.findall(r"\| (\d+) to (\d+) \|", speed) for bound in pair]

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
-    r"^(?P<skip><!-- no-run -->[ \t]*\n)?^(?P<indent>[ ]*)```python[ \t]*\n(?P<code>.*?)^(?P=indent)```",
+    r"^(?P<skip>[ ]*<!-- no-run -->[ \t]*\n)?^(?P<indent>[ ]*)```python[ \t]*\n(?P<code>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -53,6 +53,10 @@ raise SystemExit
 1. A list:
    ```python
    second = first + 1
+   ```
+   <!-- no-run -->
+   ```python
+   raise SystemExit
    ```
 ```sh
 exit 1

@@ -58,7 +58,7 @@ def test_the_stall_is_as_the_pages_say(element):
         assert said in page
     assert (at(start, "merger.fan_in"), at(start, "merger.alive"), at(start, "reader.unasked")) == (4, 4, 1)
     assert at(back - 1, "reader.in_flight") == at(start, "reader.in_flight") == 4
-    assert f"`wait:ways_02`, in red, from cycle {start} to {end}" in text("tour.md")
+    assert f"`wait:ways_02`, in red, from cycle {start} to {end - 1}" in text("tour.md")
 
 
 def test_the_marker_stands_where_the_tour_says(element):
