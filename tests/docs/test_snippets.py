@@ -73,4 +73,4 @@ def test_planted_a_block_that_fails_is_found_at_its_line():
     with pytest.raises(ZeroDivisionError) as caught:
         run_page("page.md", PAGE + "```python\n\n1 / 0\n```\n")
     failing = traceback.extract_tb(caught.value.__traceback__)[-1]
-    assert (failing.filename, failing.lineno) == ("page.md", 18)
+    assert (failing.filename, failing.lineno) == ("page.md", 22)
