@@ -54,7 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
         if wanted not in BLOCKS:
             pytest.exit(f"no block {wanted} exists as RTL; known: {', '.join(BLOCKS)}", returncode=2)
-    items[:] = [item for item in items if ROOM not in item.path.parents or _is_wanted(item, wanted)]
+    if wanted or ASKED:
+        items[:] = [item for item in items if ROOM not in item.path.parents or _is_wanted(item, wanted)]
 
 
 def _is_wanted(item: pytest.Item, block: str) -> bool:

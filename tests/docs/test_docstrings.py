@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parents[2]
-ROOMS = ("fiberscope",)  # which holds the others
 SINGLE = re.compile(r"(?<!`)`[^`]+`(?!`)")
 IN_RUNNING_TEXT = re.compile(r"(?:Raises|raises|Returns) [A-Z]\w*(?:Error|:)")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
@@ -26,6 +25,17 @@ PACKAGE = HERE / "fiberscope"
 FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__")
 
 
+@pytest.fixture(scope="module")
+def trees():
+    """All modules of the package by name, parsed."""
+    return {
+        ".".join(path.relative_to(HERE).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in PACKAGE.rglob("*.py")
+    }
+
+
 def refused_first_words(node, place=""):
     """Yield the docstrings of a module, its classes and its functions, private or not, with such a word."""
     docstring = ast.get_docstring(node) or "" if isinstance(node, DOCUMENTED) else ""
@@ -37,12 +47,11 @@ def refused_first_words(node, place=""):
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_docstrings_begin_with_a_verb_or_a_noun(folder):
-    refused = {
-        path: list(refused_first_words(ast.parse(path.read_text(encoding="utf-8"))))
-        for path in (PACKAGE / folder).rglob("*.py")
-    }
-    assert {path: words for path, words in refused.items() if words} == {}
+def test_docstrings_begin_with_a_verb_or_a_noun(folder, trees):
+    inside = {name: tree for name, tree in trees.items() if f"{name}.".startswith(f"fiberscope.{folder}.")}
+    refused = {name: list(refused_first_words(tree)) for name, tree in inside.items()}
+    assert inside
+    assert {name: words for name, words in refused.items() if words} == {}
 
 
 PLANTED = '''
@@ -67,12 +76,11 @@ def test_a_refused_first_word_is_seen():
     ]
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_writes_as_the_others_do(room):
+def test_a_room_writes_as_the_others_do(trees):
     wrong = [
-        file
-        for file in (HERE / room).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
+        name
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
         if isinstance(node, DOCUMENTED) and faults(ast.get_docstring(node) or "")
     ]
     assert wrong == []
@@ -87,12 +95,6 @@ def test_another_way_is_seen(text):
 
 
 ARGUMENTS = re.compile(r"^Args:\n((?: {4}.*\n?|\n)*)", re.MULTILINE)
-TREES = {
-    ".".join(path.relative_to(HERE).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
-        path.read_text(encoding="utf-8")
-    )
-    for path in PACKAGE.rglob("*.py")
-}
 
 
 def parameters(function):
@@ -145,7 +147,7 @@ def documented_arguments(docstring):
             yield from re.split(", ", entry[1].replace("*", "")) if entry else [line.strip()]
 
 
-def unknown_arguments(module, trees=TREES):
+def unknown_arguments(module, trees):
     """Yield each documented argument of a function or class of a module that its signature lacks."""
     for node in ast.walk(trees[module]):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -155,8 +157,8 @@ def unknown_arguments(module, trees=TREES):
                 yield from (f"{module}.{node.name}: {name}" for name in documented if name not in known)
 
 
-def test_documented_arguments_are_parameters():
-    assert [fault for module in sorted(TREES) for fault in unknown_arguments(module)] == []
+def test_documented_arguments_are_parameters(trees):
+    assert [fault for module in sorted(trees) for fault in unknown_arguments(module, trees)] == []
 
 
 RENAMED = '''
