@@ -2,7 +2,8 @@
 
     python examples/compose.py
 
-This is one row of a sparse product: a row of A with the nonzeros 2.0 and 10.0 combines two rows of B, 2.0 x b0 + 10.0 x b1.
+This is one row of a sparse product: a row of A with the nonzeros 2.0 and 10.0 combines two rows of B,
+2.0 x b0 + 10.0 x b1.
 """
 
 from array import array
