@@ -41,7 +41,9 @@ def find_contradictions(page: str, report: Report) -> list[str]:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return fiberscope.simulate("gamma", OPERANDS)
+    """A run whose energy lacks wires alone."""
+    report = fiberscope.simulate("gamma", OPERANDS)
+    return report.model_copy(update={"energy": report.energy.model_copy(update={"without": ("wires",)})})
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -60,7 +62,8 @@ def test_gammas_page_has_a_list() -> None:
         ("Energy and area.", True),
         ("Area.", True),
         ("Energy of the mergers.", True),
-        ("Energy of wires, leakage and the clock tree. More.", False),
+        ("Energy of wires, leakage and the clock tree. More.", True),
+        ("Energy of wires. More.", False),
         ("Wires: a task travels in a cycle.", False),
     ],
 )

@@ -144,3 +144,16 @@ def test_what_is_no_report_is_refused_in_one_line(before, capsys, text, message)
 def test_a_place_that_cannot_be_written_is_one_line(before, capsys):
     code, _out, err = said(capsys, "diff", "before.json", "before.json", "--json", "none/x.json")
     assert (code, err) == (2, "fiberscope: none/x.json: there is no folder none; make it first\n")
+
+
+def test_energy_and_area_are_compared_over_equal_parts_alone() -> None:
+    few, many = (fiberscope.simulate("gamma", MATRIX, pe__count=count) for count in (2, 4))
+    changes = {change.name: (change.before, change.after) for change in compare(few, many).changes}
+    assert changes["area, um2"] == (round(few.area.known), round(many.area.known))
+    assert changes["energy, pJ"] == (round(few.energy.total_pj), round(many.energy.total_pj))
+    area = many.area.model_copy(update={"without": ("pe.merger: merger(radix=63)",)})
+    difference = compare(few, many.model_copy(update={"area": area}))
+    assert "area, um2" not in {change.name for change in difference.changes}
+    assert ("area without", "", "pe.merger: merger(radix=63)") in {
+        (setting.name, setting.before, setting.after) for setting in difference.provenance
+    }

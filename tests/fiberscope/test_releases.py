@@ -107,6 +107,17 @@ def test_the_energy_of_the_first_release_is_that_of_the_next(name: str, total: f
     assert Report.model_validate_json(first.to_json()) == first
 
 
+def test_costs_of_earlier_releases_are_known_sums_without_upper_ends() -> None:
+    for path in REPORTS:
+        report = Report.parse(unpacked(path), name_of(path))
+        if report.area is not None:
+            assert report.area.known == pytest.approx(sum(report.area.by_component.values()))
+            assert (report.area.upper, report.area.parts) == (None, ())
+        if report.energy is not None:
+            assert (report.energy.upper_pj, report.energy.dynamic, report.energy.parts) == (None, None, ())
+        assert Report.model_validate_json(report.to_json()) == report
+
+
 @pytest.mark.parametrize("path", STORES, ids=lambda path: path.parent.name)
 def test_every_command_reads_a_store_of_a_release(
     path: Path, in_folder: Path, capsys: pytest.CaptureFixture[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,8 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import ignore_progress
 from fiberscope.explore.sweeps.machines import NamedMachine
 from fiberscope.explore.sweeps.scaling import AREA, RESOURCES, Rule, read_scaling
-from fiberscope.results.costs.cost import sum_intervals
-from fiberscope.results.report.costs import prices_of
+from fiberscope.results.costs.run_costs import area_items, chip_of
+from fiberscope.results.report.costs import area_fields, prices_of
 from fiberscope.run.configure import ResolvedRun, resolve_run
 from fiberscope.run.execute import RunOptions, build_model
 from fiberscope.run.find_machine import find
@@ -199,9 +200,8 @@ def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     problem = ready.maker.load(PROBE, None, exact=False, progress=ignore_progress)
     options = RunOptions(EVENT, None, False, False, accelerator.taking({}), ignore_progress)
     machine: Any = build_model(accelerator, ready.configured, problem, options)
-    parts = [prices.find_part(family_name(component.name)) for component in machine.kernel.components]
-    costs = [cost for part in parts if part is not None for cost in part.areas.values()]
-    return sum_intervals(costs)[0] / 1e6
+    numbers = Counter(family_name(component.name) for component in machine.kernel.components)
+    return area_fields(area_items(chip_of(prices, numbers)))["area_um2"] / 1e6
 
 
 def _assigned(settings: Mapping[str, object]) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "RunCosts",
     "area_items",
     "charge_run",
+    "chip_of",
     "static_items",
 ]
 
@@ -107,8 +108,7 @@ def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = No
     """
     parts = {family: prices.find_part(family) for family in counted.families if family != CHANNELS}
     if chip is None:
-        chip = {family: (len(counted.families[family]), part) for family, part in parts.items()}
-        chip |= {name: (1, part) for name, part in prices.besides.items()}
+        chip = chip_of(prices, {family: len(members) for family, members in counted.families.items()})
     energy = [
         *(item for family in parts for item in _spent(family, parts[family], counted.families[family])),
         *_moved(counted, prices),
@@ -118,6 +118,14 @@ def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = No
         *map(_unknown_energy, prices.without),
     ]
     return RunCosts(energy, [*area_items(chip), *(AreaItem(name, "", UNKNOWN) for name in prices.without)])
+
+
+def chip_of(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
+    """Return the parts of a chip with these numbers of components by family."""
+    families = {
+        family: (number, prices.find_part(family)) for family, number in numbers.items() if family != CHANNELS
+    }
+    return {**families, **{name: (1, part) for name, part in prices.besides.items()}}
 
 
 def area_items(chip: ChipParts) -> Iterator[AreaItem]:
@@ -155,8 +163,7 @@ NO_WIRES: Final = _unknown_energy(WIRES)
 def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
     """Yield the energies of the actions of a family and their wires; an unknown one without an entry."""
     if part is None:
-        if family != CHANNELS:
-            yield _unknown_energy(family)
+        yield _unknown_energy(family)
         return
     priced = [*part.actions.items(), *((name + OF_WIRES, cost) for name, cost in part.wires.items())]
     for name, cost in priced:
