@@ -295,8 +295,8 @@ def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding:
         positive, negative = scale / 2 + reference / 2, scale / 2 - reference / 2
         rounded = TOLERANCE * scale
         both = (positive + rounded > most) & (negative + rounded > most)
-        one = np.where(values > 0, positive, negative) > most
-    may_overflow: Numbers = beyond | np.where(np.isnan(values), both, one)
+        same_sign = np.where(values > 0, positive, negative) > most
+    may_overflow: Numbers = beyond | np.where(np.isnan(values), both, same_sign)
     return may_overflow
 
 
