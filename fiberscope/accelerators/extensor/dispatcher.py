@@ -64,10 +64,11 @@ class Dispatcher(Component):
     so that it need not be moved again for the next N1, and neighbours in K1 have neighbours; where that one's
     queue is full, the product goes to the next that has space. Elements with a long product come last, for as
     long as it is expected to take: what stood behind it would hold up its whole pair. (With ``in_turn``
-    products go to the elements in turn, and wait for the one whose turn it is.) On ``rows`` goes how
-    many rows M1 a tile has and, of each that is through, how many products it took. A pair begins when a half
-    of the output tiles is free: ``drained`` says that one has become so. When the elements have taken the
-    microtiles of a pair, its input tiles are free: ``released``.
+    products go to the elements in turn, in the order M1, N1, K1 whichever intersector is first, and wait for
+    the one whose turn it is.) On ``rows`` goes how many rows M1 a tile has and, of each that is through, how
+    many products it took. A pair begins when a half of the output tiles is free: ``drained`` says that one
+    has become so. When the elements have taken the microtiles of a pair, its input tiles are free:
+    ``released``.
 
     A product is long if its expected work is more than an element's share of a mean pair so far. Work is
     expected as skipping takes it where coordinates are random: between two fibers the harmonic mean of their
@@ -153,7 +154,8 @@ class Dispatcher(Component):
         self.roomy = Elements(0)  # elements with space in this cycle that got no product
         self.late = Elements(0)  # elements among these with a long product
         self.in_turn = in_turn
-        self.turn = 0  # next element
+        self.turn = 0  # element of the first product of the next pair of rows
+        self.lane_turn = array("q", bytes(8 * intersectors))  # element of the next product, by lane
         self.long_until = array("q")  # expected end of the long products, by processing element (cycle)
 
     def elaborate(self) -> None:
@@ -262,12 +264,27 @@ class Dispatcher(Component):
         self.lane_row[lane] = row
         self.lane_column[lane] = n // self.microtile % self.width
         self.working += 1
+        if self.in_turn:
+            self.lane_turn[lane] = self.turn
+            self.turn = (self.turn + self._matches(both)) % self.elements
         if self.column == self.first_column:
             self.row_left[row] = self.last_column - self.first_column
         self.column += 1
         if self.column == self.last_column:
             self.column = self.first_column
             self.row += 1
+
+    @staticmethod
+    def _matches(both: FiberIntersection) -> int:
+        """Return how many products an intersection gives, counted ahead of its steps."""
+        coordinates_a, coordinates_b = both.coordinates_a, both.coordinates_b
+        a, b, matches = both.a, both.b, 0
+        while a < both.end_a and b < both.end_b:
+            head_a, head_b = coordinates_a[a], coordinates_b[b]
+            matches += head_a == head_b
+            a += head_a <= head_b
+            b += head_b <= head_a
+        return matches
 
     def _visit(self, lane: int) -> None:
         """Note in the output tile that there is a product of two microtiles."""
@@ -281,10 +298,10 @@ class Dispatcher(Component):
         if not self.asked:
             self._ask_for_space(now)
             self.asked = True
-        element = self._in_turn() if self.in_turn else self._element_for(a)
+        element = self._in_turn(lane) if self.in_turn else self._element_for(a)
         self.meets[lane] = element < 0
         if element < 0:
-            self.all_full = True
+            self.all_full = not self.in_turn  # the others' turns are at other elements
             return False
         tasks = self.tasks[element]
         tasks.push(self.half, a, b)
@@ -322,13 +339,13 @@ class Dispatcher(Component):
             self.late.remove(element)
         return element
 
-    def _in_turn(self) -> int:
-        """The processing element whose turn it is; -1 if it has no space, or got a product in this cycle."""
-        element = self.turn
+    def _in_turn(self, lane: int) -> int:
+        """Return the element whose turn a lane's product is; -1 if it can take none in this cycle."""
+        element = self.lane_turn[lane]
         if self.roomy.next_from(element) != element:
             return -1
         self.roomy.remove(element)
-        self.turn = element + 1 if element + 1 < self.elements else 0
+        self.lane_turn[lane] = element + 1 if element + 1 < self.elements else 0
         return element
 
     def _ask_for_space(self, now: int) -> None:

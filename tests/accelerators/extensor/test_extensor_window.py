@@ -130,6 +130,18 @@ def test_products_go_to_the_elements_in_turn_whatever_their_lengths():
     assert counts == {"home": [1, 3, 2], "turn": [2, 2, 2]}
 
 
+def test_products_in_turn_keep_their_order_whichever_intersector_is_first():
+    """Two columns with a long product and a short one each: both long ones go to the first element."""
+    a = csr(full(16, 16) | {(0, 16): 1.0}, 16, 32)
+    long_products = {(k, n): 1.0 for k in range(16) for n in range(32)}
+    b = csr(long_products | {(16, 0): 1.0, (16, 16): 1.0}, 32, 32)
+    settings = ONE_BY_ONE | {"pe.count": 2, "tile.m": 1, "tile.k": 2, "tile.n": 2, "llb.dispatch": "turn"}
+    statistics = run(a, b, **settings).kernel.statistics()
+    busy = [statistics[f"extensor.pe{i:02}.core"].busy for i in range(2)]
+    assert busy[0] == 2 * 4096
+    assert busy[1] < 100
+
+
 def test_products_in_turn_wait_for_the_element_whose_turn_it_is():
     """24 products of a step each behind one of 4096, for two elements that have room for few."""
     a = csr(full(16, 16) | {(0, 16 * k): 1.0 for k in range(1, 25)}, 16, 400)
