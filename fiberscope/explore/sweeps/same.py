@@ -201,7 +201,8 @@ def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     options = RunOptions(EVENT, None, False, False, accelerator.taking({}), ignore_progress)
     machine: Any = build_model(accelerator, ready.configured, problem, options)
     numbers = Counter(family_name(component.name) for component in machine.kernel.components)
-    return area_fields(area_items(chip_of(prices, numbers)))["area_um2"] / 1e6
+    um2: float | None = area_fields(area_items(chip_of(prices, numbers)))["area_um2"]
+    return None if um2 is None else um2 / 1e6
 
 
 def _assigned(settings: Mapping[str, object]) -> str:
