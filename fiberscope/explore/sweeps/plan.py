@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.errors import ConfigurationError, ConflictError
 from fiberscope.accelerators.quantities import in_base_units
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
 from fiberscope.explore.sweeps.content import estimate_nonzeros, operand_digest, text_digest
@@ -141,8 +142,9 @@ def _task(point: Point, settle: ParameterResolver) -> Task:
     used = _written(
         settled.parameters
     )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
-    sample = [] if point.sample is None else [dict(point.sample)]
-    own = {"name": point.name, "parts": dict(point.parts)}
+    # A row of a store has the keys of both in another order.
+    sample = [] if point.sample is None else [asdict(Sample(**point.sample))]
+    own = {"name": point.name, "parts": dict(sorted(point.parts.items()))}
     identity = (
         *(point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA),
         *sample,

@@ -107,6 +107,40 @@ def test_a_rerun_names_the_numbers_that_differ(folder: Path, capsys: pytest.Capt
     assert shown.endswith("Different: 1 of 1 run; not repeated: 1 that failed\n")
 
 
+@pytest.mark.usefixtures("sweeps_here")
+def test_a_rerun_compares_reports_where_the_rows_are_equal(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (part,) = folder.glob("study/*.parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(part, partitioning=None)
+    reports = [text and text.replace('"merge":', '"merge":1') for text in table["report"].to_pylist()]
+    assert reports != table["report"].to_pylist()
+    pq.write_table(table.set_column(table.column_names.index("report"), "report", pa.array(reports)), part)
+    write_archive(Store("study"), Path("study.zip"))
+    assert cli.run(["rerun", "study.zip", "--workers", "1"]) == 3
+    assert "differ: report" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("sweeps_here")
+def test_a_sampled_run_of_a_machine_with_a_name_and_parts_in_any_order_are_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options: dict[str, Any] = {"store": "named", "workers": 1, "progress": False}
+    fiberscope.sweep("mine=gamma:pe.count=2", [ONE], sample=True, **options)
+    parts = {
+        "merger": "fiberscope.hw.fibers.merge:HighRadixMerger",
+        "bank": "fiberscope.hw.memory.cache:FiberCacheBank",
+    }
+    fiberscope.sweep("gamma", [ONE], parts=parts, **options)
+    write_archive(Store("named"), Path("named.zip"))
+    assert cli.run(["rerun", "named.zip", "--workers", "1"]) == 0, capsys.readouterr().out
+    assert "mine" in capsys.readouterr().out
+
+
 def test_other_sources_are_refused_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fiberscope.explore.sweeps import archive_rerun, plan
 

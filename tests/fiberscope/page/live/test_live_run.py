@@ -104,6 +104,24 @@ def test_a_chosen_component_comes_with_its_chain_of_waits() -> None:
     assert told["chain"][0][1:] == [chain[0].text, chain[0].since]
 
 
+def test_channels_and_waits_are_those_of_the_machine() -> None:
+    cycles = range(40, 240, 40)
+    view = ScriptedView(PAUSE, *(step(40) for _cycle in range(6)), CONTINUE)
+    shown(view, "gamma", settings=TINY)
+    states = {state["cycle"]: state for state in view.states()}
+    partly = 0
+    with fiberscope.debug("gamma", MATRIX, settings=TINY) as session:
+        for cycle in cycles:
+            session.goto(cycle)
+            for name, _port, waited, _peers in states[cycle]["waits"]:
+                assert waited == cycle - session.show(name).data.since
+            for _family, members, full, held, capacity in states[cycle]["channels"]:
+                assert full * (capacity // members) <= held <= capacity
+                assert (full == members) == (held == capacity)
+                partly += 0 < held < capacity // members
+    assert partly
+
+
 def test_a_block_of_a_graph_is_shown_with_its_mode() -> None:
     select = {"do": "select", "component": "graph.fiberlookup_B1_j"}
     view = ScriptedView(PAUSE, select, step(3), CONTINUE)

@@ -178,6 +178,7 @@ def test_the_history_has_a_bounded_size_its_ends_and_the_last_of_each() -> None:
     assert cycles[0] < 20
     history.add("machine", {"families": ["b"]})
     assert list(history.events())[1] == ("points", {"points": []})
+    assert [event for event, _data in history.events()] == ["machine", "points", "rows"]
 
 
 def test_the_history_forgets_what_is_behind_a_step_back() -> None:
