@@ -188,7 +188,13 @@ def test_every_machine_has_energy_and_area(name):
     assert report.energy.total_pj == pytest.approx(sum(sum(one.values()) for one in spent.values()))
     assert report.area_um2 == pytest.approx(sum(report.area.by_component.values()))
     assert report.edp == pytest.approx(report.energy.total_pj * 1e-12 * report.seconds)
-    assert [one for one in report.area.without if "(" in one] == []  # all netlists have been measured
+    assert [one for one in report.area.without if "(" in one] == []  # all netlists have an area
+    energy = report.energy
+    kinds = (energy.dynamic, energy.clock, energy.leakage, energy.memory)
+    assert energy.total_pj == pytest.approx(sum(kind.known for kind in kinds))
+    assert energy.leakage.known > 0
+    intervals = (*kinds, energy.on_chip, report.area, *energy.parts, *report.area.parts)
+    assert all(one.upper is None or one.known <= one.upper * (1 + 1e-9) for one in intervals)
     shown = "".join(table.markdown() for table in costs_tables(report))
     areas = [one for one, um2 in report.area.by_component.items() if um2]
     costly = [one for one, actions in spent.items() if any(actions.values())]
