@@ -51,8 +51,10 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
     if waveform.table:
         with replacing(table) as partial:
             partial.writelines(f"{row} {state}\n".encode() for state, row in waveform.table.items())
-    text = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}  # a name as its bytes
-    with replacing(path) as partial, io.TextIOWrapper(partial, **text) as file:
+    with (
+        replacing(path) as partial,
+        io.TextIOWrapper(partial, "utf-8", "surrogateescape", "\n") as file,  # keeps the bytes of a name
+    ):
         _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
 
 

@@ -50,10 +50,8 @@ def draw_front(
     everything = [design for several in designs.values() for design in several]
     if not everything:
         raise InputError("no design has a known area on all workloads; nothing to draw")
-    if len(designs) > len(PATTERNS):
-        raise InputError(
-            f"{len(designs)} machines, and a figure has at most {len(PATTERNS)}; choose with --where"
-        )
+    if len(designs) > (most := len(PATTERNS)):
+        raise InputError(f"{len(designs)} machines, and a figure has at most {most}; choose with --where")
     with paper_figure(width, HEIGHT) as figure:
         from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
 
