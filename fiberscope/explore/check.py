@@ -27,6 +27,7 @@ from fiberscope.results.recording.files import KeptStates, StateFiles
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import members
 from fiberscope.run.find_machine import find, specification_of
+from fiberscope.run.machine_names import MachineName
 from fiberscope.sim.names import family_name
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class Check:
 
 
 def check(
-    accelerator: str,
+    accelerator: MachineName | str,
     a: object = None,
     b: object = None,
     *,

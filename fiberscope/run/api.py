@@ -26,6 +26,7 @@ from fiberscope.run.chains.chain import Chain
 from fiberscope.run.configure import ResolvedRun, execute_converted, resolve_run
 from fiberscope.run.execute import RunOptions
 from fiberscope.run.find_machine import find
+from fiberscope.run.machine_names import MachineName
 from fiberscope.run.sampled import check_sampled, requested_sample
 from fiberscope.sim import Component
 from fiberscope.workloads import file_of
@@ -37,7 +38,7 @@ _UNCHECKED = ("a", "b", "sample", "parameters")  # here, but where they are read
 
 
 def simulate(
-    accelerator: str | Accelerator[Any],
+    accelerator: MachineName | str | Accelerator[Any],
     a: object = None,
     b: object = None,
     *,

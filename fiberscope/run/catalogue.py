@@ -9,6 +9,7 @@ from fiberscope import accelerators, workloads
 from fiberscope.accelerators import configuration
 from fiberscope.accelerators.ranges import Range, ranges
 from fiberscope.run.find_machine import find
+from fiberscope.run.machine_names import MachineName
 from fiberscope.workloads.cache import whereabouts
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def matrix_entries() -> list[workloads.Entry]:
     return sorted(entries, key=lambda entry: entry.name.lower())
 
 
-def parameters(machine: str) -> pd.DataFrame:
+def parameters(machine: MachineName | str) -> pd.DataFrame:
     """List the parameters of a machine, in the order of its ``config.yaml``.
 
     Args:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from fiberscope.accelerators.ranges import ranges
 from fiberscope.run.catalogue import machine_parameters
 from fiberscope.run.find_machine import find
+from fiberscope.run.machine_names import MachineName
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["MachineName", "Parameter", "ParameterTree", "machine"]
-
-MachineName: TypeAlias = Literal[
-    "extensor", "gamma", "graphicionado", "outerspace", "sigma", "weight_stationary"
-]
+__all__ = ["Parameter", "ParameterTree", "machine"]
 
 
 class Parameter(str):

@@ -8,7 +8,7 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.run.parameter_tree import MachineName
+from fiberscope.run.machine_names import MachineName
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 
