@@ -132,9 +132,7 @@ class Dispatcher(Component):
         self.closed = 0  # number of pairs whose products are all dispatched
         self.freed = 0  # number of pairs whose microtiles are all taken
         self.taken = 0  # number of elements that have taken all microtiles of the pair that is released next
-        self.marks = array(
-            "q"
-        )  # by half of the input tiles and element: its products when the pair was closed
+        self.marks = array("q")  # products of each element when a pair was closed, by half of the input tiles
         self.half = halves - 1  # half of the output tiles of the current pair
         self.held = array("q", bytes(8 * halves))  # whether a half is in use
         self.open = False  # whether a pair is in progress
