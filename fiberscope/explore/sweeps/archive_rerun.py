@@ -38,7 +38,8 @@ class RepeatedRun:
 
     Args:
         before, after: the rows; None if there is no run now.
-        differences: the columns in which they differ; ``report`` if only the reports do.
+        differences: the columns in which they differ; ``report`` if only the reports do; the status with its
+            reason if the run is not done now.
     """
 
     before: Row
@@ -132,6 +133,8 @@ def _compare(before: Row, after: Row | None) -> RepeatedRun:
     """Return two rows of a run with the columns in which they differ."""
     if after is None:
         return RepeatedRun(before, None, ["status"])
+    if after["status"] != DONE:
+        return RepeatedRun(before, after, [f"status ({after['status']}: {after['reason']})"])
     columns = [name for name in before if name in after and name not in UNCOMPARED]
     differences = [name for name in columns if before[name] != after[name]]
     if not differences and _numbers(before) != _numbers(after):

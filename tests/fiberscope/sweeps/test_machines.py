@@ -75,6 +75,7 @@ def test_a_path_with_a_sign_is_no_name(folder: Path) -> None:
         ("gamma:pe.count=8", "gamma:pe.count=8: a machine with settings needs a name; write it as NAME="),
         ("a=", "a=: a has no machine"),
         ("a=gamma:pe.count=8,pe.count=9", "pe.count is given twice"),
+        ("a=gamma:part.bank=b.py:B,part.bank=b.py:C", "part.bank is given twice"),
         ("a=gamma:pe.count=", "pe.count has no value"),
         ({"name": "a", "acelerator": "gamma"}, "machine a: accelerator: field required"),
         ({"name": "a b", "accelerator": "gamma"}, "machine a b: name: string should match"),
