@@ -65,10 +65,9 @@ def draw_front(
             dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
             dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
             handles += axes.plot(*zip(*several, strict=True), zorder=3, **dots)
-        uppers = _draw_intervals(axes, designs, ends or {})
         firsts, others = zip(*everything, strict=True)
-        for axis, values in ((axes.xaxis, [*firsts, *uppers]), (axes.yaxis, others)):
-            _scale(axis, values)
+        _scale(axes.xaxis, [*firsts, *_draw_intervals(axes, designs, ends or {})])
+        _scale(axes.yaxis, others)
         axes.set_xlabel(labels[0], fontsize=TEXT)
         label_scale(figure, [axes], labels[1], 0.6 * HEIGHT)
         axes.grid(visible=True, linewidth=0.3, color="#BBBBBB")
