@@ -227,6 +227,11 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
+def _labels(kinds: Sequence[pa.DataType]) -> int:
+    """Return the number of columns in front that are words."""
+    return next((at for at, kind in enumerate(kinds) if kind not in ("string", "bool")), len(kinds))
+
+
 def _as_latex(rows: pa.Table, note: str) -> str:
     """Return all rows as a LaTeX float with booktabs; columns without a value are left out."""
     from fiberscope.results.report.latex import latex_float, latex_tabular
@@ -238,7 +243,8 @@ def _as_latex(rows: pa.Table, note: str) -> str:
         if any(texts := [_text(value) for value in column.to_pylist()])
     }
     heads = [rows.column_names[at] for at in columns]
-    tabular = latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))])
+    labels = _labels([rows.schema.field(at).type for at in columns])
+    tabular = latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))], labels=labels)
     return latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
 
 
@@ -257,7 +263,7 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
     result_table = _with_spreads(result_table)
     if markdown:
         table_rows = zip(*(column.to_pylist() for column in result_table.columns), strict=True)
-        whole = Table("Results", result_table.column_names)
+        whole = Table("Results", result_table.column_names, labels=_labels(result_table.schema.types))
         for row in table_rows:
             whole.add(*map(_text, row))
         show([whole], markdown=True)

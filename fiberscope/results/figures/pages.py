@@ -27,6 +27,7 @@ WIDTH, HEIGHT = 8.5, 11.0  # inches: letter paper
 SIDE, TOP = 0.67, 0.75  # inches: margins
 INNER: Final = WIDTH - 2 * SIDE
 BETWEEN, BELOW = 0.16, 0.3  # inches: from column to column, and from item to item
+HALF: Final = (INNER - BETWEEN) / 2 + 0.01  # inches: a column, which a figure of IEEE just fits
 DOTS_PER_INCH = 150  # of a page as a picture
 LINE = TEXT * 1.35 / 72  # inches: from a line of a caption to the next
 ROW = SMALL * 1.4 / 72  # inches: from a row of a table to the next
@@ -260,7 +261,8 @@ def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figu
     Raises:
         InputError: matplotlib is missing.
     """
-    layout = _Layout(title)
+    figures = [item for item in items if isinstance(item, FigureItem)]
+    layout = _Layout(title, two_columns=any(figure.width <= HALF for figure in figures))
     for item in items:
         room = HEIGHT - 2 * TOP
         for piece in item.pieces(room) if isinstance(item, TableItem) else [item]:
@@ -272,9 +274,15 @@ def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figu
 
 
 class _Layout:
-    """Fills pages from the top, in two columns where items are narrow enough."""
+    """Fills pages from the top.
 
-    def __init__(self, title: str) -> None:
+    Args:
+        title: the title on the first page.
+        two_columns: whether items that are narrow enough stand in two columns.
+    """
+
+    def __init__(self, title: str, *, two_columns: bool) -> None:
+        self.two_columns = two_columns
         self.pages: list[Figure] = []
         self._tops: list[float] = []
         self._column = 0
@@ -292,8 +300,7 @@ class _Layout:
 
     def add(self, item: Item) -> None:
         """Draw an item below those before it, or on the next page."""
-        half = (INNER - BETWEEN) / 2
-        narrow = item.width <= half + 0.01
+        narrow = self.two_columns and item.width <= HALF
         if not narrow:
             self._tops = [min(self._tops)] * 2
             self._column = 0
@@ -302,7 +309,7 @@ class _Layout:
             self._turn()
             fits = [0]
         self._column = fits[0]
-        left = SIDE + self._column * (half + BETWEEN) if narrow else SIDE + (INNER - item.width) / 2
+        left = SIDE + self._column * (HALF + BETWEEN) if narrow else SIDE + (INNER - item.width) / 2
         item.draw(self.pages[-1], max(left, 0.2), self._tops[self._column])
         below = self._tops[self._column] - item.height - BELOW
         self._tops = [below if at == self._column or not narrow else top for at, top in enumerate(self._tops)]

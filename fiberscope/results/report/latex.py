@@ -39,16 +39,24 @@ def escape_latex(text: str) -> str:
 
 
 def latex_tabular(
-    heads: Sequence[str], blocks: Iterable[tuple[str, LatexRows]], groups: Sequence[tuple[str, int]] = ()
+    heads: Sequence[str],
+    blocks: Iterable[tuple[str, LatexRows]],
+    groups: Sequence[tuple[str, int]] = (),
+    labels: int = 1,
 ) -> str:
-    """Return a tabular: the first column is set left, the others right, with a rule between blocks.
+    """Return a tabular: the first columns are set left, the others right, with a rule between blocks.
 
     Args:
         heads: the heads of the columns.
         blocks: rows of text, each with a title that has a row of its own; empty for none.
         groups: names above the columns behind the first, and over how many columns each goes.
+        labels: number of columns that are set left.
     """
-    lines = [rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule", *_group_lines(groups)]
+    lines = [
+        rf"\begin{{tabular}}{{{'l' * labels}{'r' * (len(heads) - labels)}}}",
+        r"\toprule",
+        *_group_lines(groups),
+    ]
     lines.append(_row(heads))
     for title, rows in blocks:
         spanned = rf"\multicolumn{{{len(heads)}}}{{l}}{{\textit{{{escape_latex(title)}}}}} \\"

@@ -124,6 +124,7 @@ def test_latex_has_every_row_and_no_empty_column(store: Path, capsys: pytest.Cap
     results(store, sql=query, latex=Path("-"))
     lines = capsys.readouterr().out.splitlines()
     assert r"name & cycles & twice & twice \\" in lines
+    assert r"\begin{tabular}{lrrr}" in lines
     assert r"a\_b & 0 & 1 & 2 \\" in lines
     results(store, sql=query, latex=store / "t.tex")
     assert "a_b" in capsys.readouterr().out
@@ -131,5 +132,7 @@ def test_latex_has_every_row_and_no_empty_column(store: Path, capsys: pytest.Cap
 
 
 def test_markdown_is_a_table(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results(store, sql="SELECT 'a' AS name, 1234 AS cycles", markdown=True)
-    assert "| a | 1,234 |" in capsys.readouterr().out
+    results(store, sql="SELECT 'a' AS name, 'b' AS other, 1234 AS cycles", markdown=True)
+    out = capsys.readouterr().out
+    assert "| --- | --- | ---: |" in out
+    assert "| a | b | 1,234 |" in out
