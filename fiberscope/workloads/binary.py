@@ -55,7 +55,8 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
 
 def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
     with zipfile.ZipFile(stream) as members:
-        if not all(name.endswith(".npy") for name in members.namelist()):
+        names = members.namelist()
+        if names and not any(name.endswith(".npy") for name in names):
             raise WorkloadError("a zip archive", where=where, fix="unpack it, and name the matrix in it")
         check_members(members, where)
         if (bad := members.testzip()) is not None:
