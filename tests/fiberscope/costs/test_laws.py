@@ -59,6 +59,11 @@ def test_a_netlist_of_other_cells_is_converted_with_an_interval():
     assert max(ratios) <= laws.FROM_OSU018[0]
 
 
+def test_a_size_in_other_cells_goes_before_a_law_of_one_size():
+    assert "osu018" in find_netlist_area("adder_network(leaves=64)").source
+    assert "proportional to size" in find_netlist_area("adder_network(leaves=48)").source
+
+
 @pytest.mark.parametrize("call", ["nothing(ways=4)", "merger(radix=some, stages=6)", "regor(words=8)"])
 def test_a_block_without_a_law_has_no_area(call):
     assert find_netlist_area(call) is None
