@@ -1,0 +1,58 @@
+"""Cells of the tables of suites and points of fronts, from a few values by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
+
+from fiberscope.explore.sweeps import resources
+from fiberscope.explore.sweeps.suite_columns import Scale, mean_cell, number_cell, scale_of
+from fiberscope.results.figures.front import pareto_front
+from fiberscope.results.report.estimates import format_half_width
+
+PLAIN = Scale("", 1.0)
+
+
+def suite_of(values: dict[str, tuple[float, float]], measure: str) -> Any:
+    """A suite of one machine, m: a value and its spread by workload."""
+    runs = {
+        (workload, "m"): SimpleNamespace(measures={measure: value}, spread=spread, done=True, status="done")
+        for workload, (value, spread) in values.items()
+    }
+    return SimpleNamespace(
+        runs=runs, compared=list(values), speedup=lambda *_pair: 2.0, spread=lambda *_pair: 0.2
+    )
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread"), [("arithmetic", 10 / 400), ("geometric", 0.1 / 2), ("harmonic", 0.1 * 0.75)]
+)
+def test_a_mean_has_the_interval_of_its_weights(mean: str, spread: float) -> None:
+    suite = suite_of({"a": (100.0, 0.1), "b": (300.0, 0.0)}, "cycles")
+    assert mean_cell(suite, "cycles", PLAIN, mean, "m").endswith(format_half_width(spread))
+
+
+def test_a_speedup_has_the_interval_of_both_runs_and_a_count_its_own() -> None:
+    suite = suite_of({"a": (100.0, 0.1)}, "cycles")
+    assert number_cell(suite, "speedup", PLAIN, "a", "m") == f"2.00{format_half_width(0.2)}"
+    assert number_cell(suite, "cycles", PLAIN, "a", "m") == f"100{format_half_width(0.1)}"
+
+
+def test_the_unit_of_a_column_suits_the_median() -> None:
+    values = {"a": (1e-6, 0.0), "b": (2e-6, 0.0), "c": (5e-3, 0.0)}
+    assert scale_of(suite_of(values, "seconds"), "time").head == "time [us]"
+
+
+def test_the_sram_of_a_family_goes_before_that_of_a_pattern() -> None:
+    assert resources._size_of("pe.merger", {"pe.*": 1.0, "pe.merger": 2.0}) == 2.0
+    assert resources._size_of("pe.reader", {"pe.*": 1.0, "*": 3.0}) == 1.0
+
+
+def test_a_front_has_no_design_that_another_beats_in_one_measure_and_equals_in_the_other() -> None:
+    designs = [(1, 3), (2, 3), (2, 2), (2, 2), (3, 1), (1, 4)]
+    assert pareto_front(designs, [False, False]) == [(1, 3), (2, 2), (3, 1)]
+    assert pareto_front([(1, 3), (2, 3), (2, 4)], [True, False]) == [(2, 3)]
