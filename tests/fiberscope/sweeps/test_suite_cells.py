@@ -1,4 +1,4 @@
-"""Cells of the tables of suites and points of fronts, from a few values by hand."""
+"""Cells of the tables of suites, and points, scales and names of figures, from a few values by hand."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 from fiberscope.explore.sweeps import resources
 from fiberscope.explore.sweeps.suite_columns import Scale, mean_cell, number_cell, scale_of
 from fiberscope.results.figures.front import pareto_front
+from fiberscope.results.figures.roofline import _extent
+from fiberscope.results.figures.study_runs import shorten_workloads
 from fiberscope.results.report.estimates import format_half_width
 
 PLAIN = Scale("", 1.0)
@@ -56,3 +58,13 @@ def test_a_front_has_no_design_that_another_beats_in_one_measure_and_equals_in_t
     designs = [(1, 3), (2, 3), (2, 2), (2, 2), (3, 1), (1, 4)]
     assert pareto_front(designs, [False, False]) == [(1, 3), (2, 2), (3, 1)]
     assert pareto_front([(1, 3), (2, 3), (2, 4)], [True, False]) == [(2, 3)]
+
+
+def test_generators_with_equal_values_keep_their_keys() -> None:
+    names = shorten_workloads(["uniform:rows=2,seed=1", "uniform:cols=2,seed=1"])
+    assert len(set(names)) == 2
+    assert any("rows" in name for name in names)
+
+
+def test_a_ridge_far_from_all_runs_does_not_stretch_the_scale() -> None:
+    assert _extent([1.0, 2.0], [1e9, None, 4.0]) == (0.5, 8.0)
