@@ -88,7 +88,7 @@ def suite(
     paper: _Paper = None,
     figure_width: FigureWidth = None,
 ) -> int:
-    """Compare machines on a list or a folder of matrices, or as a study file says.
+    """Compare machines on a list of workloads, or by a study file.
 
     Shows the speedup of each machine over the first, and the resources of each machine. Speedups are ratios
     of simulated time; means include only workloads that every machine has finished. Runs in parallel, like

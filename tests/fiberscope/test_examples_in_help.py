@@ -152,6 +152,7 @@ SLOW = (
     "fiberscope rerun study.zip",
     "fiberscope sweep",
     "fiberscope search",
+    "fiberscope suite study.yaml",
 )
 
 
@@ -171,6 +172,10 @@ def test_an_example_of_a_help_text_works(
     if "study.zip" in arguments:
         sweep = ["sweep", "gamma", "a.mtx", "--grid=pe.count=1,2", "--store=done", "--quiet"]
         assert cli.run(sweep) == cli.run(["results", "done", "--archive", "study.zip"]) == 0
+    if arguments[:2] == ["suite", "study.yaml"]:
+        Path("study.yaml").write_text(
+            "machines: [gamma]\nworkloads: wiki-Vote\nevaluation: {figures: [traffic]}\n"
+        )
     code = cli.run(arguments)
     assert code == 0 or (arguments[0] == "wave" and _is_about_the_viewer(capsys.readouterr().err))
 
@@ -187,6 +192,8 @@ NEEDED = {
 def _skip_what_is_missing(arguments: list[str]) -> None:
     if "--verilog" in arguments:
         pytest.skip("the Verilog is the user's")
+    if arguments[:2] == ["rtl", "netlists"]:
+        pytest.skip("Yosys takes minutes for the prefetcher; tests/fiberscope/costs measures small blocks")
     if arguments[0] == "rtl" and not (find_spec("pyrtl") and find_spec("cocotb")):
         pytest.skip("needs the extra rtl")
     require(*NEEDED.get(tuple(arguments[:2]), ()))
