@@ -31,7 +31,7 @@ from fiberscope.models.trace.output import OutputRank
 
 
 def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
-    """The result of an operation."""
+    """The result of an operation; the smaller or the larger of NaN and another value is NaN."""
     if operation == MUL:
         return left * right
     if operation == ADD:
@@ -39,9 +39,9 @@ def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noex
     if operation == SUB:
         return left - right
     if operation == MIN:
-        return left if left <= right else right
+        return left if left <= right else right if right < left else left + right  # NaN, from either
     if operation == MAX:
-        return left if left >= right else right
+        return left if left >= right else right if right > left else left + right
     if operation == FIRST:
         return left
     if operation == SECOND:

@@ -328,3 +328,24 @@ def test_cuts_are_made_from_the_outer_loops_in():
     }
     einsum = Einsum("Z", equation, ("J", "I", "K"), order, cuts)
     check((Specification("larger", tensors, (einsum,)), trees))
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@pytest.mark.parametrize("nan_first", [True, False])
+def test_the_smaller_and_the_larger_of_nan_and_a_number_are_nan(name, nan_first):
+    """B has no element, so that its sum with a number is the empty value: infinity."""
+    absent = Operation("*", (Number(2.0), Access("B", (Index((("I", 1),)),))))
+    infinity = Operation("-", (Access("A", (Index((("I", 1),)),)), absent))
+    nan = Operation("-", (infinity, infinity))
+    operands = (nan, Number(0.5)) if nan_first else (Number(0.5), nan)
+    equation = Equation(Access("Z", ()), Call(name, operands), "")
+    einsum = Einsum("Z", equation, ("I",), ("I",), operators=MIN_PLUS)
+    tensors = {tensor: Tensor(tensor, ("R",), ("R",)) for tensor in "AB"}
+    tensors["Z"] = Tensor("Z", (), (), empty=math.inf)
+    trees = {
+        "A": FiberTree.from_coo({"R": 2}, [[0, 1]], [1.0, 2.0]),
+        "B": FiberTree.from_coo({"R": 2}, [[]], []),
+    }
+    program = (Specification("unordered", tensors, (einsum,)), trees)
+    assert np.isnan(run(*program).tensors["Z"].values).all()
+    check(program)
