@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import pytest
 
 from fiberscope import hw, simulate
 from fiberscope.accelerators.composition import Composition
+from fiberscope.hw.memory.replacement import Line, ReplacementPolicy
+from fiberscope.hw.networks.arbitration import ArbitrationPolicy, Head
 from fiberscope.models.graphs import Graph, compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.machine import GraphMachine
@@ -38,6 +40,22 @@ EXPRESSIONS = (
 )
 
 
+class OldestLine(ReplacementPolicy):
+    """Evicts the first line of a set."""
+
+    def victim(self, lines: Sequence[Line]) -> Line:
+        """Return the first line."""
+        return lines[0]
+
+
+class FirstInput(ArbitrationPolicy):
+    """Serves the first input that has a token."""
+
+    def winner(self, output: int, heads: Sequence[Head], now: int) -> Head:
+        """Return the first head."""
+        return heads[0]
+
+
 def machines() -> None:
     """Those of the accelerators and of the examples, in several makes."""
     from machine_case import cases
@@ -48,6 +66,8 @@ def machines() -> None:
     gamma = cases()["gamma"]
     queued = {**gamma.variants["tiny"], "network.virtual_output_queues": 2}
     replace(gamma, variants={"queued": queued}).build("queued", gamma.operands())
+    parts = {"bank": OldestLine, "crossbar": FirstInput}
+    assert simulate("gamma", "uniform:rows=9,cols=9,nonzeros=30", parts=parts).verification.passed
 
 
 def mapped() -> None:
