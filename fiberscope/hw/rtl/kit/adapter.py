@@ -290,6 +290,11 @@ class Adapter(Component):
         Where ``OBSERVED`` names streams, only in cycles in which a token moves at one of them.
         """
 
+    @property
+    def absent(self) -> int:
+        """Return how many operations of an ALU had no operand, by the component beside it: no wire says."""
+        return 0 if self._shadow is None else getattr(self._shadow.component, "absent", 0)
+
     def signals(self) -> tuple[Signal, ...]:
         """``differs``, what the component beside the module shows, and the wires within the module."""
         inner = waves.signals(self._backend.signals(), "rtl")
