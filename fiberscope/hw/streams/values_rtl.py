@@ -275,6 +275,15 @@ def _of_alu(alu: Alu) -> dict[str, object]:
     return {"operation": alu.operation}
 
 
+class AluAdapter(StreamAdapter):
+    """Stands in for an ``Alu``."""
+
+    @property
+    def absent(self) -> int:
+        """Return how many operations had no operand, by the component beside it: no wire tells them."""
+        return getattr(self.reference_component, "absent", 0)
+
+
 ALU = unit(
     "alu",
     Alu,
@@ -283,7 +292,7 @@ ALU = unit(
     alu_design,
     arguments=("operation",),
     instance=_of_alu,
-    base=StreamAdapter,
+    base=AluAdapter,
     counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
 )
 

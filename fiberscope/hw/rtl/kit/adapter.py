@@ -291,9 +291,9 @@ class Adapter(Component):
         """
 
     @property
-    def absent(self) -> int:
-        """Return how many operations of an ALU had no operand, by the component beside it: no wire says."""
-        return 0 if self._shadow is None else getattr(self._shadow.component, "absent", 0)
+    def reference_component(self) -> Component | None:
+        """Return the component that runs beside the module; None without ``shadow``."""
+        return None if self._shadow is None else self._shadow.component
 
     def signals(self) -> tuple[Signal, ...]:
         """``differs``, what the component beside the module shows, and the wires within the module."""
