@@ -9,6 +9,7 @@ from statistics import fmean, geometric_mean, harmonic_mean, median
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.suite import Suite
+from fiberscope.results.report.cost_lines import write_interval
 from fiberscope.results.report.estimates import format_half_width
 from fiberscope.workloads.errors import nearest
 
@@ -146,9 +147,7 @@ def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: s
 
 def interval_text(value: float, upper: float | None, text: Callable[[float], str]) -> str:
     """Write a known value and its upper end; a lower bound, without an upper end, has ``BOUND`` behind it."""
-    if upper is None:
-        return f"{text(value)}{BOUND}"
-    return text(value) if text(value) == text(upper) else f"{text(value)} to {text(upper)}"
+    return write_interval(value, upper, text, "{}" + BOUND)
 
 
 def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) -> str:

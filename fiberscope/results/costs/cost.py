@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["UNKNOWN", "Basis", "Cost", "Interval", "sum_intervals"]
+__all__ = ["UNKNOWN", "Basis", "Cost", "Interval", "sum_ends", "sum_intervals"]
 
 Basis: TypeAlias = Literal["measured", "law", "published", "none"]
 Interval: TypeAlias = tuple[float, float | None]  # the lower end and the upper; None without a bound
@@ -50,6 +50,12 @@ UNKNOWN: Final = Cost(0.0, None, "none")
 
 def sum_intervals(costs: Iterable[Cost]) -> Interval:
     """Return the sum of what is known, and its upper end; None if a cost has no bound."""
-    listed = list(costs)
-    upper = [cost.upper for cost in listed if cost.upper is not None]
-    return sum(cost.lower for cost in listed), sum(upper) if len(upper) == len(listed) else None
+    return sum_ends((cost.lower, cost.upper) for cost in costs)
+
+
+def sum_ends(intervals: Iterable[Interval]) -> Interval:
+    """Return the sums of the lower and of the upper ends; None for the upper if an interval has no bound."""
+    listed = list(intervals)
+    upper = [end for _lower, end in listed if end is not None]
+    whole = sum(upper, 0.0) if len(upper) == len(listed) else None
+    return sum((lower for lower, _end in listed), 0.0), whole

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fiberscope.results.report.parts import Record
 
-__all__ = ["cost_lines", "scale_unit"]
+__all__ = ["cost_lines", "scale_unit", "write_interval"]
 
 
 def cost_lines(report: Record) -> dict[str, str]:
@@ -15,18 +15,20 @@ def cost_lines(report: Record) -> dict[str, str]:
     if energy is None:
         return {}
     edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
-    joules = _interval(energy.total_pj, energy.upper_pj, _joules)
+    joules = write_interval(energy.total_pj, energy.upper_pj, _joules)
     lines = {"Energy": f"{joules}{edp}{_lacking(energy.without)}"}
     if area is None or not area.known:
         return lines
-    um2 = _interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
+    um2 = write_interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
     return {**lines, "Area": f"{um2}{_lacking(area.without)}"}
 
 
-def _interval(lower: float, upper: float | None, text: Callable[[float], str]) -> str:
-    """Write what is known of a cost and its upper end."""
+def write_interval(
+    lower: float, upper: float | None, text: Callable[[float], str], bound: str = "at least {}"
+) -> str:
+    """Write what is known of a cost and its upper end; without an upper end, in the form of ``bound``."""
     if upper is None:
-        return f"at least {text(lower)}"
+        return bound.format(text(lower))
     return text(lower) if text(lower) == text(upper) else f"{text(lower)} to {text(upper)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Self
 
-from fiberscope.results.costs.cost import Basis
+from fiberscope.results.costs.cost import Basis, sum_ends
 from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.report.origin import ReportPart
 
@@ -21,12 +21,8 @@ class CostInterval(ReportPart):
     @classmethod
     def over(cls, parts: Iterable[AreaPart | EnergyPart]) -> Self:
         """Return the sum of some parts."""
-        listed = list(parts)
-        upper = [part.upper for part in listed if part.upper is not None]
-        return cls(
-            known=sum((part.known for part in listed), 0.0),
-            upper=sum(upper, 0.0) if len(upper) == len(listed) else None,
-        )
+        lower, upper = sum_ends((part.known, part.upper) for part in parts)
+        return cls(known=lower, upper=upper)
 
 
 class AreaPart(ReportPart):
