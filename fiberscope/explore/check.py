@@ -15,7 +15,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.explore import tables
 from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
-from fiberscope.explore.stall_attribution import Group, attribute_stalls
+from fiberscope.explore.stall_attribution import Group, attribute_stalls, describe_idle
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
@@ -41,7 +41,6 @@ __all__ = ["Check", "Comparison", "check", "read_ladder"]
 _Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
 FILE = "check.yaml"
 OF_SPECIFICATIONS = Path(from_spec.__file__).parent
-UNEXPLAINED = "while there is no work for it, and none of these works: unexplained"
 ZERO_SUMS = "partial sums of 0, to which the trace counts no addition"
 LINES = "lines of other bytes; instances that fetch for themselves"
 
@@ -245,7 +244,7 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
 
 def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
     """Attribute a run's cycles to the rungs that save them, the rest to components of the last run."""
-    groups = [group.families for group in rules.meanwhile]
+    groups = [group.kinds for group in rules.meanwhile]
     states = KeptStates(families={family for several in (*phases, *groups) for family in several})
     saved, last = _climbed(event, rules.ladder, run, states)
     return {**_parts(phases, last, states.kept[0], rules.meanwhile), **saved}
@@ -286,10 +285,10 @@ def _parts(
         components = members(family, last.components)
         mean = sum(component.busy for component in components) // len(components)
         parts[f"{family} works, on average"] = mean
-        parts[f"and the busiest {family} longer: imbalance"] = most - mean
+        parts[f"and the busiest {family} works longer: imbalance"] = most - mean
         workers.append(worker)
     parts |= attribute_stalls(seen, workers, groups)
-    return {**parts, UNEXPLAINED: last.cycles - sum(parts.values())}
+    return {**parts, f"{describe_idle(workers)}: unexplained": last.cycles - sum(parts.values())}
 
 
 def _named(families: Container[str], components: Iterable[str]) -> list[str]:

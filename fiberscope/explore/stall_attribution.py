@@ -1,6 +1,6 @@
 """Attribution of the cycles in which a machine's busiest worker waits: to components, fill and drain.
 
-Of a run that was watched. In order, each group of families takes those cycles in which one of its components
+Of a run that was watched. In order, each group of kinds takes those cycles in which one of its components
 is busy, of those that no group before it has taken. Where the worker waits at a port, a component counts that
 it shares with others or has for itself; not one within another of several alike, as another PE has. Where it
 has nothing to do at all, every one counts.
@@ -17,18 +17,18 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.sim.names import family_name
 
-__all__ = ["Group", "attribute_stalls"]
+__all__ = ["Group", "attribute_stalls", "describe_idle"]
 
 Cycles = npt.NDArray[np.int64]  # by interval
 
 
 class Group(BaseModel):
-    """Families of components, and what it is that takes time while they work."""
+    """Kinds of components, and what takes time while they work."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     part: str
-    families: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 def attribute_stalls(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Group]) -> dict[str, int]:
@@ -62,15 +62,21 @@ def attribute_stalls(seen: StateTimeline, workers: Sequence[str], groups: Sequen
         waits = np.minimum(_stalled(seen, worker), rest)
         rest -= waits
         near = [name for name in others if not _elsewhere(name, worker)]
-        when = f"while that {family_name(worker)} waits"
+        when = f"while the busiest {family_name(worker)} waits"
         cycles_by_cause[f"{when}: unexplained"] = int(share_out(waits, near, when).sum())
-    share_out(rest, others, "while there is no work for it")
+    share_out(rest, others, describe_idle(workers))
     return cycles_by_cause
+
+
+def describe_idle(workers: Sequence[str]) -> str:
+    """Return the label of the cycles in which the busiest component of each phase is idle."""
+    kinds = list(dict.fromkeys(family_name(worker) for worker in workers))
+    return f"while the busiest {' and '.join(kinds)} {'is' if len(kinds) == 1 else 'are'} idle"
 
 
 def _busiest(seen: StateTimeline, names: Sequence[str], group: Group) -> Cycles:
     """The cycles in which the busiest of these components that are in the group is busy, by interval."""
-    busy = [_spent(seen, name, "busy") for name in names if family_name(name) in group.families]
+    busy = [_spent(seen, name, "busy") for name in names if family_name(name) in group.kinds]
     busiest: Cycles = np.max([np.zeros_like(_lengths(seen)), *busy], axis=0)
     return busiest
 

@@ -174,12 +174,12 @@ def test_a_machine_of_two_phases_by_hand() -> None:
         },
         end=60,
     )
-    groups = [Group(part="memory", families=("memory",)), Group(part="drain", families=("writer",))]
+    groups = [Group(part="memory", kinds=("memory",)), Group(part="drain", kinds=("writer",))]
     last = SimpleNamespace(cycles=60, components=components)
     parts = study._parts([["a"], ["c", "b"]], last, seen, groups)
     assert list(parts.values()) == [24, 3, 16, 2, 5, 2, 0, 4, 4]
     assert sum(parts.values()) == 60
-    assert list(parts)[-1] == study.UNEXPLAINED
+    assert list(parts)[-1] == "while the busiest a and b are idle: unexplained"
 
 
 def test_of_a_specification_with_two_stages_the_longest_is_explained() -> None:

@@ -28,7 +28,7 @@ def timeline(drawn: Mapping[str, str], clock: str = "core") -> StateTimeline:
 
 
 def groups(**named: str) -> list[Group]:
-    return [Group(part=part, families=tuple(families.split())) for part, families in named.items()]
+    return [Group(part=part, kinds=tuple(kinds.split())) for part, kinds in named.items()]
 
 
 def test_fill_waits_and_drain_by_hand() -> None:
@@ -43,12 +43,12 @@ def test_fill_waits_and_drain_by_hand() -> None:
     )
     found = attribute_stalls(seen, ["m.pe0.worker"], groups(read="reader", bank="bank", write="writer"))
     assert found == {
-        "while that pe.worker waits: read": 1,
-        "while that pe.worker waits: bank": 1,
-        "while that pe.worker waits: unexplained": 1,
-        "while there is no work for it: read": 3,
-        "while there is no work for it: bank": 1,
-        "while there is no work for it: write": 1,
+        "while the busiest pe.worker waits: read": 1,
+        "while the busiest pe.worker waits: bank": 1,
+        "while the busiest pe.worker waits: unexplained": 1,
+        "while the busiest pe.worker is idle: read": 3,
+        "while the busiest pe.worker is idle: bank": 1,
+        "while the busiest pe.worker is idle: write": 1,
     }
 
 
@@ -70,9 +70,9 @@ def test_another_element_explains_no_wait_but_that_there_is_no_work() -> None:
     )
     found = attribute_stalls(seen, ["m.pe0.worker"], groups(reader="pe.reader", others="pe.worker"))
     assert found == {
-        "while that pe.worker waits: reader": 1,
-        "while that pe.worker waits: unexplained": 1,
-        "while there is no work for it: reader": 2,
+        "while the busiest pe.worker waits: reader": 1,
+        "while the busiest pe.worker waits: unexplained": 1,
+        "while the busiest pe.worker is idle: reader": 2,
     }
 
 
@@ -80,8 +80,8 @@ def test_of_two_phases_neither_explains_the_other() -> None:
     seen = timeline({"m.first": "bb..w.", "m.second": "..bb..", "m.third": "bbbbbb"})
     found = attribute_stalls(seen, ["m.first", "m.second"], groups(second="second", third="third"))
     assert {part: cycles for part, cycles in found.items() if cycles} == {
-        "while that first waits: third": 1,
-        "while there is no work for it: third": 1,
+        "while the busiest first waits: third": 1,
+        "while the busiest first and second are idle: third": 1,
     }
 
 
@@ -93,7 +93,7 @@ def test_within_an_interval_cycles_are_one_after_the_other_as_long_as_they_may_b
     }
     seen = StateTimeline(start=0, end=12, interval=8, clocks=CLOCKS, components=components)
     stalls = attribute_stalls(seen, ["m.worker"], groups(read="reader"))
-    assert stalls["while there is no work for it: read"] == 4
+    assert stalls["while the busiest worker is idle: read"] == 4
 
 
 @pytest.mark.parametrize(("busy", "cycles"), [(6, 3), (5, 3), (1, 1), (0, 0)])
@@ -108,4 +108,4 @@ def test_a_cycle_of_a_faster_clock_is_part_of_one(busy: int, cycles: int) -> Non
 
 def test_a_machine_without_groups_says_that_its_worker_waits() -> None:
     found = attribute_stalls(timeline({"m.worker": "w.b"}), ["m.worker"], [])
-    assert found == {"while that worker waits: unexplained": 1}
+    assert found == {"while the busiest worker waits: unexplained": 1}

@@ -66,7 +66,7 @@ class ReorderWindow:  # C: final
         """
         place = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
         if slot < 0 or slot >= self.size or place >= self.in_flight() or self._here[slot]:
-            raise SimulationError(f"an answer for slot {slot} of a window, in which no request waits")
+            raise SimulationError(f"a reply for slot {slot}, which has no open request")
         self._here[slot] = 1
         before = self.arrived
         while self._here[self._oldest]:

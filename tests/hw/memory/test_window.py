@@ -48,9 +48,7 @@ def test_an_answer_that_no_request_waits_for_is_refused(slot):
     for _ in range(2):
         window.send()
     window.receive(0)
-    with pytest.raises(
-        SimulationError, match=f"an answer for slot {slot} of a window, in which no request waits"
-    ):
+    with pytest.raises(SimulationError, match=f"a reply for slot {slot}, which has no open request"):
         window.receive(slot)
 
 
