@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from fiberscope.models.from_spec.instances import with_places
 from fiberscope.models.from_spec.lowering import StageGraph, lower_stage
 from fiberscope.models.from_spec.operands import prepare_loops
 from fiberscope.models.from_spec.stages import Stage, stages_of
@@ -17,7 +18,10 @@ Trees = Mapping[str, FiberTree]
 
 
 def graphs_of(
-    specification: Specification, tensors: Trees, intermediate: Callable[[], Trees] | None = None
+    specification: Specification,
+    tensors: Trees,
+    intermediate: Callable[[], Trees] | None = None,
+    most: int | None = None,
 ) -> list[tuple[Stage, StageGraph]]:
     """Translate each stage of a specification into a stream graph.
 
@@ -27,6 +31,7 @@ def graphs_of(
         intermediate: returns the fibertrees of all tensors, those that one stage passes to a later stage
             included. It is called once, and only if there are several stages. Without it, ``tensors`` must
             hold the intermediate tensors too.
+        most: the largest number of instances where the specification gives no number; None for any number.
 
     Returns:
         The stages in the order in which they run, each with its graph.
@@ -37,17 +42,20 @@ def graphs_of(
     """
     stages = stages_of(specification)
     trees = intermediate() if intermediate is not None and len(stages) > 1 else tensors
-    return [(stage, _graph(specification, stage, trees)) for stage in stages]
+    return [_graph(specification, stage, trees, most) for stage in stages]
 
 
-def _graph(specification: Specification, stage: Stage, tensors: Trees) -> StageGraph:
+def _graph(
+    specification: Specification, stage: Stage, tensors: Trees, most: int | None
+) -> tuple[Stage, StageGraph]:
     trees, reads = dict(tensors), []
     handed = stage.einsums[0].output if stage.merger else ""
     for einsum in stage.einsums:
         reads.append(prepare_loops(specification, einsum, trees, stage.outer, handed))
         if einsum.output == handed and handed not in trees:
             trees[einsum.output] = _empty(specification, reads[-1].plan)
-    return lower_stage(specification, stage, reads)
+    stage = with_places(stage, reads[0].plan, most)
+    return stage, lower_stage(specification, stage, reads)
 
 
 def _empty(specification: Specification, plan: LoopPlan) -> FiberTree:

@@ -21,10 +21,11 @@ from fiberscope.hw.value_type import ValueName
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.cascade import Cascade
+from fiberscope.models.from_spec.instances import check_instances, describe_instances
 from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
-from fiberscope.models.from_spec.stages import Stage, check_instances
+from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.from_spec.units import own_part, units_in
 from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.load import Draft, draft
@@ -79,6 +80,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         own=_own(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),
         chip_parts=lambda model: chip_parts(model.specification),
+        chosen=lambda model: describe_instances([built.stage for built in model.stages]),
         unmoved=MappedMachine.unmoved,
         workers=_workers(graphs)[-1],
         stages=_workers(graphs),
@@ -207,8 +209,9 @@ def _built(
 ) -> MappedMachine:
     ready = problem.prepared(_settings(parameters, symbols))
     specification = ready.specification
-    check_instances(specification, parameters.timing.most)
-    graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors)
+    most = parameters.timing.most
+    check_instances(specification, most)
+    graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors, most)
     return MappedMachine(parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel)
 
 

@@ -16,11 +16,12 @@ from fiberscope.models.trace.specification import (
     Einsum,
     Flatten,
     Follow,
+    SpaceTimeRank,
     Specification,
 )
 from fiberscope.workloads.expressions.expression import Equation, accesses
 
-__all__ = ["Stage", "check_instances", "is_shared", "refuse", "skipped_loops", "stages_of"]
+__all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Stage:
         outer: the loops in front of the cut, the outermost first; those of all its Einsums.
         level: the level of the architecture that the tasks are dealt to.
         instances: the instances of it.
+        basis: why there are so many, in words; empty if the units of the Einsums say their number.
+        places: loops in space whose places are the instances, if no component is bound.
         merger: what brings the first one's output into the order of the second; None of one Einsum alone.
         rounds: how many of the outer loops tell when a buffer above lets the output go; 0 if none does.
         eager: whether it comes back with all that has a task's coordinates, or point by point.
@@ -41,6 +44,8 @@ class Stage:
     outer: tuple[str, ...]
     level: str
     instances: int
+    basis: str = ""
+    places: tuple[str, ...] = ()
     merger: Component | None = None
     rounds: int = 0
     eager: bool = False
@@ -54,18 +59,6 @@ class Stage:
 def refuse(specification: Specification, what: str) -> ConfigurationError:
     """Describe why no machine is built of a specification."""
     return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
-
-
-def check_instances(specification: Specification, most: int) -> None:
-    """Refuse a machine with more instances of a level than are to be built.
-
-    Raises:
-        ConfigurationError: it has.
-    """
-    for stage in stages_of(specification):
-        if stage.instances > most:
-            instances = f"it has {stage.instances:,} instances of {stage.level}"
-            raise refuse(specification, f"{instances}; timing.most is {most:,}")
 
 
 def stages_of(specification: Specification) -> list[Stage]:
@@ -139,8 +132,7 @@ def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Sta
     first, outer = einsums[0], _outer(einsums[0])
     merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
-    level, instances = _level(specification, together, parallel=bool(outer) and _has_space(first))
-    stage = Stage(together, outer, level, instances, merger)
+    stage = replace(_stage_of(specification, together, outer), merger=merger)
     return replace(stage, **_rounds(specification, stage)) if first.bindings.storage else stage
 
 
@@ -159,10 +151,6 @@ def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
         if binding.tensor == einsum.output and held:
             return {"rounds": stage.outer.index(str(binding.evict_on)) + 1, "eager": binding.style == "eager"}
     return {}
-
-
-def _has_space(einsum: Einsum) -> bool:
-    return einsum.spacetime is not None and bool(einsum.spacetime.space)
 
 
 def _outer(einsum: Einsum) -> tuple[str, ...]:
@@ -185,16 +173,26 @@ def _merger(
     return specification.configurations[second.bindings.config].components[bound.component]
 
 
-def _level(specification: Specification, einsums: Sequence[Einsum], *, parallel: bool) -> tuple[str, int]:
-    """The level that works on tasks: the one with the most instances among those of its units."""
+def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]) -> Stage:
+    """Return a stage at the level with the most copies among those of its units, or of its stores."""
     units: list[Component] = []
+    stores: list[Component] = []
     for einsum in einsums:
         bound = einsum.bindings
         if bound.config:
             components = specification.configurations[bound.config].components
             lists = (bound.compute, bound.intersectors, bound.mergers)
             units += [components[binding.component] for bindings in lists for binding in bindings]
-    if not units:
-        return "pe", 1
-    widest = max(units, key=lambda component: component.all_instances)
-    return widest.path[-2].lower(), widest.all_instances if parallel else 1
+            stores += [components[binding.component] for binding in bound.storage]
+            stores += [components[binding.component] for binding in bound.sequencers]
+    if not (units or stores):
+        spacetime = einsums[0].spacetime
+        return Stage(tuple(einsums), outer, "pe", 1, places=_names(spacetime.space) if spacetime else ())
+    widest = max(units or stores, key=lambda component: component.all_instances)
+    basis = f"{widest.path[-2]}, the widest level of a bound component"
+    copies = widest.all_instances if outer else 1
+    return Stage(tuple(einsums), outer, widest.path[-2].lower(), copies, "" if units or not outer else basis)
+
+
+def _names(ranks: Sequence[SpaceTimeRank]) -> tuple[str, ...]:
+    return tuple(each.rank for each in ranks)

@@ -1,0 +1,68 @@
+"""Number of instances of a stage: copies in the architecture, or places of its loops in space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fiberscope.models.from_spec.stages import Stage, refuse, stages_of
+from fiberscope.models.trace.plan import LoopPlan
+from fiberscope.models.trace.specification import Follow, Specification, UniformOccupancy
+
+__all__ = ["check_instances", "count_places", "describe_instances", "with_places"]
+
+
+def check_instances(specification: Specification, most: int) -> None:
+    """Refuse a machine with more instances of a level than are to be built.
+
+    Raises:
+        ConfigurationError: the architecture has more.
+    """
+    for stage in stages_of(specification):
+        if stage.instances > most:
+            instances = f"it has {stage.instances:,} instances of {stage.level}"
+            raise refuse(specification, f"{instances}; timing.most is {most:,}")
+
+
+def with_places(stage: Stage, plan: LoopPlan, most: int | None) -> Stage:
+    """Return a stage whose instances are the places of its loops in space, if no component says them.
+
+    Args:
+        stage: with the loops in ``places``; a stage without such loops is returned unchanged.
+        plan: the loops of its first Einsum, with the shapes of ranks.
+        most: largest number of instances; None for any number.
+    """
+    if not stage.places:
+        return stage
+    places = math.prod(count_places(plan, loop) for loop in stage.places)
+    loops = f"places of {' x '.join(stage.places)}"
+    if most is not None and places > most:
+        return replace(stage, instances=most, basis=f"{places:,} {loops}, more than timing.most")
+    return replace(stage, instances=places, basis=loops)
+
+
+def count_places(plan: LoopPlan, loop: str) -> int:
+    """Return the largest number of iterations of a loop, at least 1: coordinates, or pieces of a rank."""
+    for part in plan.einsum.partitioning:
+        if isinstance(part, Follow) and loop in part.names:
+            return count_places(plan, plan.splits[part.leader].names[part.names.index(loop)])
+    split = next((split for split in plan.splits.values() if loop in split.names), None)
+    if split is None:
+        return max(1, plan.shapes[loop])
+    sizes = [count_places(plan, split.rank)]
+    for directive in split.directives:
+        ways = 0 if isinstance(directive, UniformOccupancy) else directive.ways
+        sizes.append(min(math.ceil(sizes[-1] / ways) if ways else directive.size, sizes[-1]))
+    place = split.names.index(loop)
+    return math.ceil(sizes[place] / [*sizes, 1][place + 1])
+
+
+def describe_instances(stages: Sequence[Stage]) -> tuple[str, ...]:
+    """Return a text for each stage whose instances no compute component says: their number and its basis."""
+    return tuple(
+        f"{stage.einsums[-1].name + ': ' if len(stages) > 1 else ''}"
+        f"{stage.instances:,} instance{'s' if stage.instances > 1 else ''}: {stage.basis}"
+        for stage in stages
+        if stage.basis
+    )
