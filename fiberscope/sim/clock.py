@@ -31,7 +31,7 @@ class Schedule:
         self.cycle = -1
         self.time = -1
         self.words = 1
-        self.wheel = array("q", bytes(8 * SLOTS))
+        self.wheel: array[int] | memoryview[int] = array("q", bytes(8 * SLOTS))
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
         self.agenda: dict[int, set[int]] = {}  # far wakes: indices by cycle
         self.agenda_cycles: SortedList[int] = SortedList()  # these cycles
@@ -43,12 +43,20 @@ class Schedule:
     def size_for(self, components: int) -> None:
         """Make room for this many components; before the first wake."""
         self.words = max(1, (components + BITS - 1) // BITS)
-        self.wheel = array("q", bytes(8 * SLOTS * self.words))
+        self.wheel = array("q", bytes(8 * (SLOTS + 1) * self.words))  # behind the slots: wakes unread
 
-    def size_for_nobody(self, components: int) -> None:
-        """Note near wakes of so many components in one place, where nobody looks, and far ones not at all."""
-        self.size_for(components)
+    def unread(self) -> memoryview[int]:
+        """Return the place of the wheel for near wakes that no component takes."""
+        return memoryview(self.wheel)[SLOTS * self.words :]
+
+    def ignore_wakes(self, place: memoryview[int]) -> None:
+        """Keep no wakes, for a component that runs in a time of its own.
+
+        Args:
+            place: for near wakes, the ``unread`` of the clock domain, which all such components share.
+        """
         self.words = 0
+        self.wheel = place
 
     def wake_far(self, index: int, cycle: int) -> None:
         """Keep a wake that is too far for the wheel; once, however often it is asked for.

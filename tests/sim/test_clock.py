@@ -1,5 +1,6 @@
 """A clock's schedule: wheel and heap together keep every wake."""
 
+import tracemalloc
 from fractions import Fraction
 
 import pytest
@@ -119,3 +120,19 @@ def test_planted_a_clock_that_keeps_one_wake_a_component_is_found():
     check_schedule([[(3, 1), (4, 300)]], ForgetfulClock())
     with pytest.raises(AssertionError):
         check_schedule([[(3, 300), (3, 1)]], ForgetfulClock())
+
+
+def test_clocks_that_ignore_wakes_share_the_memory_for_them_and_wake_no_component():
+    domain, clocks = Clock("core", Fraction(10**9)), 200
+    domain.size_for(100_000)
+    tracemalloc.start()
+    own = []
+    for _ in range(clocks):
+        own.append(Clock("own", Fraction(1)))
+        own[-1].ignore_wakes(domain.unread())
+        own[-1].wake(99_999, 5)
+        own[-1].wake(99_999, 5000)
+    size, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size < clocks * 10_000
+    assert domain.next_cycle() == MAX_TIME

@@ -18,6 +18,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
+from fiberscope.sim.component import clock_of
 from fiberscope.sim.constants import IDLE, MAX_TIME, NEVER
 from fiberscope.sim.errors import refused_wake
 from fiberscope.sim.wiring import Link
@@ -41,15 +42,14 @@ class LogicalProcess:  # C: final
     """A block in a time of its own.
 
     Args:
-        block: not yet run.
-        period: of the clock that it is in.
+        block: of a built machine, not yet run.
     """
 
-    def __init__(self, block: StreamBlock, period: int = 1) -> None:
+    def __init__(self, block: StreamBlock) -> None:
         self.block = block
         self.clock = Clock(block.name, Fraction(1))  # stands at the last cycle that has been run
-        self.clock.period = period
-        self.clock.size_for_nobody(block._index + 1)
+        self.clock.period = clock_of(block).period
+        self.clock.ignore_wakes(clock_of(block).unread())
         self.progress = Progress()
         self.alarm = 0  # when to tick in any case
         self.before = IDLE  # what the cycles up to the last tick counted as
@@ -178,7 +178,7 @@ def apart(
         clock: of those in step.
         world: how far these have run.
     """
-    processes = {block.name: LogicalProcess(block, clock.period) for block in blocks}
+    processes = {block.name: LogicalProcess(block) for block in blocks}
     for link in links:
         writer = processes.get(link.producer.component.name)
         reader = processes.get(link.consumer.component.name)
