@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import warnings
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -13,22 +15,41 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["validate_document"]
 
 AnySchema = TypeVar("AnySchema", bound=BaseModel)
+MISSPELT = 0.75  # likeness of two keys, by difflib, from which one is taken for the other misspelt
 
 
-def validate_document(schema: type[AnySchema], document: Document) -> AnySchema:
+def validate_document(
+    schema: type[AnySchema], document: Document, *, ignore_unknown: bool = False
+) -> AnySchema:
     """The document as its schema has it; a key without a value is as if absent.
+
+    Args:
+        schema: the sections and their kinds.
+        document: the file.
+        ignore_unknown: leave out keys that are not known, with a warning each; but not one that is spelt
+            almost as a known key.
 
     Raises:
         ConfigurationError: the first value that is not of its kind, or key that is not known.
     """
     try:
-        return schema.model_validate(_filled(document.data))
-    except ValidationError as error:
-        faults = [fault for fault in error.errors(include_url=False) if fault["type"] not in _CONSEQUENCES]
-        faults.sort(key=lambda fault: fault["type"] != "extra_forbidden")
-        raise _explained(schema, document, (faults or error.errors(include_url=False))[0]) from error
+        data = _filled(document.data)
+        while True:
+            try:
+                return schema.model_validate(data)
+            except ValidationError as error:
+                fault = _first_fault(error)
+                if not (ignore_unknown and _left_out(schema, document, fault, data)):
+                    raise _explained(schema, document, fault) from error
     except RecursionError as error:
         raise document.error((), "sections within sections, too deep to read") from error
+
+
+def _first_fault(error: ValidationError) -> Any:  # noqa: ANN401
+    """The first fault of a document, unknown keys before others."""
+    faults = error.errors(include_url=False)
+    faults = [fault for fault in faults if fault["type"] not in _CONSEQUENCES] or faults
+    return min(faults, key=lambda fault: fault["type"] != "extra_forbidden")
 
 
 def _filled(value: object) -> object:
@@ -57,6 +78,23 @@ def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Excep
     if fault["type"] == "too_short":
         message = "it should have one entry or more"
     return document.error(path, f"{where} is {' '.join(_shown(fault['input']).split())}; {message}")
+
+
+def _left_out(schema: type[BaseModel], document: Document, fault: Any, data: Any) -> bool:  # noqa: ANN401
+    """Remove an unknown key from the data, with a warning; return whether it was one, and no misspelt key."""
+    path = _path(document, fault)
+    if fault["type"] != "extra_forbidden":
+        return False
+    *section, key = path
+    keys = _keys_beside(schema, path)
+    if difflib.get_close_matches(str(key).lower(), [name.lower() for name in keys], cutoff=MISSPELT):
+        return False
+    for part in section:
+        data = data[part]
+    del data[key]
+    where = f"{document.place(path, key=True)}: there is no {'.'.join(map(str, path))}"
+    warnings.warn(f"{where}, and it is left out; {nearest(str(key), keys)}", stacklevel=4)
+    return True
 
 
 def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401

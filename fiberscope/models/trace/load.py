@@ -78,7 +78,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         document = Document.from_nodes(
             source.node, source.file, lambda text, say: resolve_references(text, values, say)
         )
-        schema = validate_document(SpecificationSchema, document)
+        schema = validate_document(SpecificationSchema, document, ignore_unknown=True)
         cascade = read_cascade(schema.einsum, tuple(entries_by_symbol), document)
     return Draft(source, document, schema, cascade, machine, parameters, entries_by_symbol, entries)
 

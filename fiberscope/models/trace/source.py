@@ -180,6 +180,9 @@ def _composed(path: Path, file: str) -> yaml.MappingNode:
         node = compose(text)
     if not isinstance(node, yaml.MappingNode):
         raise ConfigurationError(f"{file}:1:1: expected sections, such as 'einsum:'")
+    for key, _value in _pairs(node, "einsum"):
+        if key.value == "expression":  # as files of the language's first version have it
+            key.value = "expressions"
     return node
 
 

@@ -39,6 +39,7 @@ __all__ = [
 
 _STARTS = ("statement", "assignment", "sum", "signature", "ranks", "directive", "arithmetic")
 _TAKE = "take"
+_ASTERISK_OPERATOR = "\u2217"  # what a text processor makes of *
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _parser() -> Lark:
 def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - what the start stands for
     refuse_the_huge(text)
     try:
-        return _Tree().transform(_parser().parse(text, start=start))
+        return _Tree().transform(_parser().parse(text.replace(_ASTERISK_OPERATOR, "*"), start=start))
     except VisitError as error:
         if isinstance(error.orig_exc, UnreadableTextError):
             raise error.orig_exc from error

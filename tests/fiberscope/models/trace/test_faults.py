@@ -1,5 +1,6 @@
 """What is said of a specification that cannot be: file, line, column, and what would be right."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from whole_specification import WHOLE
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.load import load
+from fiberscope.models.trace.specification import Specification
 
 # What is replaced by what, and what is then said.
 FAULTS = [
@@ -74,7 +76,7 @@ FAULTS = [
 ]
 
 
-def loaded(text: str, folder: Path) -> object:
+def loaded(text: str, folder: Path) -> Specification:
     (folder / "my.yaml").write_text(text)
     return load(str(folder / "my.yaml"))
 
@@ -89,3 +91,31 @@ def test_a_fault_is_named_where_it_is(before: str, after: str, says: str, tmp_pa
     with pytest.raises(ConfigurationError) as failure:
         loaded(WHOLE.replace(before, after, 1), tmp_path)
     assert str(failure.value).removeprefix(f"{tmp_path}/my.yaml:").startswith(says)
+
+
+NOTES = [
+    ("symbols:\n", "author: x\nsymbols:\n", "1:1: there is no author, and it is left out; known: "),
+    ("einsum:\n", "einsum:\n  mapping: {Z: [K]}\n", "4:3: there is no einsum.mapping, and it is left out; "),
+    ("{width: 128}", "{width: 128, technology: 45nm}", "40:40: there is no architecture.Machine.0."),
+    ("- op: mul", "- {op: mul, energy: 2}", "58:21: there is no bindings.Z."),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "says"), NOTES, ids=[after.strip() for _, after, _ in NOTES])
+def test_an_unknown_key_is_left_out_with_a_note(before: str, after: str, says: str, tmp_path: Path) -> None:
+    assert before in WHOLE
+    with pytest.warns(UserWarning, match="and it is left out") as notes:
+        specification = loaded(WHOLE.replace(before, after, 1), tmp_path)
+    (note,) = notes
+    assert str(note.message).removeprefix(f"{tmp_path}/my.yaml:").startswith(says)
+    assert specification == loaded(WHOLE, tmp_path)
+
+
+@pytest.mark.parametrize(("before", "after"), [("expressions:", "expression:"), ("] * B", "] \u2217 B")])
+def test_other_spellings_of_public_files_are_read(before: str, after: str, tmp_path: Path) -> None:
+    assert before in WHOLE
+    (einsum,), (expected,) = (
+        loaded(text, tmp_path).einsums for text in (WHOLE.replace(before, after, 1), WHOLE)
+    )
+    assert replace(einsum, equation=expected.equation) == expected
+    assert replace(einsum.equation, text="") == replace(expected.equation, text="")
