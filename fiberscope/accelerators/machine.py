@@ -278,6 +278,6 @@ class Accelerator(Generic[AnyConfiguration]):
             for family in families:
                 if family and placed(family, there) not in there:
                     raise ConfigurationError(
-                        f"{self.name}: no component is of the family {family}, which {which} names; "
+                        f"{self.name}: no component is of the kind {family}, which {which} names; "
                         f"{nearest(family, there)}"
                     )

@@ -174,6 +174,6 @@ def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
     study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
     study |= {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
     study |= {"config": placed.config and str(placed.config)}
-    study |= {"sampling": sampled.seeded_request()}
+    study |= {"sample": sampled.seeded_request()}
     executors["progress"] = not placed.quiet
     return executors | {key: value for key, value in study.items() if value}

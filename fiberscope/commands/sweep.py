@@ -153,7 +153,7 @@ def sweep(
     from fiberscope.explore.sweeps.api import run_study
 
     parsed = {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}
-    study = _study(context.params, {**parsed, "sampling": sampled.seeded_request()})
+    study = _study(context.params, {**parsed, "sample": sampled.seeded_request()})
     address = study.store or STORE
     with placed.live_page(f"sweep: {address}") as follow:
         executors = placed.executors()

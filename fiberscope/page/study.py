@@ -26,8 +26,8 @@ __all__ = ["MOST_RUNS", "study_data"]
 MOST_RUNS: Final = 2000  # which make a file of some 3 MB
 TELLING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
 IDENTITIES: Final = ("status", *TELLING, "workload_source", "version")
-SENTENCES: Final = ("bottleneck", "reason", "workers")
-LARGE: Final = ("report", "config", "families", "settings")  # read of those runs alone that are carried
+SENTENCES: Final = ("bottleneck", "reason", "worker_kind")
+LARGE: Final = ("report", "config", "kinds", "settings")  # read of those runs alone that are carried
 SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")
 UNITS: Final = ((SIZE, "bytes"), (BANDWIDTH, "bytes/s"), (FREQUENCY, "Hz"))
 DIGEST_LETTERS: Final = 12
@@ -76,7 +76,7 @@ def study_data(
         **({"spreads": spreads} if (spreads := _spreads(runs)) else {}),
         "short_names": _short_names(runs),
         "telling": [column["name"] for column in columns if column.pop("telling")],
-        **_families([row["families"] for row in large]),
+        **_families([row["kinds"] for row in large]),
         "settings": _settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
     }
 
@@ -131,7 +131,7 @@ def _large(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None
     """Configuration and families of these runs, in their order."""
     wanted = list(digests)
     names = ", ".join(f"'{digest}'" for digest in wanted)
-    sql = f"SELECT digest, config, families, settings FROM runs WHERE digest IN ({names})"
+    sql = f"SELECT digest, config, kinds, settings FROM runs WHERE digest IN ({names})"
     rows = {row["digest"]: row for row in store.table(sql).to_pylist()}
     return [rows[digest] for digest in wanted]
 

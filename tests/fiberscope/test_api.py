@@ -217,17 +217,16 @@ def test_a_surrogate_that_a_machine_refuses_is_called_one() -> None:
     [
         (
             {"workers": "lane.mutliplier"},
-            "toy: no component is of the family lane.mutliplier, which workers names; "
+            "toy: no component is of the kind lane.mutliplier, which workers names; "
             "did you mean lane.multiplier or lane.feeder?",
         ),
         (
             {"limits": ("lane.feeder", "cache")},
-            "toy: no component is of the family cache, which limits names; "
-            "known: lane.feeder, lane.multiplier",
+            "toy: no component is of the kind cache, which limits names; known: lane.feeder, lane.multiplier",
         ),
         (
             {"channels": "memory.channel"},
-            "toy: no component is of the family memory.channel, which channels names; "
+            "toy: no component is of the kind memory.channel, which channels names; "
             "known: lane.feeder, lane.multiplier",
         ),
     ],

@@ -29,7 +29,7 @@ __all__ = ["ArchiveRerun", "RepeatedRun", "rerun_archive"]
 Row = Mapping[str, Any]
 REPORT: Final = "report"
 # Columns in which two equal runs may differ, or that are compared as parts of the report.
-UNCOMPARED: Final = {REPORT, "digest", "wall_seconds", "version", "source", "settings", "families"}
+UNCOMPARED: Final = {REPORT, "digest", "wall_seconds", "version", "source", "settings", "kinds"}
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def _task(point: Point, settle: ParameterResolver) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
     with _told_of(point, "command"):
         request_type(point)
-    with _told_of(point, "sampling"):
+    with _told_of(point, "sample"):
         check_sample(point)
     with _told_of(point, "workload"):
         content, size = _content(point.workload, point.exact)

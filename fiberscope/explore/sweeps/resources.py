@@ -81,12 +81,12 @@ def _find(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
 
 def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
     """Bytes of SRAM of all components of a run; None if the costs list none."""
-    families = row.get("families")
-    if not (costs.is_file() and isinstance(families, str)):
+    kinds = row.get("kinds")
+    if not (costs.is_file() and isinstance(kinds, str)):
         return None
     with suppress(ConfigurationError):
         sizes = sram_bytes(read_cost_file(costs), config)
-        counts: dict[str, int] = {name: family["count"] for name, family in json.loads(families).items()}
+        counts: dict[str, int] = {name: kind["count"] for name, kind in json.loads(kinds).items()}
         return sum(count * _size_of(name, sizes) for name, count in counts.items()) or None
     return None
 

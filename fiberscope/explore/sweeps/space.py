@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 from fiberscope.accelerators.quantities import SIZE
 
-__all__ = ["Grid", "Range", "Sample", "combine_points"]
+__all__ = ["Grid", "RandomPoints", "Range", "combine_points"]
 
 Settings = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
@@ -85,7 +85,7 @@ Span = Annotated[  # a range, or one of a list
 ]
 
 
-class Sample(_Part):
+class RandomPoints(_Part):
     """Points drawn of a space; ``latin_hypercube`` puts one into each of as many parts of each range."""
 
     count: int = Field(ge=1, le=1_000_000)

@@ -26,7 +26,7 @@ from fiberscope.explore.sweeps.machines import (
     parse_machine,
 )
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.space import Sample, combine_points
+from fiberscope.explore.sweeps.space import RandomPoints, combine_points
 
 __all__ = ["Study", "StudyKeys", "make_study", "read_study"]
 
@@ -70,14 +70,14 @@ class StudyKeys(TypedDict, total=False):
     exact: bool
     grid: Mapping[str, Sequence[object]]
     points: Sequence[Mapping[str, object]]
+    random: Mapping[str, object]
     sample: Mapping[str, object] | Windows | float | str | bool
-    sampling: Mapping[str, object] | Windows | float | str | bool
     timeout: float
     memory: int | str
 
 
 class Study(BaseModel):
-    """The file's keys; machines, workloads, grid, list and sample are combined, each with each.
+    """The file's keys; machines, workloads, grid, list and random points are combined, each with each.
 
     Args:
         command: whose runs they are.
@@ -91,8 +91,8 @@ class Study(BaseModel):
         exact: refuse surrogates.
         grid: values by parameter.
         points: settings of single points.
-        sample: drawn points.
-        sampling: estimate the cycles of each run from windows: true, a half-width as ``1%``, or the fields
+        random: drawn points.
+        sample: estimate the cycles of each run from windows: true, a half-width as ``1%``, or the fields
             of a ``fiberscope.Sample``.
         timeout: seconds that a point may take.
         memory: bytes that a point may take beside those of the program.
@@ -112,8 +112,8 @@ class Study(BaseModel):
     exact: bool = False
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: list[dict[str, Any]] = []
-    sample: Sample | None = None
-    sampling: Annotated[Windows | None, BeforeValidator(_windows)] = None
+    random: RandomPoints | None = None
+    sample: Annotated[Windows | None, BeforeValidator(_windows)] = None
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
@@ -126,9 +126,9 @@ class Study(BaseModel):
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
-        sample = None if self.sampling is None else asdict(self.sampling)
+        sample = None if self.sample is None else asdict(self.sample)
         machines = self.named_machines()
-        whole = {key: self._places.place(key) for key in ("command", "config", "sampling")}
+        whole = {key: self._places.place(key) for key in ("command", "config", "sample")}
         crossed = list(combine_points(self._grid(), self._lists()))
         for (machine, at), (workload, name, where) in itertools.product(machines, self._placed_workloads()):
             settings = {**self._entries(self.settings, "settings"), **self._own_settings(machine, at)}
@@ -235,7 +235,7 @@ class Study(BaseModel):
     def _lists(self) -> list[list[dict[str, Entry]]]:
         points = [self._entries(point, "points", at) for at, point in enumerate(self.points)]
         drawn = (
-            [self._entries(point, "sample", "over") for point in self.sample.points()] if self.sample else []
+            [self._entries(point, "random", "over") for point in self.random.points()] if self.random else []
         )
         return [points_ for points_ in (points, drawn) if points_]
 
@@ -285,23 +285,13 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
 def make_study(document: Mapping[str, Any]) -> Study:
     """The study of arguments.
 
-    A ``sample`` that draws no points is the request for sampled runs, as of ``simulate``.
-
     Raises:
         InputError: one that cannot be.
     """
     try:
-        return Study.model_validate(_with_sampling(document))
+        return Study.model_validate(document)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it should be", 1)
         raise InputError(f"{key} is {fault['input']!r}; {message}") from error
-
-
-def _with_sampling(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keys of a study, with a request for sampled runs under its own key."""
-    sample = document.get("sample")
-    if sample is None or isinstance(sample, Mapping | Sample):
-        return document
-    return {**document, "sample": None, "sampling": sample}

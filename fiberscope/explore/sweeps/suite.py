@@ -276,7 +276,7 @@ def read_suite(path: Path) -> Study:
         ConfigurationError, InputError: as of ``read_study``; or the study has several designs of a machine.
     """
     study = read_study(path)
-    for key in ("grid", "points", "sample"):
+    for key in ("grid", "points", "random"):
         if getattr(study, key):
             place = study.place(key) or path
             fix = "name each design under machines, or run fiberscope sweep"

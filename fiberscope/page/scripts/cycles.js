@@ -9,7 +9,7 @@ const Cycles = (() => {
   function wanted(names, runs) {
     const asked = View.get("part");
     if (names.includes(asked)) return asked;
-    return names.find((name) => runs.some((run) => run.workers === name)) ?? names[0];
+    return names.find((name) => runs.some((run) => run.worker_kind === name)) ?? names[0];
   }
 
   const shortened = (label, most) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);

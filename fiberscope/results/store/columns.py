@@ -64,13 +64,13 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "area_without": TEXT,  # parts without a known area
     "edp": NUMBER,  # energy times time, J s
     "ed2p": NUMBER,  # and times time again, J s2
-    "workers": TEXT,  # the family of components that does the work
+    "worker_kind": TEXT,  # the kind of components that do the work
     "worker_count": COUNT,
-    "busy": COUNT,  # cycles of all workers together, as the three below
+    "busy": COUNT,  # cycles of all these components together, as the three below
     "input_stall": COUNT,
     "output_stall": COUNT,
     "idle": COUNT,
-    "families": TEXT,  # JSON: the same by family of components
+    "kinds": TEXT,  # JSON: the same by kind of components
     "bottleneck": TEXT,
     "wall_seconds": NUMBER,  # of the host
     "version": TEXT,

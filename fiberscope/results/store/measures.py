@@ -26,7 +26,7 @@ def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
     return {
         **numbers(report),
         **_workers(busiest_stage(stages, kinds)),
-        "families": json.dumps({name: _states(kind) for name, kind in kinds.items()}),
+        "kinds": json.dumps({name: _states(kind) for name, kind in kinds.items()}),
         "report": report.dumped(),
     }
 
@@ -35,7 +35,7 @@ def _workers(family: Family | None) -> dict[str, Any]:
     if family is None:
         return {}
     states = _states(family)
-    return {"workers": family.name, "worker_count": states.pop("count"), **states}
+    return {"worker_kind": family.name, "worker_count": states.pop("count"), **states}
 
 
 def _states(family: Family) -> dict[str, int]:

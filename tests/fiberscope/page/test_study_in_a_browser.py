@@ -272,7 +272,7 @@ def test_a_link_with_nonsense_shows_the_page_all_the_same(opened: Open, file: Pa
             "accelerator": "mine",
             "workload": "",
             "cycles": 5,
-            "families": "{}",
+            "kinds": "{}",
             "config": "{}",
         },
     ],

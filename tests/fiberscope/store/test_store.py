@@ -195,9 +195,9 @@ def test_a_report_is_kept_with_its_measures(tmp_path: Path) -> None:
     assert kept["traffic_bytes"] == sum(
         kept[f"traffic_{name}_{way}_bytes"] for name in report.traffic for way in ("read", "write")
     )
-    assert (kept["workers"], kept["worker_count"]) == ("pe.merger", 4)
+    assert (kept["worker_kind"], kept["worker_count"]) == ("pe.merger", 4)
     assert kept["busy"] + kept["input_stall"] + kept["output_stall"] + kept["idle"] == 4 * report.cycles
-    assert json.loads(kept["families"])["pe.merger"]["busy"] == kept["busy"]
+    assert json.loads(kept["kinds"])["pe.merger"]["busy"] == kept["busy"]
 
 
 VALUES = st.one_of(

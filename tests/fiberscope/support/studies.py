@@ -99,9 +99,9 @@ def _done(workload: str, pes: int, size: str) -> dict[str, object]:
         "memory_utilization": moved / (ran / CLOCK) / 128e9,
         "operations_multiply": MULTIPLIES,
         "nonzeros": 200_000,
-        "workers": "pe.merger",
+        "worker_kind": "pe.merger",
         "worker_count": pes,
-        "families": json.dumps({part: {"count": pes, **named} for part in PARTS}),
+        "kinds": json.dumps({part: {"count": pes, **named} for part in PARTS}),
         "bottleneck": f"Computation is the limit: the {pes} pe.merger are busy.",
         "wall_seconds": 0.05,
     }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fiberscope.explore.sweeps.space import Range, Sample, combine_points
+from fiberscope.explore.sweeps.space import RandomPoints, Range, combine_points
 
 SHARES = st.integers(0, 2**20 - 1).map(lambda parts: parts / 2**20)  # floats are slow to draw
 WHOLE = st.integers(1, 10**6)
@@ -65,7 +65,9 @@ def test_a_range_that_cannot_be_is_refused(keys: dict[str, object], message: str
 
 @given(st.integers(1, 40), st.integers(0, 5))
 def test_a_latin_hypercube_has_a_point_in_each_part_of_each_range(count: int, seed: int) -> None:
-    sample = Sample(count=count, seed=seed, over={"a": spanned(**{"from": 0, "to": count - 1}), "b": [1, 2]})
+    sample = RandomPoints(
+        count=count, seed=seed, over={"a": spanned(**{"from": 0, "to": count - 1}), "b": [1, 2]}
+    )
     points = list(sample.points())
     assert sorted(point["a"] for point in points) == list(range(count))
     assert abs(sum(point["b"] == 1 for point in points) - count / 2) <= 1
@@ -74,5 +76,7 @@ def test_a_latin_hypercube_has_a_point_in_each_part_of_each_range(count: int, se
 
 def test_a_random_sample_is_its_seeds() -> None:
     over = {"a": spanned(**{"from": 0, "to": 10**9})}
-    drawn = [list(Sample(count=5, over=over, method="random", seed=seed).points()) for seed in (1, 1, 2)]
+    drawn = [
+        list(RandomPoints(count=5, over=over, method="random", seed=seed).points()) for seed in (1, 1, 2)
+    ]
     assert drawn[0] == drawn[1] != drawn[2]

@@ -243,12 +243,12 @@ def test_a_fault_of_the_file_is_a_line_below_the_tables(
 
 
 @pytest.mark.parametrize(
-    ("families", "size"), [('{"fibercache.bank": {"count": 48}}', 48), ('{"pe": {"count": 1}}', None)]
+    ("kinds", "size"), [('{"fibercache.bank": {"count": 48}}', 48), ('{"pe": {"count": 1}}', None)]
 )
-def test_srams_are_those_of_the_components_of_a_run(families: str, size: int | None) -> None:
+def test_srams_are_those_of_the_components_of_a_run(kinds: str, size: int | None) -> None:
     accelerator = find("gamma")
     config = values(load(accelerator.configuration, accelerator.folder / "config.yaml", name="gamma"))
-    row = {"command": "sim", "accelerator": "gamma", "config": json.dumps(config), "families": families}
+    row = {"command": "sim", "accelerator": "gamma", "config": json.dumps(config), "kinds": kinds}
     sram = read_resources({**row, "seconds": 1e-6, "cycles": 1000}).sram_bytes
     lines = 3 * (1 << 20) // 64  # of the FiberCache, each with 51 bits of tag and state
     assert sram == (size and pytest.approx((3 << 20) + lines * 51 / 8))
