@@ -28,9 +28,9 @@ def graphs_of(
     Args:
         specification: a complete specification: Einsums, ranks and mapping.
         tensors: fibertrees of the input tensors, by name.
-        intermediate: returns the fibertrees of all tensors, those that one stage passes to a later stage
-            included. It is called once, and only if there are several stages. Without it, ``tensors`` must
-            hold the intermediate tensors too.
+        intermediate: returns the fibertree that each Einsum writes, by name of the Einsum. It is called once,
+            and only if there are several stages. Without it, ``tensors`` must hold the intermediate tensors
+            too.
         most: the largest number of instances where the specification gives no number; None for any number.
 
     Returns:
@@ -41,8 +41,12 @@ def graphs_of(
         InputError: the tensors do not fit the specification.
     """
     stages = stages_of(specification)
-    trees = intermediate() if intermediate is not None and len(stages) > 1 else tensors
-    return [_graph(specification, stage, trees, most) for stage in stages]
+    written = intermediate() if intermediate is not None and len(stages) > 1 else {}
+    trees, graphs = dict(tensors), []
+    for stage in stages:
+        graphs.append(_graph(specification, stage, trees, most))
+        trees |= {einsum.output: written[einsum.name] for einsum in stage.einsums if einsum.name in written}
+    return graphs
 
 
 def _graph(

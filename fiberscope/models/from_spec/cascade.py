@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from fiberscope.models.from_spec.copies import with_copies
 from fiberscope.models.trace.api import Prepared, prepare
-from fiberscope.models.trace.evaluate import CascadeRun, run
+from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.operands import tensor_of
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
@@ -26,7 +27,7 @@ __all__ = ["Cascade", "CascadeOutputs"]
 
 @dataclass(frozen=True)
 class CascadeOutputs:
-    """Outputs that a machine has written, by name."""
+    """Outputs that a machine has written, by name of the Einsum."""
 
     specification: Specification
     outputs: Mapping[str, FiberTree]
@@ -64,15 +65,17 @@ class Cascade(Problem):
             ConfigurationError, WorkloadError, InputError: as of ``fiberscope.model``.
         """
         if self.in_order:
-            self._ready = prepare(self.specification, *self.operands.values(), settings=settings)
+            ready = prepare(self.specification, *self.operands.values(), settings=settings)
         else:
-            self._ready = prepare(self.specification, tensors=self.operands, settings=settings)
+            ready = prepare(self.specification, tensors=self.operands, settings=settings)
+        self._ready = replace(ready, specification=with_copies(ready.specification))
         return self._ready
 
     @cached_property
-    def outcome(self) -> CascadeRun:
-        """Run the trace's loop nests, for what a stage reads of another, and what none writes."""
-        return run(self._ready.specification, self._ready.trees)
+    def written(self) -> dict[str, FiberTree]:
+        """Return the output of each Einsum in the trace, for what stages read of others, or do not write."""
+        outcome = run(self._ready.specification, self._ready.trees)
+        return {done.prepared.einsum.name: done.stored for done in outcome.runs}
 
     def check(self, answer: CascadeOutputs) -> Comparison:
         """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
@@ -80,25 +83,24 @@ class Cascade(Problem):
         tensors = dict(self._ready.trees)
         error, overflows, terms, reads = 0.0, 0, 0, 0
         for einsum in specification.einsums:
-            written = answer.outputs.get(einsum.output)
+            written = answer.outputs.get(einsum.name)
             if written is None:
-                tensors[einsum.output] = self.outcome.tensors[einsum.output]
+                tensors[einsum.output] = self.written[einsum.name]
                 continue
-            shapes = rank_shapes(specification, einsum, tensors)
-            tensors[einsum.output] = written
-            work = Computation(specification, einsum, tensors, shapes)
+            work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
+            tensors = {**tensors, einsum.output: written}
             compared = verify(work, written, Rounding.estimate(self.precision, 1, 1))
             error, overflows = max(error, compared.max_relative_error), overflows + compared.overflows
             summed = set(einsum.ranks) - set(work.equation.output.ranks)
-            terms += math.prod(shapes[rank] for rank in summed)
+            terms += math.prod(work.shapes[rank] for rank in summed)
             reads += len(list(accesses(work.equation.expression)))
         tolerance = Rounding.estimate(self.precision, terms, reads).tolerance
         return Comparison(error, 0, 0, tolerance, overflows)
 
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
         """The last output, by the order in which its ranks are declared."""
-        name, last = list(answer.outputs.items())[-1]
-        return tensor_of(last, answer.specification.tensors[name].ranks)
+        last = answer.specification.einsums[-1]
+        return tensor_of(answer.outputs[last.name], answer.specification.tensors[last.output].ranks)
 
     def outline(self, answer: CascadeOutputs) -> tuple[tuple[int, ...], int] | None:
         """Return the outline of the last output."""

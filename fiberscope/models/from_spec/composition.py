@@ -86,4 +86,5 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
     def _components(self) -> Iterator[Unit]:
         for stage in self._stages:
             config = stage.einsums[0].bindings.config
-            yield from self.specification.configurations[config].components.values()
+            if config:
+                yield from self.specification.configurations[config].components.values()

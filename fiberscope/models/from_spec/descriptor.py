@@ -21,6 +21,7 @@ from fiberscope.hw.value_type import ValueName
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.cascade import Cascade
+from fiberscope.models.from_spec.copies import with_copies
 from fiberscope.models.from_spec.instances import check_instances, describe_instances
 from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.machine import MappedMachine
@@ -56,7 +57,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     """
     asked = name.removeprefix(PREFIX)
     drafted = draft(asked)
-    outline = drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))
+    outline = with_copies(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED)))
     machine = drafted.machine[0] if drafted.machine else None
     called = Path(asked).stem
     graphs = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
@@ -211,7 +212,7 @@ def _built(
     specification = ready.specification
     most = parameters.timing.most
     check_instances(specification, most)
-    graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors, most)
+    graphs = graphs_of(specification, ready.trees, lambda: problem.written, most)
     return MappedMachine(parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel)
 
 

@@ -84,9 +84,9 @@ class MappedMachine(MappedComposition):
         self.build()
 
     def result(self) -> CascadeOutputs:
-        """The outputs as the instances wrote them."""
-        outputs = {stage.graph.einsum.output: stage.output() for stage in self.stages}
-        self._trees |= outputs
+        """The output of each Einsum as the instances wrote it."""
+        outputs = {stage.graph.einsum.name: stage.output() for stage in self.stages}
+        self._trees |= {stage.graph.einsum.output: outputs[stage.graph.einsum.name] for stage in self.stages}
         return CascadeOutputs(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:

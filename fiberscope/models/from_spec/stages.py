@@ -19,7 +19,7 @@ from fiberscope.models.trace.specification import (
     SpaceTimeRank,
     Specification,
 )
-from fiberscope.workloads.expressions.expression import Equation, accesses
+from fiberscope.workloads.expressions.expression import accesses
 
 __all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
@@ -71,12 +71,8 @@ def stages_of(specification: Specification) -> list[Stage]:
         raise refuse(
             specification, "its cascade repeats, and a machine from a specification runs a cascade once"
         )
-    outputs: set[str] = set()
     for einsum in specification.einsums:
         _check(specification, einsum)
-        if einsum.output in outputs:
-            raise refuse(specification, f"two Einsums have the output {einsum.output}")
-        outputs.add(einsum.output)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
     stages: list[Stage] = []
     for names in blocks(specification.einsums):
@@ -102,9 +98,7 @@ def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str
 
 def _check(specification: Specification, einsum: Einsum) -> None:
     """Refuse an Einsum that has what no machine is built of."""
-    name = einsum.name
-    if not isinstance(einsum.equation, Equation):
-        raise refuse(specification, f"{einsum.equation.text} only renames a tensor, and no block does that")
+    name, equation = einsum.name, einsum.computed
     for part in einsum.partitioning:
         if isinstance(part, Flatten):
             raise refuse(specification, f"{name} has ranks flattened into one ({part.name})")
@@ -112,7 +106,7 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             raise refuse(
                 specification, f"{name} has a rank whose partition follows another rank ({part.rank})"
             )
-    summed = [rank for rank in einsum.ranks if rank not in einsum.equation.output.ranks]
+    summed = [rank for rank in einsum.ranks if rank not in equation.output.ranks]
     if summed and not accumulates(einsum):
         raise refuse(
             specification, f"{name} copies a value for every {summed[0]}, and no block keeps only one"
@@ -120,7 +114,7 @@ def _check(specification: Specification, einsum: Einsum) -> None:
     for operator, meaning in einsum.operators.items():
         if OPERATORS[operator] != meaning:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
-    for access in (einsum.equation.output, *accesses(einsum.equation.expression)):
+    for access in (equation.output, *accesses(equation.expression)):
         if any(index.rank is None for index in access.indices):
             way = f"give the windows of an image as a tensor (windows:size=3x3,of={access.tensor}.npy)"
             raise refuse(specification, f"{name}: {access.tensor} has indices that are computed; {way}")

@@ -53,7 +53,7 @@ def compare(program, machine):
     last = specification.einsums[-1]
     tensors = {**outcome.tensors, **trees}
     shapes = rank_shapes(specification, last, tensors)
-    found = verify(Computation(specification, last, tensors, shapes), machine.result().outputs["Z"])
+    found = verify(Computation(specification, last, tensors, shapes), machine.result().outputs[last.name])
     assert found.reference == "an evaluation of every point"
     assert found.passed
     operations, counted = machine.operations(), outcome.runs[-1].operations
