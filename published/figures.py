@@ -181,12 +181,12 @@ def memory_table(figures: Sequence[Figure]) -> Table:
 
 
 def tuned_table(figures: Sequence[Figure]) -> Table:
-    """Return what was tuned on which runs, a row for each choice."""
-    runs: dict[tuple[str, str], dict[str, None]] = {}
+    """Return what was tuned on which runs, a row for each choice under the same settings."""
+    runs: dict[tuple[str, str, str], dict[str, None]] = {}
     for figure in figures:
         if figure.settled:
-            runs.setdefault((figure.machine, figure.settled), {})[figure.run] = None
-    table = Table("Tuned on", ("Model", "What was tuned", "On"), labels=3)
+            runs.setdefault((figure.machine, figure.settings, figure.settled), {})[figure.run] = None
+    table = Table("Tuned on", ("Model", "Settings", "What was tuned", "On"), labels=4)
     for choice, named in runs.items():
         table.add(*choice, "; ".join(named) if len(named) <= NAMED else f"{len(named)} runs")
     return table

@@ -93,12 +93,33 @@ def test_a_mean_of_the_page_is_of_all_its_rows(mean):
 
 
 def test_every_choice_that_a_row_speaks_of_is_said():
-    said = [(row["Model"], row["On"]) for row in SHOWN["Tuned on"]]
-    settled = [(of, row["Run"]) for of, row in FIGURES if row["Known"] == "tuned on it"]
+    said = [((row["Model"], row["Settings"]), row["On"]) for row in SHOWN["Tuned on"]]
+    settled = [(of, row["Settings"], row["Run"]) for of, row in FIGURES if row["Known"] == "tuned on it"]
     assert len(settled) > 10
-    for machine, run in settled:
+    for *settings, run in settled:
         name = run.split(", run elsewhere")[0]
-        assert any(of == machine and (name in after or after.endswith("runs")) for of, after in said), run
+        assert any(of == tuple(settings) and (name in runs or runs.endswith("runs")) for of, runs in said), (
+            run
+        )
+
+
+def test_the_first_table_of_the_page_has_the_means_of_cycles() -> None:
+    """The errors of machines, and how many of their values are of each group."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.split("| machine | mean", 1)[1].split("\n\n")[0].splitlines()[2:]
+    ]
+    means = [
+        row for row in MEANS if row["Quantity"] == "cycles" and row["Model"] in PARTS - {"sparseloop", "sam"}
+    ]
+    means = [row for row in means if row["Settings"] != "one Flex-DPE, whole rows"]
+    assert len(rows) == len(means)
+    for (_machine, error, largest, *counts), mean in zip(rows, means, strict=True):
+        assert f"{error.replace(' ', '')} of {sum(int(count or 0) for count in counts)}" == mean["All"]
+        assert largest.replace(" ", "") == mean["Largest error"]
+        groups = (mean[group] for group in ("Tuned on it", "Not tuned on it", "Held out"))
+        assert [group.partition(" of ")[2] for group in groups] == counts
 
 
 def test_the_readme_quotes_the_page():
