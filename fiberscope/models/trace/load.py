@@ -25,7 +25,7 @@ from fiberscope.models.trace.mapping import MappingReader
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import SpecificationSchema
-from fiberscope.models.trace.source import Source, find, place_of
+from fiberscope.models.trace.source import Source, find, place_of, with_coefficients
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
@@ -79,7 +79,13 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
             source.node, source.file, lambda text, say: resolve_references(text, values, say)
         )
         schema = validate_document(SpecificationSchema, document, ignore_unknown=True)
-        cascade = read_cascade(schema.einsum, tuple(entries_by_symbol), document)
+        numbers = {
+            name: STAND_IN if entry.value is None else _number(name, entry)
+            for name, entry in entries_by_symbol.items()
+        }
+        expressions = [with_coefficients(text, numbers) for text in schema.einsum.expressions]
+        einsum = schema.einsum.model_copy(update={"expressions": expressions})
+        cascade = read_cascade(einsum, tuple(entries_by_symbol), document)
     return Draft(source, document, schema, cascade, machine, parameters, entries_by_symbol, entries)
 
 

@@ -15,15 +15,19 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import is_path
 from fiberscope.accelerators.yaml_document import overlay
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
+from fiberscope.models.trace.old_spellings import respell
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Equation, scalars
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
-__all__ = ["Source", "find", "names", "place_of", "split_symbols"]
+__all__ = ["Source", "find", "names", "place_of", "split_symbols", "with_coefficients"]
 
 FILE = "spec.yaml"
 # The name in uniform_shape(K1), nway_shape(WAYS) or uniform_occupancy(A.K1).
 _SIZE = re.compile(r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)")
+
+# The name g in an index such as [g * x + r].
+_COEFFICIENT = re.compile(r"[A-Za-z_]\w*(?=\s*\*\s*[A-Za-z_]\w*[^\[]*\])")
 
 
 @dataclass(frozen=True)
@@ -103,14 +107,23 @@ def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
 
 
 def _symbols_in(text: str) -> list[str]:
-    """The names of scalars on the right side of an expression; none where it cannot be read."""
+    """The names of scalars in indices and, where it can be read, on the right side of an expression."""
+    coefficients = _COEFFICIENT.findall(text)
     try:
-        statement = parse_statement(text)
+        statement = parse_statement(with_coefficients(text, dict.fromkeys(coefficients, 1)))
     except UnreadableTextError:
-        return []
-    return (
-        [scalar.name for scalar in scalars(statement.expression)] if isinstance(statement, Equation) else []
-    )
+        return coefficients
+    expression = statement.expression if isinstance(statement, Equation) else None
+    return [*coefficients, *(scalar.name for scalar in (scalars(expression) if expression else ()))]
+
+
+def with_coefficients(text: str, values: Mapping[str, object]) -> str:
+    """An expression with numbers for the symbols in its indices: ``I[g * x + r]`` as ``I[2 * x + r]``."""
+    return _COEFFICIENT.sub(lambda match: _whole(values.get(match[0], match[0])), text)
+
+
+def _whole(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def split_symbols(name: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -180,9 +193,7 @@ def _composed(path: Path, file: str) -> yaml.MappingNode:
         node = compose(text)
     if not isinstance(node, yaml.MappingNode):
         raise ConfigurationError(f"{file}:1:1: expected sections, such as 'einsum:'")
-    for key, _value in _pairs(node, "einsum"):
-        if key.value == "expression":  # as files of the language's first version have it
-            key.value = "expressions"
+    respell(node)
     return node
 
 

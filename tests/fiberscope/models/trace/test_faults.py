@@ -111,7 +111,17 @@ def test_an_unknown_key_is_left_out_with_a_note(before: str, after: str, says: s
     assert specification == loaded(WHOLE, tmp_path)
 
 
-@pytest.mark.parametrize(("before", "after"), [("expressions:", "expression:"), ("] * B", "] \u2217 B")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("expressions:", "expression:"),
+        ("] * B", "] \u2217 B"),
+        ("partitioning:", "partitions:"),
+        ("uniform_shape(", "uniformShape("),
+        ("uniform_occupancy(", "uniformOccupancy("),
+        ("Z: [K2, M, N, K1, K0]", "- Z: K2, M, N, K1, K0"),
+    ],
+)
 def test_other_spellings_of_public_files_are_read(before: str, after: str, tmp_path: Path) -> None:
     assert before in WHOLE
     (einsum,), (expected,) = (

@@ -10,6 +10,7 @@ from scipy import io, sparse
 
 import fiberscope
 from fiberscope import cli
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.api import prepare
 from fiberscope.results.report.document import Report
 
@@ -235,3 +236,21 @@ def test_matrices_by_name_are_read_as_in_order_on_the_command_line(command, caps
     assert declared["product"]["shape"] == [9, 9]
     assert [len(lines) for lines in warned] == [0, 0, 1]
     assert warned[-1][0].startswith("fiberscope: warning: A (12 x 9): as a factor of the product")
+
+
+def test_a_symbol_in_an_index_needs_a_value_and_is_its_coefficient(tmp_path):
+    draws = np.random.default_rng(1)
+    tensors = {"I": draws.integers(1, 9, 9).astype(float), "F": draws.integers(1, 9, 2).astype(float)}
+    runs = []
+    for index, settings in (("g * x + r", {"g": 2}), ("2 * x + r", {})):
+        file = tmp_path / "strides.yaml"
+        declaration = "{I: [M], F: [R], O: [X]}"
+        file.write_text(
+            f'einsum:\n  declaration: {declaration}\n  expressions: ["O[x] = I[{index}] * F[r]"]\n'
+        )
+        runs.append(fiberscope.model(str(file), tensors=tensors, settings=settings).operations)
+    assert runs[0] == runs[1]
+    assert runs[0]["multiply"] == 8
+    file.write_text(file.read_text().replace("2 * x", "g * x"))
+    with pytest.raises(ConfigurationError, match=r"symbol g has no value; give it one by --set g=2"):
+        fiberscope.model(str(file), tensors=tensors)
