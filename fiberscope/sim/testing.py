@@ -232,16 +232,10 @@ def _entries(path: str, part: object) -> Iterator[tuple[str, object]]:
 
 def _usual_cause(path: str, sleep: bool) -> str:
     if sleep:
-        return (
-            "the order of ticks shows; a tick sees of other components only what the methods of its "
-            "channels say"
-        )
+        return "the result depends on the order of ticks: see other components only by methods of channels"
     if ".counters." in path:
-        return (
-            "a sleeping component does not get every tick, so none may be counted; cycles are the "
-            "accounting's, events are yours"
-        )
-    return "a tick in which nothing is new must change nothing; one after which more can be done returns busy"
+        return "count events, not ticks: a sleeping component is not ticked in every cycle"
+    return "a tick without a new token or slot must change nothing; if there is more to do, return busy"
 
 
 def check_accounting(statistics: Mapping[str, ComponentStatistics]) -> None:
