@@ -21,7 +21,8 @@ class Chain:
         format: the format of the rank.
         bits: the bits of an entry.
         width: bits of a line of the store next to memory.
-        shared: the store that all instances share, if one is on the way.
+        shared: the store that instances share, if one is on the way.
+        copies: the copies of this store: one, or as many as its level has.
         cached: whether that is a cache, which takes what is written.
         kept: whether a buffer of the instance keeps what has come.
         buffer: that buffer, and the bits that it holds; None if it has no bound.
@@ -36,6 +37,7 @@ class Chain:
     cached: bool
     kept: bool
     evict_on: str
+    copies: int = 1
     lingers: bool = False
     buffer: tuple[str, int] | None = None
 
@@ -50,8 +52,13 @@ class Chain:
         return replace(self, kept=True, evict_on=task, lingers=True)
 
     def in_front(self) -> Chain:
-        """Return the chain of the blocks before the cut: a buffer above the instances is beside them."""
-        return replace(self, kept=True, shared="") if self.shared and not self.cached else self
+        """Return the chain of the blocks before the cut, which are above all copies of a store.
+
+        A buffer above the instances is beside these blocks, and a cache is if it is not one for all.
+        """
+        if not self.shared or (self.cached and self.copies == 1):
+            return self
+        return replace(self, kept=True, shared="", cached=False, copies=1)
 
 
 Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and kind
@@ -89,11 +96,13 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
     stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
     last, beside = by_name[path[-1].name], path[-1]
     kept = not is_shared(beside, stage)
+    shared = next((component for component in reversed(path) if is_shared(component, stage)), None)
     return Chain(
         format=stored,
         bits=stored.entry_bits(first.kind),
         width=path[1].width,
-        shared=next((component.name for component in reversed(path) if is_shared(component, stage)), ""),
+        shared=shared.name if shared else "",
+        copies=shared.all_instances if shared else 1,
         cached=any(component.kind == "Cache" for component in path),
         kept=kept,
         evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),

@@ -129,7 +129,7 @@ class InstanceBlocks:
         carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
         radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
         segments, coordinates = integers_of(level.segments), integers_of(level.coordinates)
-        arrays = self.memory.ways(node)
+        arrays = self.memory.ways(self.name, node)
         lines = [array for _chain, array in arrays]
         ways = add(
             FiberWays,
@@ -144,7 +144,8 @@ class InstanceBlocks:
             waiting=timing.tasks,
         )
         for place, (chain, _lines) in enumerate(arrays):
-            self.memory.memory.reads(chain, self.name, ways, f"[{place}]")
+            copy = self.memory.copy(chain, self.name)
+            self.memory.memory.reads(chain, self.name, copy, ways, f"[{place}]")
         merger = add(self._part(node), f"{name}.merger", radix, timing.stages)
         reduces = self.memory.stage.reduces
         points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", lists)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fiberscope.accelerators.composition import User
 from fiberscope.accelerators.layout import Layout, Role
-from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
+from fiberscope.hw.memory.cache_geometry import LIMITS, FiberCacheSpecification
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, TENSORS
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.models.from_spec.arrays import Rows
@@ -20,7 +20,7 @@ from fiberscope.sim.names import numbered
 if TYPE_CHECKING:
     from fiberscope.models.from_spec.composition import MappedComposition
 
-__all__ = ["MappedMemory"]
+__all__ = ["MappedMemory", "count_banks"]
 
 WRITTEN = 1 << 36  # bytes that each array which is written has room for
 BANKS = (3, 2)  # of a cache for each instance, as Gamma's 48 for 32
@@ -28,6 +28,14 @@ LEAST_LINE = 2  # bytes, of a cache
 
 
 Array: TypeAlias = tuple[str, tuple[str, ...], int | str, str]  # tensor, its ranks, the rank, the kind
+
+
+class Store(NamedTuple):
+    """One of the copies of a shared store: its name in the architecture, and which of how many it is."""
+
+    name: str
+    copy: int
+    copies: int
 
 
 @dataclass
@@ -56,7 +64,7 @@ class MappedMemory:
         self.ends: dict[int, int] = {}  # of each number the byte behind what is laid out
         self.layouts: list[Layout] = []
         self.bases: dict[Array, int] = {}
-        self.shared: dict[str, list[User]] = {}  # who asks each of the shared stores
+        self.shared: dict[Store, list[User]] = {}  # who asks each of the shared stores
         self.held: Counter[str] = Counter()  # bytes of the arrays that come through these
         self.ports: dict[str, _Port] = {}  # of instances, by name
 
@@ -93,27 +101,27 @@ class MappedMemory:
             for base, order, place, stored in self.bases
         )
 
-    def port(self, chain: Chain) -> int:
-        """The number of the next who asks the store that is next on the way."""
-        return len(self.shared.get(chain.shared, ()))
+    def port(self, chain: Chain, copy: int) -> int:
+        """The number of the next who asks this copy of the store that is next on the way."""
+        return len(self.shared.get(Store(chain.shared, copy, chain.copies), ()))
 
-    def reads(self, chain: Chain, leaf: str, block: Block, place: str = "") -> None:
-        """Have a block ask the store that is next on the way; of an array of ports at one place."""
+    def reads(self, chain: Chain, leaf: str, copy: int, block: Block, place: str = "") -> None:
+        """Have a block ask a copy of the store that is next on the way; of an array of ports at one place."""
         user = (block, f"requests{place}", f"replies{place}")
         if chain.shared:
-            self.shared.setdefault(chain.shared, []).append(user)
+            self.shared.setdefault(Store(chain.shared, copy, chain.copies), []).append(user)
         else:
             self.ports.setdefault(leaf, _Port()).readers.append(user)
 
-    def writes(self, chain: Chain, leaf: str, block: Block, *, again: bool = False) -> None:
+    def writes(self, chain: Chain, leaf: str, copy: int, block: Block, *, again: bool = False) -> None:
         """Have a block write to that store: a cache acknowledges, past a buffer it goes on to memory.
 
         Args:
-            chain, leaf, block: who writes what where.
+            chain, leaf, copy, block: who writes what where.
             again: whether it reads from memory what it has written.
         """
         if chain.cached:
-            self.reads(chain, leaf, block)
+            self.reads(chain, leaf, copy, block)
         elif again:
             self.ports.setdefault(leaf, _Port()).readers.append((block, "requests", "replies"))
         else:
@@ -129,8 +137,8 @@ class MappedMemory:
             return
         most = max((len(port.readers) + len(port.writers) for port in self.ports.values()), default=1)
         users: list[User] = []
-        for name, askers in self.shared.items():
-            users += self._store(name, askers, len(users) * most, most)
+        for store, askers in self.shared.items():
+            users += self._store(store, askers, len(users) * most, most)
         for name, port in self.ports.items():
             users.append(self._concentrated(name, port, len(users) * most))
         self.machine.add_memory(users, self.line, group=most)
@@ -145,21 +153,36 @@ class MappedMemory:
                 connect(concentrator, f"outputs[{place}]", block, replies, capacity=queue)
         return concentrator, "requests", "replies"
 
-    def _store(self, name: str, askers: Sequence[User], first: int, group: int) -> list[User]:
-        """The banks of a shared store, and the network between it and those who ask."""
-        banks = self._geometry(name)
+    def _store(self, store: Store, askers: Sequence[User], first: int, group: int) -> list[User]:
+        """The banks of a copy of a shared store, and the network between it and those who ask."""
+        banks, name = self._geometry(store), numbered(store.name.lower(), store.copies)[store.copy]
+        called = name if store.copies > 1 else store.name.lower()
         bank_units = [
-            self.machine.add(self.machine.part("bank", name), bank_name, banks, first + place * group)
-            for place, bank_name in enumerate(numbered(f"{name.lower()}.bank", banks.banks))
+            self.machine.add(self.machine.part("bank", store.name), bank_name, banks, first + place * group)
+            for place, bank_name in enumerate(numbered(f"{called}.bank", banks.banks))
         ]
         latency = self.timing.network_latency
-        self.machine.add_network(name.lower(), askers, bank_units, interleave=self.line, latency=latency)
+        self.machine.add_network(called, askers, bank_units, interleave=self.line, latency=latency)
         return [(bank, "memory_requests", "memory_replies") for bank in bank_units]
 
-    def _geometry(self, name: str) -> FiberCacheSpecification:
-        component = self.machine.component(name)
-        banks = self.timing.banks or -(-BANKS[0] * self.machine.instances // BANKS[1])
-        size = self.held[name] if component.depth is None else component.width * component.depth // 8
+    def _geometry(self, store: Store) -> FiberCacheSpecification:
+        component = self.machine.component(store.name)
         ways = component.ways or self.timing.ways
-        sets = max(1, size // (self.line * ways * banks))
+        whole_sets = (
+            None if component.depth is None else component.width * component.depth // 8 // (self.line * ways)
+        )
+        banks = self.timing.banks or count_banks(-(-self.machine.instances // store.copies), whole_sets)
+        held = -(-self.held[store.name] // (self.line * ways)) if whole_sets is None else whole_sets
+        sets = max(1, held // banks)
         return FiberCacheSpecification(banks, sets, ways, self.line, stages=self.timing.cache_stages)
+
+
+def count_banks(instances: int, sets: int | None) -> int:
+    """Return the banks of a shared store if ``timing.banks`` gives no number.
+
+    Args:
+        instances: those that the store serves.
+        sets: sets of the whole store, of which each bank has at least one; None without a bound.
+    """
+    most = LIMITS["banks"][1] if sets is None else min(max(1, sets), LIMITS["banks"][1])
+    return min(-(-BANKS[0] * instances // BANKS[1]), most)

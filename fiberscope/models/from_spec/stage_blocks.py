@@ -63,8 +63,9 @@ class BuiltStage:
             what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
         }
         outside_has = {what: chain.in_front() for what, chain in chains.items()}
-        self.memory = StageMemory(stores, stage, graph, inside_has or chains, context.nests)
-        in_front = StageMemory(stores, stage, graph, outside_has, context.nests, machine.walking)
+        names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
+        self.memory = StageMemory(stores, stage, graph, inside_has or chains, context.nests, names)
+        in_front = StageMemory(stores, stage, graph, outside_has, context.nests, clock=machine.walking)
         nodes = graph.graph.nodes.values()
         outside = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
@@ -72,10 +73,9 @@ class BuiltStage:
         self.outside = InstanceBlocks(
             machine, f"{prefix}outer.", 0, outside, in_front, context, machine.walking
         )
-        names = numbered(f"{prefix}{stage.level}", stage.instances)
         inside = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [
-            InstanceBlocks(machine, f"{name}.", number, inside, self.memory, context)
+            InstanceBlocks(machine, name, number, inside, self.memory, context)
             for number, name in enumerate(names)
         ]
         self.cut = self._add_cut(prefix)

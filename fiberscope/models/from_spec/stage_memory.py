@@ -36,6 +36,7 @@ class StageMemory:
         graph: as blocks.
         chains: the chains of the stage.
         nests: loop nests of the graph's streams.
+        leaves: names of the instances.
         clock: the clock of the fetching component; that of the machine if not given.
     """
 
@@ -46,8 +47,10 @@ class StageMemory:
         graph: StageGraph,
         chains: Chains,
         nests: Nests,
+        leaves: Sequence[str] = (),
         clock: Clock | None = None,
     ) -> None:
+        self.numbers = {leaf: number for number, leaf in enumerate(leaves)}
         self.clock = clock or memory.machine.kernel.clocks[0]
         self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
         self.arrays: dict[tuple[str, int, str], StoredArray] = {}
@@ -148,10 +151,14 @@ class StageMemory:
             room=self._room(leaf, chain),
             window=memory.timing.window,
             outstanding=memory.timing.ahead,
-            port=memory.port(chain),
+            port=memory.port(chain, self.copy(chain, leaf)),
         )
-        memory.reads(chain, leaf, fetch)
+        memory.reads(chain, leaf, self.copy(chain, leaf), fetch)
         return fetch
+
+    def copy(self, chain: Chain, leaf: str) -> int:
+        """Return which copy of the store on the way serves an instance; the first serves all others."""
+        return self.numbers.get(leaf, 0) * chain.copies // max(1, len(self.numbers))
 
     def _room(self, leaf: str, chain: Chain) -> BufferRoom | None:
         """Return the size of an instance's buffer, in whole lines of a request."""
@@ -182,7 +189,7 @@ class StageMemory:
             self.arrays[tensor, place, kind] = array.at(self.memory.laid_out(what, array.size, chain))
         return self.arrays[tensor, place, kind]
 
-    def ways(self, node: Node) -> list[tuple[Chain, ArrayLines]]:
+    def ways(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """The arrays whose lines a merger's ways read, for one who asks for them next."""
         tensor, place = node["tensor"], int(node["mode"])
         chains: list[tuple[Chain, ArrayLines]] = []
@@ -194,7 +201,7 @@ class StageMemory:
                 before = sum(
                     bool(chain.shared) and chain_.shared == chain.shared for chain_, _lines in chains
                 )
-                port = self.memory.port(chain) + before
+                port = self.memory.port(chain, self.copy(chain, leaf)) + before
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
                 chains.append((chain, lines))
         return chains
@@ -265,7 +272,7 @@ class StageMemory:
                     rows=rows.rows,
                     page_lines=memory.page_lines,
                     pages=memory.machine.instances,
-                    port=memory.port(chain) if chain.cached else 0,
+                    port=memory.port(chain, self.copy(chain, leaf)) if chain.cached else 0,
                 )
-                memory.writes(chain, leaf, writer, again=again)
+                memory.writes(chain, leaf, self.copy(chain, leaf), writer, again=again)
                 yield writer
