@@ -181,7 +181,7 @@ class Accelerator(Generic[AnyConfiguration]):
         summary: description in one line, for ``fiberscope list``.
         configuration: pydantic model of ``config.yaml``.
         folder: folder of ``config.yaml``.
-        defaults: files of further parameters.
+        defaults: files of further parameters, of which those count that the configuration has.
         preset: values of parameters by dotted key, which take precedence over the files.
         models: constructors of models by fidelity, called with the parameters and the machine inputs.
             ``event`` returns a ``Machine``, any other fidelity an ``Estimate``.

@@ -10,7 +10,13 @@ from typing import Any
 from pydantic import create_model
 
 from fiberscope.accelerators import find, names
-from fiberscope.accelerators.configuration import Configuration, ConfigurationError, layers, validate
+from fiberscope.accelerators.configuration import (
+    Configuration,
+    ConfigurationError,
+    layers,
+    leaf_keys,
+    validate,
+)
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.sharing import shared
@@ -50,8 +56,10 @@ def configure(
         ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
     """
     entries: dict[str, Entry] = {}
+    keys = set(leaf_keys(accelerator.configuration))
     for defaults in accelerator.defaults:
-        entries |= layers(defaults, name=accelerator.name)
+        further = layers(defaults, name=accelerator.name)
+        entries |= {key: entry for key, entry in further.items() if key in keys}
     entries |= layers(
         accelerator.shipped, name=accelerator.name, preset=accelerator.preset, file=file, settings=settings
     )

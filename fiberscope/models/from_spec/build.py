@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from fiberscope.models.from_spec.instances import with_places
-from fiberscope.models.from_spec.lowering import StageGraph, lower_stage
+from fiberscope.models.from_spec.lowering import lower_stage
 from fiberscope.models.from_spec.operands import prepare_loops
+from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage, stages_of
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Specification

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from fiberscope.models.from_spec.lowering import base_name
+from fiberscope.models.from_spec.stage_graph import base_name
 from fiberscope.models.from_spec.stages import Stage, is_shared
 from fiberscope.models.trace.specification import RankFormat, Specification, StorageBinding
 

@@ -12,7 +12,7 @@ from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.join import Intersect
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.value_type import TYPES
-from fiberscope.models.from_spec.settings import MappedParameters
+from fiberscope.models.from_spec.settings import MappedParameters, value_name
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
@@ -58,7 +58,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
     ) -> None:
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
         super().__init__(parameters, parts, kernel or LookaheadKernel())
-        self.specification, self.value_type = specification, TYPES[parameters.value]
+        self.specification, self.value_type = specification, TYPES[value_name(parameters)]
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
         self._stages = stages

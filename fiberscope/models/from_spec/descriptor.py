@@ -23,9 +23,9 @@ from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.cascade import Cascade
 from fiberscope.models.from_spec.copies import with_copies
 from fiberscope.models.from_spec.instances import check_instances, describe_instances
-from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
+from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.from_spec.units import own_part, units_in
 from fiberscope.models.trace.area import chip_parts
@@ -194,7 +194,8 @@ def _configuration(drafted: Draft, outline: Specification) -> type[Configuration
     symbols: dict[str, Any] = dict.fromkeys(drafted.entries, (float | None, None))
     if drafted.machine is not None:
         base = drafted.machine[0].configuration
-        return create_model("Mapped", __base__=base, timing=(Timing, ...), value=(ValueName, ...), **symbols)
+        value: Any = base.model_fields["value"].annotation if "value" in base.model_fields else ValueName
+        return create_model("Mapped", __base__=base, timing=(Timing, ...), value=(value, ...), **symbols)
     clocks = [configuration.clock_frequency for configuration in outline.configurations.values()]
     clock: Any = (Hertz, int(clocks[0]) if clocks else ONE_GIGAHERTZ)
     return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)

@@ -13,13 +13,14 @@ The rules are those of the compiler of graphs (``fiberscope.models.graphs.compil
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.from_spec.operands import EinsumLoops
+from fiberscope.models.from_spec.projections import LookUp, Projection, projection_of
+from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
-from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult
+from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult, projected
 from fiberscope.models.graphs.compiler.language import translate_expression
 from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
 from fiberscope.models.graphs.compiler.results import LoweredLoop
@@ -35,81 +36,16 @@ from fiberscope.models.graphs.compiler.terms import (
 )
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
-from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.trace.levels import output_levels
-from fiberscope.models.trace.plan import LoopPlan, uses_of
-from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.models.trace.plan import uses_of
+from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.expressions.expression import Access, Expression
+from fiberscope.workloads.expressions.expression import Access, Expression, Index
 
-__all__ = ["StageGraph", "base_name", "lower_stage"]
+__all__ = ["lower_stage"]
 
 SWAPPED = 2  # number of ranks that a merger exchanges
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """A stream that goes through the cut.
-
-    Args:
-        kind: ``crd`` or ``ref``.
-        loop: the loop of coordinates; empty for other streams.
-        kept: whether the output has these coordinates.
-        groups: whether these, of a piece of one of its ranks, tell which of its elements come together.
-        segments: of references where the fibers that they name begin, if an empty one leaves nothing to do.
-    """
-
-    kind: str
-    loop: str = ""
-    kept: bool = False
-    groups: bool = False
-    segments: Integers | None = None
-
-
-@dataclass(frozen=True)
-class StageGraph:
-    """A stage as a graph.
-
-    Args:
-        einsum: whose output is written.
-        graph: of all its blocks.
-        cut: the node that deals tasks.
-        crossings: what goes through it, in order.
-        leaf: names of the nodes behind it.
-        sums: the node that adds up what tasks give to the same points, if they do.
-        loops: the loops of the output, that each instance writes, in the order of its levels.
-        plan: the loops of the Einsum that writes.
-        tensors: what the graph reads, by name.
-        orders: of each of these, and of the output, the ranks as its tree has them.
-    """
-
-    einsum: Einsum
-    graph: Graph
-    cut: Node
-    crossings: tuple[Crossing, ...]
-    leaf: frozenset[str]
-    sums: Node | None
-    loops: tuple[str, ...]
-    plan: LoopPlan
-    tensors: Mapping[str, StoredTensor]
-    orders: Mapping[str, tuple[str, ...]]
-
-    @property
-    def name(self) -> str:
-        """Return the name of the stage, if there are several."""
-        return self.einsum.name.lower().replace("@", "_")
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """Return the name of each node's block."""
-        return block_names(self.graph.nodes.values())
-
-
-def base_name(tensor: str) -> str:
-    """The name that a specification has for a tensor of a graph, which may be read twice."""
-    return tensor.partition("'")[0]
 
 
 def lower_stage(
@@ -189,7 +125,28 @@ class _Lowering:
         iteration = iteration_of(term, variable)
         if iteration is None:
             raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
-        return go_through(self._blocks, term, iteration, variable, loops[-1].coordinates if loops else None)
+        before = loops[-1].coordinates if loops else None
+        loop = go_through(self._blocks, term, iteration, variable, before)
+        for operand in operands_in(term):
+            for lookup in self._lookups(operand):
+                if lookup.loop == variable:
+                    self._seek(term, operand, lookup, [*loops, loop])
+        return loop
+
+    def _lookups(self, operand: Operand) -> tuple[LookUp, ...]:
+        return self._einsum_loops[0].lookups[operand.access.tensor]
+
+    def _seek(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
+        """Look a rank of an operand up in the last of these loops, which goes on where it is found."""
+        names = [loop.variable for loop in loops]
+        held = [self._held(loops[names.index(term.loop) :]) for term in lookup.sought.terms]
+        others = [other for other in operands_in(term) if other is not operand]
+        along = [loops[-1].coordinates, *(other.references for other in others if other.references)]
+        crd = projected(self._blocks, lookup.sought, held)
+        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.rank, crd, along)
+        for other, wire in zip(others, references, strict=True):
+            other.references = wire
+        loops[-1].intersects, loops[-1].filled = True, False
 
     def _refusal(self, what: str) -> Exception:
         return refuse(self._specification, f"{self._writing.plan.einsum.name}: {what}")
@@ -205,8 +162,14 @@ class _Lowering:
         for place, loop in enumerate(loops):
             kept, by_round = loop.variable in self._kept(), place < self._stage.rounds
             groups = self._stage.eager and self._gives_output(loop.variable)
+            parts = {
+                part: whole for part, whole in self._parts.items() if whole.terms[0].loop == loop.variable
+            }
+            held = self._held(loops[place:]) if kept or by_round or groups or parts else loop.coordinates
             if kept or by_round or groups:
-                self._cross(node, self._held(loops[place:]), Crossing("crd", loop.variable, kept, groups))
+                self._cross(node, held, Crossing("crd", loop.variable, kept, groups))
+            for part, whole in parts.items():
+                self._cross(node, projected(self._blocks, whole, [held]), Crossing("crd", part, kept=True))
         return node
 
     def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
@@ -217,15 +180,30 @@ class _Lowering:
 
     def _segments_below(self, operand: Operand) -> Integers | None:
         stored = next(each.tensors[operand.access.tensor] for each in self._einsum_loops)
-        gone = sum(variable in self._stage.outer for variable in operand.access.variables)
+        passed = {lookup.rank for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
+        passed.update(self._stage.outer)
+        gone = sum(variable in passed for variable in operand.access.variables)
         level = stored.levels[gone] if gone < len(stored.levels) else None
         return level.segments if isinstance(level, CompressedLevel) else None
 
     def _kept(self) -> list[str]:
-        """The loops that give a coordinate of the output, in their order."""
+        """The coordinates of the output in the order of their loops: those of loops, and parts of these."""
         plan = self._writing.plan
-        wanted = {plan.lowest(rank) for rank in plan.equation.output.ranks}
-        return [loop for loop in plan.loops if loop in wanted]
+        wanted = {rank: plan.loop_of(rank) for rank in plan.equation.output.ranks}
+        ranks = [rank for loop in plan.loops for rank in wanted if wanted[rank] == loop]
+        return [plan.lowest(rank) for rank in ranks]
+
+    @cached_property
+    def _parts(self) -> dict[str, Projection]:
+        """The coordinates of the output that are parts of flattened ranks."""
+        plan = self._writing.plan
+        parts = [part for part in self._kept() if part not in plan.loops]
+        return {part: projection_of(plan, Index(((part, 1),))) for part in parts}
+
+    def _inner_kept(self) -> tuple[str, ...]:
+        """The same of the loops behind the cut."""
+        plan = self._writing.plan
+        return tuple(name for name in self._kept() if plan.loop_of(name) not in self._stage.outer)
 
     @property
     def _sums_tasks(self) -> bool:
@@ -234,7 +212,10 @@ class _Lowering:
 
     def _gives_output(self, loop: str) -> bool:
         plan = self._writing.plan
-        return plan.base(loop) in plan.equation.output.ranks
+        base = plan.base(loop)
+        if base in plan.flattened:
+            return all(self._gives_output(part) for part in plan.flattened[base].ranks)
+        return base in plan.equation.output.ranks
 
     def _held(self, loops: Sequence[LoweredLoop]) -> Wire:
         """The coordinates of the first of these loops, one for each of the last."""
@@ -251,10 +232,11 @@ class _Lowering:
         loops: list[LoweredLoop] = []
         for variable in inner:
             loops.append(self._loop(term, variable, loops))
-        kept = tuple(loop for loop in self._kept() if loop in inner)
+        kept = self._inner_kept()
         output = Access.at(plan.einsum.output, kept)
         make = TaskSum if self._sums_tasks else WrittenResult
-        result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
+        parts = {part: whole for part, whole in self._parts.items() if part in kept}
+        result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner, parts)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
         return kept
 
@@ -344,7 +326,7 @@ class _Lowering:
     def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
         """Runs of equal coordinates are added up, and written."""
         plan = self._writing.plan
-        if [loop for loop in self._kept() if loop not in self._stage.outer] != [lower]:
+        if self._inner_kept() != (lower,):
             raise self._refusal(
                 f"behind a merger, the output should have {lower} and no other rank of the inner loops"
             )

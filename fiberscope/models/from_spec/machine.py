@@ -13,10 +13,10 @@ from fiberscope.models.from_spec.cascade import CascadeOutputs
 from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lookahead import add_lookaheads
-from fiberscope.models.from_spec.lowering import StageGraph, base_name
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stage_blocks import BuiltStage
+from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.memory_entries import (
     DRAM_ONLY,

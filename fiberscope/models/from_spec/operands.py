@@ -15,10 +15,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fiberscope.models.from_spec.projections import LookUp, lookups_of
 from fiberscope.models.from_spec.stages import refuse, skipped_loops
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.trace.evaluate import operand_of
+from fiberscope.models.trace.levels import scanned_ranks
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
@@ -37,11 +39,13 @@ class EinsumLoops:
         plan: the loops.
         accesses: of the expression from left to right, their variables the loops of their levels.
         tensors: by the names that these have, outermost level first; a tensor that is read twice has two.
+        lookups: of each of these the ranks in which coordinates are looked up.
     """
 
     plan: LoopPlan
     accesses: tuple[Access, ...]
     tensors: Mapping[str, StoredTensor]
+    lookups: Mapping[str, tuple[LookUp, ...]]
 
 
 def prepare_loops(
@@ -71,6 +75,7 @@ def prepare_loops(
     operands = [operand_of(specification, access, trees) for access in accesses(plan.equation.expression)]
     prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}
+    lookups: dict[str, tuple[LookUp, ...]] = {}
     read: list[Access] = []
     skipped = skipped_loops(specification, einsum)
     for operand in operands:
@@ -82,8 +87,19 @@ def prepare_loops(
             raise refuse(specification, f"{einsum.name}: {what}")
         read.append(Access.at(name, operand.ordered.names))
         passed_over = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
+        lookups[name] = _lookups(specification, plan, operand, handed)
         tensors[name] = _stored(specification, plan, operand, handed, passed_over)
-    return EinsumLoops(plan, tuple(read), tensors)
+    return EinsumLoops(plan, tuple(read), tensors, lookups)
+
+
+def _lookups(
+    specification: Specification, plan: LoopPlan, operand: Operand, handed: str
+) -> tuple[LookUp, ...]:
+    lookups = () if operand.name == handed else lookups_of(plan, operand)
+    if lookups and not _multiplies(plan):
+        what = f"{operand.name} is looked up by {lookups[0].rank} for a sum, and no block does that"
+        raise refuse(specification, f"{plan.einsum.name}: {what}")
+    return lookups
 
 
 def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
@@ -112,11 +128,12 @@ def _stored(
     order = tuple(range(len(names)))
     if operand.name == handed:
         return StoredTensor((0,) * len(names), Format("s" * len(names), order), (), operand.tree.values[:0])
+    scanned = scanned_ranks(plan, operand)
     for rank in names:
-        if rank not in plan.loops:
+        if rank not in scanned:
             raise refuse(specification, f"{plan.einsum.name}: {operand.name} has {rank}, which no loop has")
     tree = operand.ordered.tree.swizzle(names)
-    letters = [_letter(specification, plan, operand, rank) for rank in names]
+    letters = [_letter(specification, plan, operand, rank) if scanned[rank] else "s" for rank in names]
     letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and tree.nonzeros < math.prod(rank.shape for rank in tree.ranks):
         letters[-1] = "s"  # a place without a value would be an operand

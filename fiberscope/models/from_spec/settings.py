@@ -13,7 +13,7 @@ from fiberscope.accelerators.memory import ChannelParameters
 from fiberscope.hw.memory.cache_geometry import LIMITS
 from fiberscope.hw.value_type import ValueName
 
-__all__ = ["SHIPPED", "MappedParameters", "Timing", "is_own"]
+__all__ = ["SHIPPED", "MappedParameters", "Timing", "is_own", "value_name"]
 
 SHIPPED = Path(__file__).parent / "config.yaml"
 
@@ -56,8 +56,18 @@ class MappedParameters(Configuration):
     memory: ChannelParameters
 
 
+def value_name(parameters: MappedParameters) -> ValueName:
+    """The type of values, which the parameters of SIGMA have in a section of their own."""
+    value: ValueName = getattr(parameters.value, "type", parameters.value)
+    return value
+
+
 def is_own(key: str, configuration: type[Configuration]) -> bool:
     """Return whether a parameter, by dotted key, is none of those that the specification is read with."""
     section = key.partition(".")[0]
     alone = issubclass(configuration, MappedParameters)  # it has nothing of another machine's
-    return section in ("timing", "value") or (alone and section in ("clock", *MappedParameters.model_fields))
+    return (
+        section == "timing"
+        or key in ("value", "value.type")
+        or (alone and section in ("clock", *MappedParameters.model_fields))
+    )

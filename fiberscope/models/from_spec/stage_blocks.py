@@ -15,8 +15,8 @@ from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
 from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
-from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.memory import MappedMemory
+from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stage_memory import StageMemory
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.blocks import CARRIES, Context

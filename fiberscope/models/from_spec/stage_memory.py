@@ -12,13 +12,13 @@ from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.way_lines import ArrayLines
 from fiberscope.models.from_spec.arrays import StoredArray, stored_array
 from fiberscope.models.from_spec.chains import Chain, Chains
-from fiberscope.models.from_spec.lowering import StageGraph, base_name
 from fiberscope.models.from_spec.memory import MappedMemory
+from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.loops import Nest, Nests
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
+from fiberscope.models.graphs.primitives.tasks import LOCATED, SKIP_AHEAD
 from fiberscope.sim.clock import Clock
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class StageMemory:
         kinds = ("payload",) if came else ("payload", "elem")  # an element has come with its coordinate
         for kind in kinds if place >= 0 else ():
             chain = self._chain(tensor, place, kind)
-            if chain is not None and self._is_asked_for_here(chain, port, stream):
+            if chain is not None and self._is_asked_for_here(chain, node, port, stream):
                 yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
                 break
         if node.type == SKIP_AHEAD:
@@ -95,14 +95,15 @@ class StageMemory:
         assert isinstance(level, CompressedLevel)  # a unit that skips reads no other
         return integers_of(level.segments)
 
-    def _is_asked_for_here(self, chain: Chain, port: str, stream: Stream | None) -> bool:
+    def _is_asked_for_here(self, chain: Chain, node: Node, port: str, stream: Stream | None) -> bool:
         """Return whether a merger's payload is read before it, because a buffer keeps it."""
-        enters, left = port.startswith("carried"), stream is not None and stream.output.startswith("carried")
+        enters = _goes_along(node, port)
+        left = stream is not None and _goes_along(self.graph.graph.nodes[stream.source], stream.output)
         return chain.kept if enters else not (left and chain.kept)
 
     def _named_at(self, node: Node, port: str) -> tuple[str, int]:
         """The tensor and the level whose payloads the references at a port of a block name; -1 of none."""
-        if port.startswith("carried"):
+        if _goes_along(node, port):
             graph = self.graph.graph
             behind = next(stream for stream in graph.streams_from(node) if stream.output == port)
             return self._named_at(graph.nodes[behind.target], behind.input)
@@ -113,7 +114,11 @@ class StageMemory:
         if node.primitive.loads and port == "ref":
             place = len(self.graph.tensors[tensor].levels) - 1
         elif node.primitive.of_level and not node.primitive.writes:
-            place = int(node["mode"]) - 1 if port == ("base" if node.type == "locate" else "ref") else -1
+            place = (
+                int(node["mode"]) - 1
+                if port == ("base" if node.primitive.positions == LOCATED else "ref")
+                else -1
+            )
         return tensor, place
 
     def coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
@@ -276,3 +281,8 @@ class StageMemory:
                 )
                 memory.writes(chain, leaf, self.copy(chain, leaf), writer, again=again)
                 yield writer
+
+
+def _goes_along(node: Node, port: str) -> bool:
+    """Return whether references at a port go through a merger."""
+    return node.type == "swap" and port.startswith("carried")

@@ -14,7 +14,6 @@ from fiberscope.models.trace.specification import (
     OPERATORS,
     Component,
     Einsum,
-    Flatten,
     Follow,
     SpaceTimeRank,
     Specification,
@@ -100,8 +99,6 @@ def _check(specification: Specification, einsum: Einsum) -> None:
     """Refuse an Einsum that has what no machine is built of."""
     name, equation = einsum.name, einsum.computed
     for part in einsum.partitioning:
-        if isinstance(part, Flatten):
-            raise refuse(specification, f"{name} has ranks flattened into one ({part.name})")
         if isinstance(part, Follow):
             raise refuse(
                 specification, f"{name} has a rank whose partition follows another rank ({part.rank})"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from fiberscope.models.from_spec.projections import Projection
 from fiberscope.models.graphs.compiler.blocks import Blocks, Joined
 from fiberscope.models.graphs.compiler.results import LoweredLoop, Result
 from fiberscope.models.graphs.compiler.terms import (
@@ -18,9 +19,25 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["TaskBlocks", "TaskSum", "WrittenResult"]
+__all__ = ["TaskBlocks", "TaskSum", "WrittenResult", "projected"]
 
 PAIR = 2  # fibers that an intersector which skips reads
+
+
+def projected(blocks: Blocks, projection: Projection, coordinates: Sequence[Wire]) -> Wire:
+    """A computed coordinate.
+
+    Args:
+        blocks: to which the unit is added.
+        projection: the coordinate.
+        coordinates: of the loops of its terms, as often as those of the innermost.
+    """
+    if projection.plain:
+        return coordinates[0]
+    terms = " ".join(f"{term.factor} {term.divisor} {term.size}" for term in projection.terms)
+    inputs: dict[str, Wire | None] = {f"crd[{place}]": wire for place, wire in enumerate(coordinates)}
+    loop = projection.terms[-1].loop
+    return Wire(blocks.add("project", inputs, index=loop, terms=terms, constant=projection.constant), "crd")
 
 
 class TaskBlocks(Blocks):
@@ -57,6 +74,22 @@ class TaskBlocks(Blocks):
         node = self.add(SKIP_AHEAD, inputs, index=variable, **levels)
         return Wire(node, "crd"), {operand: Wire(node, f"ref[{way}]") for way, operand in enumerate(operands)}
 
+    def seek(self, operand: Operand, rank: str, crd: Wire, along: Sequence[Wire]) -> list[Wire]:
+        """Look coordinates up in a rank of an operand; what it lacks is dropped.
+
+        Args:
+            operand: its references, one for each coordinate, name the fibers to look in.
+            rank: the rank.
+            crd: the coordinates.
+            along: streams of the same shape, of which those that leave are returned.
+        """
+        inputs = {"crd": crd, "base": operand.references}
+        inputs |= {f"carried[{place}]": wire for place, wire in enumerate(along)}
+        tensor, mode = operand.access.tensor, operand.dimension(rank)
+        node = self.add("seek", inputs, index=rank, tensor=tensor, mode=mode)
+        operand.references = Wire(node, "located")
+        return [Wire(node, f"carried[{place}]") for place in range(len(along))]
+
     def _located(self, operand: Operand, variable: str, crd: Wire) -> Wire:
         base = None
         if operand.format.level_of(operand.dimension(variable)) > 0:
@@ -73,10 +106,20 @@ class WrittenResult(Result):
 
     passes_over = True
 
-    def __init__(self, access: Access, format: Format, nest: Sequence[str]) -> None:
-        super().__init__(access, format, nest)
+    def __init__(
+        self, access: Access, format: Format, nest: Sequence[str], parts: Mapping[str, Projection]
+    ) -> None:
+        super().__init__(access, format, nest, {part: whole.terms[0].loop for part, whole in parts.items()})
+        self._parts = parts
         if self.accumulates:
             self.of_empty = "mark"
+
+    def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
+        """Return the coordinates of each loop, and of parts of flattened ranks, which are ``parts``."""
+        coordinates = super()._coordinates(blocks, loops)
+        for part, projection in self._parts.items():
+            coordinates[part] = projected(blocks, projection, [coordinates[projection.terms[0].loop]])
+        return coordinates
 
 
 class TaskSum(WrittenResult):
@@ -91,6 +134,7 @@ class TaskSum(WrittenResult):
     def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
         levels = self._levels
         inputs: dict[str, Wire | None] = {
-            f"crd[{place}]": self._held(blocks, coordinates, levels[place:]) for place in range(len(levels))
+            f"crd[{place}]": self._held(blocks, coordinates, level, levels[place + 1 :])
+            for place, level in enumerate(levels)
         }
         blocks.add("tasksum", {**inputs, "val": values}, tensor=self._access.tensor)

@@ -13,7 +13,7 @@ from yaml import ScalarNode
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import run_file
-from fiberscope.models.from_spec.lowering import StageGraph
+from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.trace.reference import accumulates

@@ -27,6 +27,7 @@ __all__ = [
     "everywhere",
     "levels_of",
     "output_levels",
+    "scanned_ranks",
     "set_index",
     "store_output",
     "tree_of",
@@ -62,10 +63,10 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
     tree = operand.ordered.root if fed else operand.ordered.whole
     levels: list[InputLevel] = []
+    scanned = scanned_ranks(plan, operand)
     for place, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
         values = _values(tree, place) if place == len(depths_of_loops) - 1 else np.zeros(0)
-        taken = any(level.loops and level.depth == depth for level in levels)
-        loops = not taken and _loops(plan, operand, name)
+        loops = scanned[name]
         shape = plan.shape(plan.loops[depth]) if loops else 0
         cursor = Cursor(tree.segments[place], tree.coordinates[place], values, shape)
         cursor.empty = operand.empty
@@ -76,6 +77,23 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     if fed:
         levels[0].cursor.feed_by(Feed(operand.ordered.blocks(), [level.cursor for level in levels[1:]]))
     return levels
+
+
+def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
+    """Return for each rank that the nest knows, from the root, whether its loop goes through it.
+
+    The others are looked up in the body of the loop at which their coordinate is known.
+    """
+    scanned: dict[str, bool] = {}
+    depths = set[int]()
+    for name in operand.ordered.names:
+        depth = depth_of(plan, operand, name)
+        if depth >= len(plan.loops):
+            break
+        scanned[name] = depth not in depths and _loops(plan, operand, name)
+        if scanned[name]:
+            depths.add(depth)
+    return scanned
 
 
 def _comes_in_blocks(operand: Operand) -> bool:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -54,6 +54,7 @@ class Result:
         access: the left side.
         format: how it is stored.
         nest: the loops around its values, outermost first; all but those of the result are summed over.
+        loops_of: of variables of the result that are no loops the loop that their coordinates come from.
 
     Attributes: ``passes_over``: whether the sum of an empty fiber within one that is summed over as well is
     left out, as it adds nothing; ``of_empty``: what another one gives, as of ``Blocks.summed``.
@@ -62,9 +63,17 @@ class Result:
     passes_over = False
     of_empty = "keep"
 
-    def __init__(self, access: Access, format: Format, nest: Sequence[str]) -> None:
+    def __init__(
+        self,
+        access: Access,
+        format: Format,
+        nest: Sequence[str],
+        loops_of: Mapping[str, str] | None = None,
+    ) -> None:
         self._access, self._format, self._nest = access, format, nest
         self._levels = [access.variables[dimension] for dimension in format.order]
+        self._loops_of = {variable: variable for variable in self._levels} | dict(loops_of or {})
+        self._kept = set(self._loops_of.values())
 
     @property
     def accumulates(self) -> bool:
@@ -79,11 +88,11 @@ class Result:
 
     def write(self, blocks: Blocks, loops: Sequence[LoweredLoop], values: Wire) -> None:
         """Add the blocks from the loops and the values within them to the writers."""
-        coordinates = {loop.variable: loop.coordinates for loop in loops}
+        coordinates = self._coordinates(blocks, loops)
         dropped = self._drop(blocks, loops, coordinates)
         left = list(self._nest)
-        while left and left[-1] not in self._levels:
-            loop, inner = left.pop(), bool(left) and left[-1] not in self._levels
+        while left and left[-1] not in self._kept:
+            loop, inner = left.pop(), bool(left) and left[-1] not in self._kept
             if loop in dropped or (self.passes_over and inner and left[-1] not in dropped):
                 values = Wire(blocks.add("reduce", {"val": values}, empty="drop"), "val")
             else:
@@ -95,10 +104,14 @@ class Result:
             coordinates, values = self._accumulate(blocks, coordinates, left, values)
         self._write(blocks, coordinates, values)
 
+    def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
+        """Return the coordinates of each loop, and of what else the result has."""
+        return {loop.variable: loop.coordinates for loop in loops}
+
     def _summed_from(self) -> list[str]:
         """The loops without the innermost that are summed over."""
         nest = list(self._nest)
-        while nest and nest[-1] not in self._levels:
+        while nest and nest[-1] not in self._kept:
             nest.pop()
         return nest
 
@@ -123,7 +136,10 @@ class Result:
         self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str], values: Wire
     ) -> tuple[dict[str, Wire], Wire]:
         kept = len(list(takewhile(lambda both: both[0] == both[1], zip(self._levels, nest, strict=False))))
-        points = [self._held(blocks, coordinates, nest[nest.index(v) :]) for v in self._levels]
+        points = [
+            self._held(blocks, coordinates, v, nest[nest.index(self._loops_of[v]) + 1 :])
+            for v in self._levels
+        ]
         named = {f"in{number}": variable for number, variable in enumerate(reversed(self._levels))}
         paired = len(self._levels) == PAIR
         ports = ["crd_outer", "crd_inner"] if paired else [f"crd[{place}]" for place in range(len(points))]
@@ -136,11 +152,10 @@ class Result:
         levels = {variable: Wire(node, port) for variable, port in zip(self._levels, ports, strict=True)}
         return levels, Wire(node, "val")
 
-    def _held(self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str]) -> Wire:
-        """The coordinates of the first of these loops, one for each value within the last."""
-        outer = nest[0]
+    def _held(self, blocks: Blocks, coordinates: dict[str, Wire], outer: str, nest: Sequence[str]) -> Wire:
+        """The coordinates of a variable, one for each value within the last of the loops inside of it."""
         wire = coordinates[outer]
-        for inner in nest[1:]:
+        for inner in nest:
             inputs: dict[str, Wire | None] = {"outer": wire, "inner": coordinates[inner]}
             wire = Wire(blocks.add("crdhold", inputs, outer=outer, inner=inner), "outer")
         return wire

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fiberscope.sim import Component
 
 SKIP_AHEAD = "skipahead"
+LOCATED = "located"  # the output with what a look-up finds
 
 
 class _OfMachines(Primitive):
@@ -95,6 +96,41 @@ class _SkipAhead(Primitive):
         )
 
 
+class _Projection(Primitive):
+    """Unit that computes a coordinate; ``terms`` has factor, divisor and size of each input."""
+
+    named = False
+    of_loop = alike = True
+
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        from fiberscope.hw.streams.seek import Projection
+
+        numbers = [int(number) for number in node["terms"].split()]
+        terms = list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
+        return Projection(name, terms, int(node["constant"]))
+
+
+class _Seek(Primitive):
+    """Unit that looks coordinates up in a compressed level, and drops what travels with those it lacks."""
+
+    named = False
+    of_loop = alike = intersects = True
+    positions = LOCATED
+
+    def before(self, node: Node, output: str) -> str:
+        return "base" if output == self.positions else output
+
+    def input_port(self, node: Node, port: str) -> str:
+        return f"in_{port.replace('[', '').replace(']', '')}"
+
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        from fiberscope.hw.streams.seek import Seek
+
+        fibers = context.fibers_at(node["tensor"], node["mode"])
+        places = range(context.graph.arity(node))
+        return Seek(name, fibers, [context.carried_into(node, f"carried[{place}]") for place in places])
+
+
 class _Runs(Primitive):
     unit = "run_sum.RunSum"
     named = False
@@ -133,6 +169,22 @@ MADE = (
         {"index": None, "tensor0": None, "mode0": None, "tensor1": None, "mode1": None},
         "Skip ahead {index}: {tensor0}, {tensor1}",
         "purple",
+    ),
+    _Projection(
+        "project",
+        (Port("crd[]", (CRD,)),),
+        (Port(CRD, (CRD,)),),
+        {"index": None, "terms": None, "constant": "0"},
+        "Project {index}: {terms}",
+    ),
+    _Seek(
+        "seek",
+        (Port(CRD, (CRD,)), Port("base", (REF, CRD)), Port("carried[]", (CRD, REF), optional=True)),
+        (Port(LOCATED, (REF,)), Port("carried[]", (CRD, REF))),
+        {"index": None, "tensor": None, "mode": None},
+        "Seek {index}: {tensor}{mode}",
+        "green4",
+        "memory",
     ),
     _Runs(
         "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"

@@ -232,7 +232,6 @@ def test_a_machine_is_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("spec:sigma", "Z has ranks flattened into one (MK0)"),
         ("spec:graphicionado", "its cascade repeats"),
         ("spec:outerspace", "it has 4,112 instances of pe; timing.most is 1,024"),
         ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
@@ -241,6 +240,19 @@ def test_a_machine_is_drawn(tmp_path):
 def test_what_cannot_be_built_is_refused_in_a_line(name, said):
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         fiberscope.simulate(name, SMALL)
+
+
+def test_sigma_streams_each_column_past_the_nonzeros_of_a_fold():
+    """300 nonzeros of A in one fold, and 60 columns of B: an element a cycle, and up to 200 cycles to fill.
+
+    What meets nothing of B is dropped; its multiplications and additions are those of the trace.
+    """
+    matrix = "uniform:rows=60,cols=60,nonzeros=300"
+    report = fiberscope.simulate("spec:sigma", matrix)
+    assert report.verification.passed
+    counted = fiberscope.model("sigma", matrix).einsums["Z"].operations
+    assert report.operations == {"multiply": counted["mul"], "add": counted["add"]}
+    assert 300 * 60 <= report.cycles <= 300 * 60 + 200
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from drawn_flattened import flattening
 from drawn_specifications import merging, programs
 from drawn_storage import stored_merging
 from hypothesis import HealthCheck, find, given, settings
@@ -59,9 +60,15 @@ def test_operations_of_sums_and_products_count_where_their_operands_are(program)
     held(program)
 
 
+@ANYHOW
+@given(flattening())
+def test_ranks_of_a_flattened_one_are_looked_up_and_taken_apart(program):
+    held(program)
+
+
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(programs() | programs(led=True) | programs(nested=True))
+@given(programs() | programs(led=True) | programs(nested=True) | flattening())
 def test_two_thousand_machines(program):
     held(program)
 
