@@ -96,11 +96,18 @@ class _SkipAhead(Primitive):
         )
 
 
-class _Projection(Primitive):
-    """Unit that computes a coordinate; ``terms`` has factor, divisor and size of each input."""
+class _LookUp(Primitive):
+    """Block of look-ups."""
 
     named = False
     of_loop = alike = True
+
+    def lacks(self, node: Node) -> str:
+        return f"no hardware here has a {self.type}; a machine from its specification simulates it"
+
+
+class _Projection(_LookUp):
+    """Unit that computes a coordinate; ``terms`` has factor, divisor and size of each input."""
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.seek import Projection
@@ -110,11 +117,10 @@ class _Projection(Primitive):
         return Projection(name, terms, int(node["constant"]))
 
 
-class _Seek(Primitive):
+class _Seek(_LookUp):
     """Unit that looks coordinates up in a compressed level, and drops what travels with those it lacks."""
 
-    named = False
-    of_loop = alike = intersects = True
+    intersects = True
     positions = LOCATED
 
     def before(self, node: Node, output: str) -> str:

@@ -36,11 +36,9 @@ def mappings(draw, ranks, used):
     """
     joined = list(draw(st.permutations(ranks))[: draw(st.integers(2, len(ranks)))])
     last = joined[-1]
-    shaped = {
-        rank: UniformShape(size=draw(st.integers(1, 4))) for rank in {last, *used} - set(ranks) | {last}
-    }
-    shaped = {rank: cut for rank, cut in shaped.items() if draw(EITHER)}
-    parts = [Split(rank, (f"{rank}1", f"{rank}0"), (cut,)) for rank, cut in sorted(shaped.items())]
+    may_be_cut = [rank for rank in used if rank == last or rank not in ranks]
+    shaped = {rank: UniformShape(size=draw(st.integers(1, 4))) for rank in may_be_cut if draw(EITHER)}
+    parts = [Split(rank, (f"{rank}1", f"{rank}0"), (cut,)) for rank, cut in shaped.items()]
     above = [f"{last}1"] if last in shaped else []
     joined[-1] = f"{last}0" if above else last
     name = "".join(joined)
