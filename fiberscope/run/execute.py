@@ -11,6 +11,7 @@ from fiberscope.accelerators.configuration import Configuration, ConfigurationEr
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.user_parts import check_part
+from fiberscope.base.collector import paused_collector
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.models.tiles.machines import with_tiles
@@ -121,6 +122,7 @@ def _simulate(model: Model, options: RunOptions) -> tuple[RecordedRun, Watch | N
     return run_recorded(machine, watch, *limits, check_requests=options.checked), watch
 
 
+@paused_collector()
 def build_model(
     accelerator: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions
 ) -> Model:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port
@@ -20,6 +20,8 @@ from fiberscope.sim.protocol import ANY, Protocol
 _PORT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<index>\d+)\])?")
 
 Direction = Literal["input", "output"]
+Ports: TypeAlias = tuple[Port, ...]
+Places: TypeAlias = dict[tuple[type[Port], str], int]
 
 
 class Stall(NamedTuple):
@@ -69,6 +71,7 @@ class Wiring:
         self._by_channel: dict[int, Link] = {}  # as connected
         self._taken: dict[int, dict[str, End]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
+        self._declared: dict[int, tuple[Ports, Places]] = {}  # by identity of the tuple of ports
 
     @property
     def connections(self) -> list[Link]:
@@ -99,8 +102,8 @@ class Wiring:
         Raises:
             SimulationError: saying what does not match.
         """
-        start = _end(producer, output, Output)
-        finish = _end(consumer, input_, Input)
+        start = self._end(producer, output, Output)
+        finish = self._end(consumer, input_, Input)
         protocol = _common_protocol(start, finish)
         for quantity, number in (("capacity", capacity), ("latency", latency)):
             if number is not None and number < 1:
@@ -118,6 +121,21 @@ class Wiring:
         for end in (start, finish):
             self._taken.setdefault(id(end.component), {})[end.label] = end
         return channel
+
+    def _end(self, component: Component, label: str, kind: type[Port]) -> End:
+        name, index = _read(label)
+        ports = component.declared_ports()
+        if id(ports) not in self._declared:
+            self._declared[id(ports)] = ports, _places(ports)
+        place = self._declared[id(ports)][1].get((kind, name))
+        if place is None:
+            advice = nearest(label, [port.name for port in ports if isinstance(port, kind)])
+            raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
+        port = ports[place]
+        if port.array != (index is not None):
+            form = f"{port.name}[i]" if port.array else port.name
+            raise SimulationError(f"{component.name}: port {label} must be written {form}")
+        return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
 
     def check(self, components: Sequence[Component]) -> None:
         """Look for every fault of the wiring.
@@ -141,9 +159,11 @@ class Wiring:
         for name, count in Counter(port.name for port in component.declared_ports()).items():
             if count > 1:
                 yield f"{count} ports are named {name}"
-        taken = self._taken.get(id(component), {}).values()
+        taken: dict[int, set[str]] = {}
+        for end in self._taken.get(id(component), {}).values():
+            taken.setdefault(end.place, set()).add(end.label)
         for place, port in enumerate(component.declared_ports()):
-            labels = {end.label for end in taken if end.place == place}
+            labels = taken.get(place, set())
             if not labels and not port.optional:
                 yield f"port {port.name} ({port.carries}) is not connected"
             if port.array:
@@ -211,19 +231,12 @@ class Wiring:
         return [stall for stall in self.stalls(component) if stall.label in self._taken[id(component)]]
 
 
-def _end(component: Component, label: str, kind: type[Port]) -> End:
-    name, index = _read(label)
-    ports = component.declared_ports()
-    named = (place for place, port in enumerate(ports) if port.name == name and isinstance(port, kind))
-    place = next(named, None)
-    if place is None:
-        advice = nearest(label, [port.name for port in ports if isinstance(port, kind)])
-        raise SimulationError(f"{component.name} has no {kind.__name__.lower()} port {label}; {advice}")
-    port = ports[place]
-    if port.array != (index is not None):
-        form = f"{port.name}[i]" if port.array else port.name
-        raise SimulationError(f"{component.name}: port {label} must be written {form}")
-    return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
+def _places(ports: Ports) -> Places:
+    """Return the places of ports by kind and name, the first of several that are alike."""
+    places: Places = {}
+    for place, port in enumerate(ports):
+        places.setdefault((Input if isinstance(port, Input) else Output, port.name), place)
+    return places
 
 
 def check_attributes(components: Sequence[Component]) -> None:

@@ -49,9 +49,10 @@ def _fed(points: MergedPoints, into: Links, out_of: Links) -> list[StreamBlock]:
     for block in blocks:
         for link in out_of[block.name]:
             reader = link.consumer.component
+            if reader.name in names or not isinstance(reader, StreamBlock):
+                continue
             fed = all(link.producer.component.name in names for link in into[reader.name])
-            together = all(link.consumer.component._clock is points._clock for link in out_of[reader.name])
-            if isinstance(reader, StreamBlock) and fed and together and reader.name not in names:
+            if fed and all(link.consumer.component._clock is points._clock for link in out_of[reader.name]):
                 blocks.append(reader)
                 names.add(reader.name)
     return blocks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -30,6 +31,8 @@ from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["BuiltStage"]
+
+OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
 
@@ -207,12 +210,21 @@ class BuiltStage:
     def operations(self) -> dict[str, int]:
         """Count the operations of the blocks of all its instances."""
         operations = Counter[str]()
-        for leaf in (self.outside, *self.leaves):
-            for name, block in leaf.blocks.items():
-                _count(operations, leaf.nodes[name], block.counters(), block)
+        for node, block in self._operating:
+            _count(operations, node, block.counters(), block)
         if self.sums is not None:
             operations["add"] += self.sums.additions
         return dict(operations)
+
+    @cached_property
+    def _operating(self) -> list[tuple[Node, Component]]:
+        """The blocks that count operations, each with its node."""
+        return [
+            (leaf.nodes[name], block)
+            for leaf in (self.outside, *self.leaves)
+            for name, block in leaf.blocks.items()
+            if not OPERATION_COUNTERS.isdisjoint(block.counters())
+        ]
 
     def output(self) -> FiberTree:
         """Assemble the output of the instances by the coordinates of their tasks."""
