@@ -31,6 +31,7 @@ __all__ = [
 
 MOST_FAMILIES = 16
 CROWDED = 1.0  # of a cache: the misses of a functional pass may be wrong where tasks in flight need more
+NO_BOUND = "no bound: the specification binds no component that takes time"  # of the trace model
 WIDTH = 100  # columns where there is no terminal to ask
 LABEL_WIDTH = 24
 HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
@@ -154,6 +155,8 @@ def _totals(report: Record) -> RenderableType:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
     time = f"{_interval(report)} ({engineering_time(report.seconds)})"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
+    if report.fidelity == "trace" and report.complete and not report.cycles:
+        cycles = Text(NO_BOUND)
     sampled = ("Sampled", sampling_in_words(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
