@@ -115,7 +115,7 @@ def _table(title: str, rows: Sequence[Comparison]) -> Table:
 
 def _bound(done: Check) -> str:
     event, trace = 1e9 * done.event.seconds, 1e9 * done.bound
-    if not trace:
+    if done.trace.teaal is not None and not done.trace.teaal.bounds_time:
         return f"{event:,.0f} ns by components, no bound by the trace"
     share = f" ({trace / event:.0%})" if event else ""  # a machine that has nothing to do takes no cycle
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace{share}"

@@ -258,6 +258,11 @@ class Teaal(ReportPart):
         """The components of each Einsum with what they did; what is of all Einsums is left out."""
         return {name: metrics for name, metrics in self.metrics.items() if isinstance(metrics, dict)}
 
+    @property
+    def bounds_time(self) -> bool:
+        """Return whether any Einsum binds a component that takes time."""
+        return any(self.by_einsum.values())
+
 
 class Conversion(ReportPart):
     """Conversion of an operand: its formats, MINT's cycles, and bytes of memory.

@@ -155,7 +155,7 @@ def _totals(report: Record) -> RenderableType:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
     time = f"{_interval(report)} ({engineering_time(report.seconds)})"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
-    if report.fidelity == "trace" and report.complete and not report.cycles:
+    if report.teaal is not None and report.complete and not report.teaal.bounds_time:
         cycles = Text(NO_BOUND)
     sampled = ("Sampled", sampling_in_words(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
