@@ -72,12 +72,13 @@ def machines() -> None:
 
 def mapped() -> None:
     """Those of specifications: with mergers, with a loop in front of the cut that is summed over, with
-    intersectors that skip.
+    intersectors that skip, with lanes.
     """
     for name, factor in (
         ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),
         ("spec:gamma-reduce", "uniform:rows=9,cols=9,nonzeros=30"),
         (str(OUTER), "uniform:rows=9,cols=9,nonzeros=30"),
+        (str(OUTER.with_name("stationary.yaml")), "uniform:rows=9,cols=9,nonzeros=30"),
         ("spec:extensor", "uniform:rows=9,cols=9,nonzeros=30"),
     ):
         assert simulate(name, factor).verification.passed

@@ -19,13 +19,13 @@ from fiberscope.explore.stall_attribution import Group, attribute_stalls, descri
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
-from fiberscope.models.from_spec.units import shared_units
+from fiberscope.models.from_spec.units import shared_units, units_on_lanes
 from fiberscope.models.trace.api import model, specified
 from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.files import KeptStates, StateFiles
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import members
+from fiberscope.results.report.families import members, pacing_family
 from fiberscope.run.find_machine import find, specification_of
 from fiberscope.run.machine_names import MachineName
 from fiberscope.sim.names import family_name
@@ -195,13 +195,13 @@ def check(
     of_machine = {key for key in settings or {} if built and is_own(key, kind.configuration)}
     of_trace = {key: value for key, value in (settings or {}).items() if key not in of_machine}
     trace = refuse_interrupted(model(specification, *factors, **{**options, "settings": of_trace}))
-    beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
+    beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace, event) if built else {})}
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
         of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
         return tables.simulate_to_end(accelerator, a, b, **of_run)
 
-    phases = rules.phases or (kind.worker_families,)
+    phases = rules.phases or (_working(kind, event),)
     cycles = _explained(event, phases, rules, run) if explain else {}
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
@@ -225,7 +225,13 @@ def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
     return {rung.part: rung.settings for rung in _rules(find(accelerator).folder / FILE, accelerator).ladder}
 
 
-def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[str, str]:
+def _working(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
+    """Return the families of components that do the work of each stage."""
+    kinds = {family_name(name) for name in event.components}
+    return tuple(pacing_family(name, kinds) for name in kind.worker_families)
+
+
+def _in_other_steps(specification: str, settings: Mapping[str, object], event: Report) -> dict[str, str]:
     """Describe what the machine of a specification does in other steps, or not at all."""
     reasons = {
         "Merger": "the trace counts a step for each list too",
@@ -239,6 +245,7 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
         part for configuration in read.configurations.values() for part in configuration.components.values()
     ]
     steps = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
+    steps |= dict.fromkeys(units_on_lanes(read, event.config["timing"]["lanes"]), "it has lanes")
     return steps | dict.fromkeys(shared_units(read), "an instance has one for each of an Einsum's operations")
 
 

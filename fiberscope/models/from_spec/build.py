@@ -23,6 +23,7 @@ def graphs_of(
     tensors: Trees,
     intermediate: Callable[[], Trees] | None = None,
     most: int | None = None,
+    lanes: int = 0,
 ) -> list[tuple[Stage, StageGraph]]:
     """Translate each stage of a specification into a stream graph.
 
@@ -33,6 +34,7 @@ def graphs_of(
             and only if there are several stages. Without it, ``tensors`` must hold the intermediate tensors
             too.
         most: the largest number of instances where the specification gives no number; None for any number.
+        lanes: as of ``stages_of``.
 
     Returns:
         The stages in the order in which they run, each with its graph.
@@ -41,7 +43,7 @@ def graphs_of(
         ConfigurationError: the specification uses a feature from which no machine can be built.
         InputError: the tensors do not fit the specification.
     """
-    stages = stages_of(specification)
+    stages = stages_of(specification, lanes)
     written = intermediate() if intermediate is not None and len(stages) > 1 else {}
     trees, graphs = dict(tensors), []
     for stage in stages:

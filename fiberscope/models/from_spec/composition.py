@@ -12,6 +12,7 @@ from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.join import Intersect
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.value_type import TYPES
+from fiberscope.models.from_spec.lanes import clock_ratio
 from fiberscope.models.from_spec.settings import MappedParameters, value_name
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.specification import Component as Unit
@@ -61,6 +62,8 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         self.specification, self.value_type = specification, TYPES[value_name(parameters)]
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
+        ratio = clock_ratio(max(stage.lanes for stage in stages))
+        self.lane_clock = self.kernel.clock("lanes", core.hertz * ratio) if ratio > 1 else core
         self._stages = stages
         self.instances = max(stage.instances for stage in stages)
 
@@ -72,7 +75,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> AnyComponent:
-        """See ``add``, a part that none stands in for, in a clock."""
+        """See ``add``, the class of a part, in a clock."""
         return self.kernel.add(part(f"{self.NAME}.{name}", *arguments, **options), clock)
 
     def part(self, name: str, unit: str) -> str:

@@ -60,7 +60,8 @@ def machine_of(name: str) -> Accelerator[Any]:
     outline = with_copies(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED)))
     machine = drafted.machine[0] if drafted.machine else None
     called = Path(asked).stem
-    graphs = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
+    preset = _preset(drafted, outline)
+    graphs = _outlined(outline, preset)
     units = units_in(outline, graphs)
     attributes = {
         "specification": asked,
@@ -74,7 +75,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         configuration=_configuration(drafted, outline),
         folder=machine.folder if machine else SHIPPED.parent,
         defaults=(SHIPPED,) if machine else (),
-        preset=_preset(drafted, outline),
+        preset=preset,
         channels="memory.channel",
         models={EVENT: partial(_built, called, frozenset(drafted.entries))},
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
@@ -87,6 +88,13 @@ def machine_of(name: str) -> Accelerator[Any]:
         stages=_workers(graphs),
         solves=(type("Cascade", (Cascade,), attributes),),
     )
+
+
+def _outlined(outline: Specification, preset: Mapping[str, Entry]) -> list[tuple[Stage, StageGraph]]:
+    """Return the stages of a specification without its data, with the lanes that its file says."""
+    lanes = preset["timing.lanes"].value if "timing.lanes" in preset else 0
+    trees = {name: _unit(outline, name) for name in outline.tensors}
+    return graphs_of(outline, trees, lanes=lanes if isinstance(lanes, int) else 0)
 
 
 def _sample(ranks: Sequence[str]) -> str:
@@ -172,6 +180,8 @@ def _workers(graphs: Sequence[tuple[Stage, StageGraph]]) -> tuple[str, ...]:
 
 
 def _workers_of(stage: Stage, graph: StageGraph, prefix: str) -> str:
+    if stage.lanes:
+        return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.lanes")
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
     kinds = {node.type: node for node in nodes}
     main = next((kinds[kind] for kind in WORK if kind in kinds), None)
@@ -211,9 +221,9 @@ def _built(
 ) -> MappedMachine:
     ready = problem.prepared(_settings(parameters, symbols))
     specification = ready.specification
-    most = parameters.timing.most
-    check_instances(specification, most)
-    graphs = graphs_of(specification, ready.trees, lambda: problem.written, most)
+    most, lanes = parameters.timing.most, parameters.timing.lanes
+    check_instances(specification, most, lanes)
+    graphs = graphs_of(specification, ready.trees, lambda: problem.written, most, lanes)
     return MappedMachine(parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel)
 
 

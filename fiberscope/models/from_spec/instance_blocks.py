@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.lanes import Lanes
 from fiberscope.hw.streams.merge_lists import Lists
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
@@ -45,6 +46,7 @@ class InstanceBlocks:
         memory: the memory of the stage.
         context: what they are made from.
         clock: that they are in; the first if not given.
+        capacity: tokens of a channel between them; None without a bound.
     """
 
     def __init__(
@@ -56,8 +58,10 @@ class InstanceBlocks:
         memory: StageMemory,
         context: Context,
         clock: Clock | None = None,
+        capacity: int | None = None,
     ) -> None:
-        self.clock = clock
+        self.clock = clock or machine.kernel.clocks[0]
+        self.capacity = capacity
         self.machine, self.name, self.number = machine, name, number
         self.memory, self.context = memory, context
         self.timing: Timing = machine.parameters.timing
@@ -65,6 +69,7 @@ class InstanceBlocks:
         self.blocks: dict[str, Component] = {}
         self.roots: list[Component] = []
         self.merges: list[Merge] = []
+        self._paced = False  # whether the lanes are there
         self._inputs: dict[tuple[str, str], End] = {}
         self._outputs: dict[tuple[str, str], End] = {}
         self._consumers: Counter[End] = Counter()
@@ -93,7 +98,8 @@ class InstanceBlocks:
             self._accumulator(node, name)
         elif node.type in PART_OF and not node.is_unary:
             arguments = node.primitive.arguments(node, self.context)
-            self.blocks[node.name] = self.machine.add(self._part(node), name, *arguments)
+            part = self.machine.parts[self._part(node)]
+            self.blocks[node.name] = self.machine.add_at(self.clock, part, name, *arguments)
         else:
             self.blocks[node.name] = self.machine.kernel.add(
                 node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context), self.clock
@@ -106,14 +112,15 @@ class InstanceBlocks:
     def _accumulator(self, node: Node, name: str) -> None:
         """One that is emptied by the stop of each task, which those in front of it leave."""
         kept = accumulated_variables(node)
-        block = self.machine.add(TensorReduce, name, len(kept), flushes=True)
+        add, clock = self.machine.add_at, self.clock
+        block = add(clock, TensorReduce, name, len(kept), flushes=True)
         self.blocks[node.name] = block
         pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}
         for stream in self.context.graph.streams_into(node):
             port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
             carries = VAL if stream.kind == "val" else CRD
             depth = len(self.context.nests[stream.source, stream.output])
-            points = self.machine.add(StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
+            points = add(clock, StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
             target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
             self._wire((points, "out_stream[0]"), (block, target))
             self._inputs[node.name, stream.input] = points, "in_stream"
@@ -183,8 +190,7 @@ class InstanceBlocks:
         connect(sums, "partials", ways, "partials", capacity=None)
 
     def _wire(self, source: End, target: End, *, bounded: bool = True) -> None:
-        capacity = self.timing.capacity if bounded else None
-        self.machine.kernel.connect(*source, *target, capacity=capacity)
+        self.machine.kernel.connect(*source, *target, capacity=self.capacity if bounded else None)
 
     def input(self, node: Node, port: str) -> End:
         """Return the end of a stream into a block: its own port, or that of the fetch in front of it."""
@@ -193,7 +199,22 @@ class InstanceBlocks:
         for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
             self._wire((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
-        return end
+        return self._pace(end) if port == "ref" and self._begins_lanes(node) else end
+
+    def _begins_lanes(self, node: Node) -> bool:
+        """Return whether lanes are due before a block: the first that reads values of the innermost loop."""
+        stream = self.memory.graph.graph.feeding(node, "ref") if node.primitive.loads else None
+        nest = self.context.nests[stream.source, stream.output] if stream is not None else ()
+        innermost = self.memory.stage.einsums[-1].loop_order[-1]
+        return self.memory.stage.lanes > 0 and not self._paced and nest[-1:] == (innermost,)
+
+    def _pace(self, end: End) -> End:
+        """Put lanes before a block: their clock is the core's, whatever that of the blocks around them."""
+        self._paced = True
+        stage = self.memory.stage
+        lanes = self.machine.add(Lanes, f"{self.name}lanes", stage.lanes, stage.vectors - 1)
+        self._wire((lanes, "out_ref[0]"), end)
+        return lanes, "in_ref"
 
     def output(self, node: Node, port: str) -> End:
         """The port for one more consumer of an output."""

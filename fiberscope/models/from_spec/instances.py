@@ -13,13 +13,17 @@ from fiberscope.models.trace.specification import Follow, Specification, Uniform
 __all__ = ["check_instances", "count_places", "describe_instances", "with_places"]
 
 
-def check_instances(specification: Specification, most: int) -> None:
+def check_instances(specification: Specification, most: int, lanes: int = 0) -> None:
     """Refuse a machine with more instances of a level than are to be built.
+
+    Args:
+        specification, lanes: as of ``stages_of``.
+        most: largest number of instances.
 
     Raises:
         ConfigurationError: the architecture has more.
     """
-    for stage in stages_of(specification):
+    for stage in stages_of(specification, lanes):
         if stage.instances > most:
             instances = f"it has {stage.instances:,} instances of {stage.level}"
             raise refuse(specification, f"{instances}; timing.most is {most:,}")
@@ -59,10 +63,18 @@ def count_places(plan: LoopPlan, loop: str) -> int:
 
 
 def describe_instances(stages: Sequence[Stage]) -> tuple[str, ...]:
-    """Return a text for each stage whose instances no compute component says: their number and its basis."""
-    return tuple(
-        f"{stage.einsums[-1].name + ': ' if len(stages) > 1 else ''}"
-        f"{stage.instances:,} instance{'s' if stage.instances > 1 else ''}: {stage.basis}"
-        for stage in stages
-        if stage.basis
-    )
+    """Return texts for each stage: its instances with their basis if no compute component says it; lanes."""
+    texts = []
+    for stage in stages:
+        name = f"{stage.einsums[-1].name}: " if len(stages) > 1 else ""
+        if stage.basis:
+            texts.append(f"{name}{_count(stage.instances, 'instance')}: {stage.basis}")
+        if stage.lanes:
+            loops = " x ".join(stage.einsums[-1].loop_order[-stage.vectors :])
+            of_each = " in each instance" if stage.instances > 1 else ""
+            texts.append(f"{name}{_count(stage.lanes, 'lane')}{of_each}: {loops}")
+    return tuple(texts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number > 1 else ''}"

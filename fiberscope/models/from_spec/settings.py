@@ -28,6 +28,7 @@ class Timing(Configuration):
     partials: int = Field(ge=1, le=2**24)
     sums: int = Field(ge=1, le=2**20)
     walk: int = Field(ge=1, le=2**10)
+    lanes: int = Field(ge=0, le=2**14)
     way: int = Field(ge=1, le=2**16)
     stages: int = Field(ge=1, le=8)
     memory: Literal["modelled", "ideal"]

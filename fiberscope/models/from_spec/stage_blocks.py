@@ -15,6 +15,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
+from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph
@@ -26,6 +27,7 @@ from fiberscope.models.graphs.machine import segments_of
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.graphs.storage import elements_of, of_type
 from fiberscope.sim import Component
+from fiberscope.sim.clock import Clock
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.fibertree import FiberTree
@@ -66,19 +68,21 @@ class BuiltStage:
             what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
         }
         outside_has = {what: chain.in_front() for what, chain in chains.items()}
+        inside, outside = _clocks(machine, stage)
+        self.clock, self.walking = inside, outside
         names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
-        self.memory = StageMemory(stores, stage, graph, inside_has or chains, context.nests, names)
-        in_front = StageMemory(stores, stage, graph, outside_has, context.nests, clock=machine.walking)
+        kept = inside_has or chains
+        self.memory = StageMemory(stores, stage, graph, kept, context.nests, names, clock=inside)
+        in_front = StageMemory(stores, stage, graph, outside_has, context.nests, clock=outside)
         nodes = graph.graph.nodes.values()
-        outside = [
+        front = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
         ]
-        self.outside = InstanceBlocks(
-            machine, f"{prefix}outer.", 0, outside, in_front, context, machine.walking
-        )
-        inside = [node for node in nodes if node.name in graph.leaf]
+        depth = self._depth
+        self.outside = InstanceBlocks(machine, f"{prefix}outer.", 0, front, in_front, context, outside, depth)
+        behind = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [
-            InstanceBlocks(machine, name, number, inside, self.memory, context)
+            InstanceBlocks(machine, name, number, behind, self.memory, context, inside, depth)
             for number, name in enumerate(names)
         ]
         self.cut = self._add_cut(prefix)
@@ -87,10 +91,16 @@ class BuiltStage:
         if before is not None:
             self._follow(before)
 
+    @property
+    def _depth(self) -> int | None:
+        """Tokens of a channel, one for each lane; None without a bound."""
+        capacity = self.machine.parameters.timing.capacity
+        return None if capacity is None else capacity * max(1, self.stage.lanes)
+
     def _add_cut(self, prefix: str) -> Cut:
         crossings = self.graph.crossings
         return self.machine.add_at(
-            self.machine.walking,
+            self.walking,
             Cut,
             f"{prefix}cut",
             self.stage.instances,
@@ -112,7 +122,8 @@ class BuiltStage:
         rounds = [elements[place] for place, crossing in enumerate(crossings) if crossing.loop in round_loops]
         groups = [elements[place] for place, crossing in enumerate(crossings) if crossing.groups]
         name = f"{prefix}{self.graph.names[self._output.name]}"
-        sums = self.machine.add(
+        sums = self.machine.add_at(
+            self.clock,
             TaskSum,
             name,
             self.stage.instances,
@@ -130,7 +141,7 @@ class BuiltStage:
     def _write_sums(self, sums: TaskSum, called: str, place: int) -> None:
         """Connect the unit that moves elements to memory and back, as part of an instance's requests."""
         again = self.stage.rounds > 0
-        capacity = None if again else self.machine.parameters.timing.capacity
+        capacity = None if again else self._depth
         leaf, name, connect = self.leaves[place].name, f"{called}.{place}", self.machine.kernel.connect
         for number, writer in enumerate(self.memory.sum_writers(leaf, place, name, again=again)):
             connect(sums, f"out_element{place}[{number}]", writer, "in_stream", capacity=capacity)
@@ -169,7 +180,7 @@ class BuiltStage:
             source = graph.nodes[stream.source]
             number = stream.input[len("in") :]
             end = self.outside.output(source, stream.output)
-            connect(*end, self.cut, f"in_stream{number}", capacity=self.machine.parameters.timing.capacity)
+            connect(*end, self.cut, f"in_stream{number}", capacity=self._depth)
         for place, leaf in enumerate(self.leaves):
             leaf.connect(streams)
             self._deal(place, leaf)
@@ -193,17 +204,18 @@ class BuiltStage:
     def _end(self, place: int, leaf: InstanceBlocks) -> None:
         """Tell the cut that a task of an instance has ended, by the stop after its last value."""
         graph, connect = self.graph.graph, self.machine.kernel.connect
-        ends = self.machine.add(TaskEnd, f"{leaf.name}task_end", self._last_level())
+        add, clock = self.machine.add_at, self.clock
+        ends = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())
         source = leaf.output(leaf.nodes[self._last.source], self._last.output)
         connect(*source, ends, "in_stream", capacity=None)
         connect(ends, "ended", self.cut, f"ended[{place}]", capacity=None)
         if self.sums is not None:
             ways = graph.arity(self._output)
-            points = self.machine.add(TaskPoints, f"{leaf.name}points", ways, self._last_level())
+            points = add(clock, TaskPoints, f"{leaf.name}points", ways, self._last_level())
             for stream in graph.streams_into(self._output):
                 port = stream.input.removeprefix("crd[").removesuffix("]")
                 end = leaf.output(leaf.nodes[stream.source], stream.output)
-                connect(*end, points, f"in_{port}", capacity=self.machine.parameters.timing.capacity)
+                connect(*end, points, f"in_{port}", capacity=self._depth)
                 waiting = self.machine.parameters.timing.partials
                 connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{place}]", capacity=waiting)
 
@@ -264,6 +276,17 @@ class BuiltStage:
         points = np.array(list(self.sums.sums), np.int64).reshape(len(self.sums.sums), len(loops))
         columns = dict(zip(loops, points.T, strict=True))
         return [(columns, np.array(list(self.sums.sums.values())))]
+
+
+def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
+    """Return the clocks of the blocks of a stage behind the cut, and before it.
+
+    Where all instances work on one step, the blocks before the cut keep up with the lanes.
+    """
+    inside = machine.lane_clock if stage.lanes else machine.kernel.clocks[0]
+    space = stage.einsums[0].spacetime.space if stage.einsums[0].spacetime else ()
+    alone = stage.lanes and len(space) == stage.vectors
+    return inside, machine.lane_clock if alone else machine.walking
 
 
 def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:

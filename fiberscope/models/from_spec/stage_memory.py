@@ -154,7 +154,7 @@ class StageMemory:
             lets_go=self._lets_go(chain, nest),
             lingers=chain.lingers,
             room=self._room(leaf, chain),
-            window=memory.timing.window,
+            window=memory.timing.window * max(1, self.stage.lanes),
             outstanding=memory.timing.ahead,
             port=memory.port(chain, self.copy(chain, leaf)),
         )
@@ -265,7 +265,8 @@ class StageMemory:
                 rows = memory.rows(chain)
                 what = (output, self.graph.orders[output], rank, kind)
                 base = memory.area(what, chain, number, again=again)
-                writer = memory.machine.add(
+                writer = memory.machine.add_at(
+                    self.clock,
                     LineKeeper if again else LineWriter,
                     name,
                     base,

@@ -8,6 +8,7 @@ from typing import Any
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.from_spec import PREFIX
+from fiberscope.models.from_spec.lanes import lane_loops, register_entries
 from fiberscope.models.trace.model import blocks
 from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import (
@@ -37,6 +38,8 @@ class Stage:
         merger: what brings the first one's output into the order of the second; None of one Einsum alone.
         rounds: how many of the outer loops tell when a buffer above lets the output go; 0 if none does.
         eager: whether it comes back with all that has a task's coordinates, or point by point.
+        lanes: elements a cycle of the innermost loops, which are in space; 0 if they are not.
+        vectors: how many of the innermost loops run on lanes.
     """
 
     einsums: tuple[Einsum, ...]
@@ -48,6 +51,8 @@ class Stage:
     merger: Component | None = None
     rounds: int = 0
     eager: bool = False
+    lanes: int = 0
+    vectors: int = 0
 
     @property
     def reduces(self) -> bool:
@@ -60,8 +65,13 @@ def refuse(specification: Specification, what: str) -> ConfigurationError:
     return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
 
 
-def stages_of(specification: Specification) -> list[Stage]:
+def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
     """The stages of a specification, in the order in which they run.
+
+    Args:
+        specification: complete.
+        lanes: of each instance, where innermost loops are in space; 0: as many as a line of the register file
+            has entries, if it has several.
 
     Raises:
         ConfigurationError: no machine is built of it, for the reason that the message names.
@@ -77,7 +87,7 @@ def stages_of(specification: Specification) -> list[Stage]:
     for names in blocks(specification.einsums):
         left = [by_name[name] for name in names]
         while left:
-            stage = _first_stage(specification, left)
+            stage = _first_stage(specification, left, lanes)
             stages.append(stage)
             left = left[len(stage.einsums) :]
     return stages
@@ -119,12 +129,34 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             raise refuse(specification, f"{name}: {access.tensor} has the same index twice")
 
 
-def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Stage:
+def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:
     first, outer = einsums[0], _outer(einsums[0])
     merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
     stage = replace(_stage_of(specification, together, outer), merger=merger)
+    if merger is None:
+        stage = _with_lanes(specification, stage, lanes)
     return replace(stage, **_rounds(specification, stage)) if first.bindings.storage else stage
+
+
+def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage:
+    """Return the stage with its innermost loops on lanes, if they are in space and there are several lanes.
+
+    Without another loop in space all instances work on one step, each with its lanes.
+    """
+    einsum = stage.einsums[0]
+    loops = lane_loops(einsum)
+    entries = register_entries(specification, einsum) if loops else 0
+    lanes = lanes or (entries if entries > 1 else 0)
+    if not (loops and lanes):
+        return stage
+    left = einsum.loop_order[: -len(loops)]
+    outer = _outer(replace(einsum, loop_order=left))
+    if outer:
+        places = tuple(loop for loop in stage.places if loop not in loops)
+        return replace(stage, outer=outer, places=places, lanes=lanes, vectors=len(loops))
+    together = lanes * stage.instances
+    return replace(stage, outer=left, instances=1, basis="", places=(), lanes=together, vectors=len(loops))
 
 
 def is_shared(component: Component, stage: Stage) -> bool:

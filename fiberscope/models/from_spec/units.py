@@ -14,7 +14,7 @@ from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import run_file
 from fiberscope.models.from_spec.stage_graph import StageGraph
-from fiberscope.models.from_spec.stages import Stage
+from fiberscope.models.from_spec.stages import Stage, stages_of
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import Specification
@@ -22,7 +22,7 @@ from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
-__all__ = ["PART_OF", "VerilogPart", "own_part", "shared_units", "unit_of", "units_in"]
+__all__ = ["PART_OF", "VerilogPart", "own_part", "shared_units", "unit_of", "units_in", "units_on_lanes"]
 
 PART_OF: Mapping[str, str] = {  # of a type of nodes, where one component stands for the block alone
     "add": "alu",
@@ -68,6 +68,17 @@ def shared_units(specification: Specification) -> set[str]:
         for binding in einsum.bindings.compute:
             counts[einsum.name, binding.component] += done[binding.operation]
     return {component for (_einsum, component), count in counts.items() if count > 1}
+
+
+def units_on_lanes(specification: Specification, lanes: int) -> set[str]:
+    """Return the components of Einsums on lanes whose operations the trace does one by one.
+
+    Args:
+        specification, lanes: as of ``stages_of``.
+    """
+    bound = [stage.einsums[0].bindings for stage in stages_of(specification, lanes) if stage.lanes]
+    computing = {binding.component for each in bound for binding in each.compute}
+    return computing | {binding.component for each in bound for binding in each.intersectors}
 
 
 def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.report.parts import Component
 from fiberscope.sim.names import family_name, placed
 
-__all__ = ["SATURATED", "Family", "bottleneck", "busiest_stage", "families", "members"]
+__all__ = ["SATURATED", "Family", "bottleneck", "busiest_stage", "families", "members", "pacing_family"]
 
 SATURATED = 0.8
 NEVER_WITHOUT_REQUEST = 0.95
@@ -73,6 +73,12 @@ def _busy_share(component: Component) -> float:
     return component.busy / component.cycles if component.cycles else 0.0
 
 
+def pacing_family(workers: str, kinds: Container[str]) -> str:
+    """Return the lanes beside working components if there are lanes: they set the pace, else the workers."""
+    lanes = f"{workers.rpartition('.')[0]}.lanes"
+    return lanes if lanes in kinds else workers
+
+
 def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family | None:
     """Return the family, of those that do the work of a stage each, whose busiest member works longest.
 
@@ -80,7 +86,9 @@ def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family 
         stages: names of families, one a stage.
         kinds: families of a run by name; None is returned if no stage is among them.
     """
-    workers = [kinds[name] for stage in stages if (name := placed(stage, kinds)) in kinds]
+    workers = [
+        kinds[name] for stage in stages if (name := placed(pacing_family(stage, kinds), kinds)) in kinds
+    ]
     return max(workers, key=lambda family: family.most_busy, default=None)
 
 

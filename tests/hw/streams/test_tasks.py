@@ -7,6 +7,7 @@ import pytest
 
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.growing_memory import Growing
+from fiberscope.hw.streams.lanes import Lanes
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.run_sum import RunSum
@@ -55,6 +56,44 @@ def test_a_task_without_anything_to_do_is_passed_over_and_two_streams_are_dealt_
     found = run_streams(cut, inputs, ["out_0_0", "out_1_0"], checked=False)
     assert found == {"out_0_0": [(1, 1), (2, "S0"), (3, "D")], "out_1_0": [(1, 8), (2, "S0"), (3, "D")]}
     assert (cut.counters()["dealt"], cut.counters()["empty"]) == (1, 2)
+
+
+FAST = 64  # ticks a cycle of who feeds lanes
+
+
+def cycles_on_lanes(lanes, level, *tokens):
+    """In which cycles the elements and the stops leave that come far faster."""
+    block = Lanes("lanes", lanes, level)
+    kernel = Kernel()
+    kernel.clock("core", GIGAHERTZ)
+    fast = kernel.clock("fast", FAST * GIGAHERTZ)
+    source = kernel.add(TimedSource("source", REF, now(*tokens)), fast)
+    sink = kernel.add(StreamSink("sink"), fast)
+    kernel.add(block)
+    kernel.connect(source, "out", block, "in_ref", capacity=None)
+    kernel.connect(block, "out_ref[0]", sink, "in", capacity=None)
+    kernel.run()
+    assert block.counters()["elements"] == sum(isinstance(one, int) or one == "N" for one in tokens)
+    return [cycle // FAST - 1 for cycle, _token in sink.received], block.counters()["steps"]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "level", "tokens", "cycles", "steps"),
+    [
+        (2, 0, [1, 2, "S0", 3, "S0", 4, 5, 6, "S1", "D"], [1, 1, 1, 2, 2, 3, 3, 4, 4, 4], 3),
+        (1, 0, [1, 2, "S0", 3, "S1", "D"], [1, 2, 2, 3, 3, 3], 2),
+        (3, 1, [1, 2, "S0", 3, "S1", 4, "N", "S0", 5, "S1", "D"], [1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2], 2),
+        (2, 0, ["S0", "S0", 1, 2, "S0", "D"], [1, 2, 3, 3, 3, 3], 3),
+    ],
+    ids=["whole cycles", "one lane", "a step of two loops", "empty steps"],
+)
+def test_a_step_takes_a_cycle_for_so_many_elements_as_there_are_lanes(lanes, level, tokens, cycles, steps):
+    assert cycles_on_lanes(lanes, level, *tokens) == (cycles, steps)
+
+
+def test_there_is_a_lane():
+    with pytest.raises(ValueError, match="lanes: lanes must be at least 1, not 0"):
+        Lanes("lanes", 0)
 
 
 def test_streams_into_a_cut_must_have_one_shape():

@@ -34,7 +34,7 @@ def parameters(of_memory=None, **timing):
 def built(program, kernel=None, **timing):
     """The machine of a program, not run."""
     specification, trees = program
-    graphs = graphs_of(specification, trees)
+    graphs = graphs_of(specification, trees, lanes=timing.get("lanes", 0))
     return MappedMachine(parameters(**timing), specification, graphs, trees, "drawn", kernel=kernel)
 
 
