@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from fiberscope.hw.streams.block import StreamBlock
@@ -11,7 +12,7 @@ from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.task_sum import TURN
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
-from fiberscope.sim.channel import Channel
+from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Input, Output, Port, Signal
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
@@ -19,6 +20,36 @@ from fiberscope.sim.protocol import ANY, Protocol
 
 ENDED = Protocol("task ended", control="kind")
 NO_INSTANCE = -1
+
+
+class TaskCounts:  # C: final
+    """Number of tasks of each instance, and the instance with the fewest; of several the first.
+
+    A tournament: a node of a binary tree holds the better of its children, so a change costs a step a level.
+
+    Args:
+        instances: whose tasks are counted, at least 1.
+    """
+
+    def __init__(self, instances: int) -> None:
+        self.leaves = 1 << (instances - 1).bit_length()
+        self.tasks = array("q", [0] * instances + [MAX_TIME] * (self.leaves - instances))
+        self.best = array("q", bytes(8 * self.leaves) + array("q", range(self.leaves)).tobytes())
+        for node in range(self.leaves - 1, 0, -1):
+            self.best[node] = self.best[2 * node]
+
+    def add(self, instance: int, change: int) -> None:  # C: noexcept
+        """Add to the number of tasks of an instance."""
+        self.tasks[instance] += change
+        node = (self.leaves + instance) >> 1
+        while node > 0:
+            first, second = self.best[2 * node], self.best[2 * node + 1]
+            self.best[node] = second if self.tasks[second] < self.tasks[first] else first
+            node >>= 1
+
+    def fewest(self) -> int:  # C: noexcept
+        """Return the instance with the fewest tasks."""
+        return self.best[1]
 
 
 class Cut(StreamBlock):  # C: open; as many outputs as there are instances
@@ -82,7 +113,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         self.instances, self.tasks, self.static, self.near = instances, tasks, static, near
         self.required = list(required)
         self.turn = 0
-        self.holds = [0] * instances  # tasks that each instance has
+        self.holds = TaskCounts(instances)
         self.under_way = self.dealt = self.empty = 0
         self.closing = False  # done has been sent
         self.owner = Growing()  # of each task its instance, and, of each stream, its element
@@ -101,9 +132,14 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         """Return the ports, as many as there are instances."""
         return self.ports
 
+    def elaborate(self) -> None:
+        """Keep the arrivals of the ends of tasks side by side."""
+        super().elaborate()
+        self.seen_from = seen_from(self.ended)  # C: long[::1]
+
     def update(self, now: int) -> int:
         """Hear which tasks have ended, and deal one."""
-        self._hear()
+        self._hear(now)
         if self.closing:
             return self._end(now) if self.under_way == 0 else self.wait_any_input(self.ended)
         for channel in self.in_stream:
@@ -129,13 +165,13 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         self.out_over.push(DONE)
         return self.finish(now)
 
-    def _hear(self) -> None:
+    def _hear(self, now: int) -> None:
         """Take what instances tell of the tasks that have ended."""
         for instance in range(self.instances):
-            channel: Channel = self.ended[instance]
-            while channel.can_pop():
+            while self.seen_from[instance] <= now:
+                channel: Channel = self.ended[instance]
                 channel.pop()
-                self.holds[instance] -= 1
+                self.holds.add(instance, -1)
                 self.under_way -= 1
 
     def _kind(self, now: int) -> int:
@@ -162,25 +198,20 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         """The instance whose turn it is, or that has the fewest tasks; none if that has as many as it may."""
         if self.near:
             return self._choose_near()
-        chosen = self.turn
-        if not self.static:
-            chosen = 0
-            for instance in range(1, self.instances):
-                if self.holds[instance] < self.holds[chosen]:
-                    chosen = instance
-        return chosen if self.holds[chosen] < self.tasks else NO_INSTANCE
+        chosen = self.turn if self.static else self.holds.fewest()
+        return chosen if self.holds.tasks[chosen] < self.tasks else NO_INSTANCE
 
     def _choose_near(self) -> int:
         """The instance of the first stream's element, or the next that may have one more task."""
         first: Channel = self.in_stream[0]
         for place in range(self.instances):
             instance = (first.coordinate() + place) % self.instances
-            if self.holds[instance] < self.tasks:
+            if self.holds.tasks[instance] < self.tasks:
                 return instance
         return NO_INSTANCE
 
     def _deal(self, instance: int) -> None:
-        self.holds[instance] += 1
+        self.holds.add(instance, 1)
         self.under_way += 1
         self.dealt += 1
         self.turn = (instance + 1) % self.instances

@@ -221,9 +221,9 @@ def _built(
 ) -> MappedMachine:
     ready = problem.prepared(_settings(parameters, symbols))
     specification = ready.specification
-    most, lanes = parameters.timing.most, parameters.timing.lanes
-    check_instances(specification, most, lanes)
-    graphs = graphs_of(specification, ready.trees, lambda: problem.written, most, lanes)
+    timing = parameters.timing
+    check_instances(specification, timing.most, timing.lanes)
+    graphs = graphs_of(specification, ready.trees, lambda: problem.written, timing.places, timing.lanes)
     return MappedMachine(parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel)
 
 

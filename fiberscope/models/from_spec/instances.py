@@ -42,7 +42,7 @@ def with_places(stage: Stage, plan: LoopPlan, most: int | None) -> Stage:
     places = math.prod(count_places(plan, loop) for loop in stage.places)
     loops = f"places of {' x '.join(stage.places)}"
     if most is not None and places > most:
-        return replace(stage, instances=most, basis=f"{places:,} {loops}, more than timing.most")
+        return replace(stage, instances=most, basis=f"{places:,} {loops}, more than timing.places")
     return replace(stage, instances=places, basis=loops)
 
 

@@ -22,6 +22,7 @@ class Timing(Configuration):
     """The section ``timing``; ``config.yaml`` beside this file has it with units and sources."""
 
     most: int = Field(ge=1, le=2**16)
+    places: int = Field(ge=1, le=2**16)
     tasks: int = Field(ge=1, le=2**16)
     dispatch: Literal["dynamic", "static", "near"]
     depth: int = Field(ge=0, le=2**24)

@@ -4,6 +4,8 @@ A cut sends a task and its stop in one cycle, and the sinks here take a token a 
 """
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.growing_memory import Growing
@@ -37,6 +39,31 @@ def test_a_task_goes_to_the_instance_with_the_fewest():
     assert cut.counters()["dealt"] == 3
     assert list(cut.owner.integers()) == [0, 1, 1]
     assert list(cut.elements[0].integers()) == [5, 6, 7]
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 3),
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 40)), min_size=1, max_size=24),
+)
+def test_tasks_go_where_a_search_of_all_instances_finds_the_fewest(instances, most, ends):
+    """As many tasks as ends, each at an instance and in a cycle."""
+    ends = sorted({(instance % instances, cycle) for instance, cycle in ends})
+    cut, left, owners, held = Cut("cut", instances, [REF], tasks=most), len(ends), [], [0] * instances
+    for cycle in range(80):
+        for instance, ended in ends:
+            held[instance] -= ended == cycle
+        chosen = min(range(instances), key=lambda instance: held[instance])
+        if left and held[chosen] < most:
+            owners.append(chosen)
+            held[chosen] += 1
+            left -= 1
+    inputs = {
+        f"ended[{place}]": [(cycle, 0) for instance, cycle in ends if instance == place]
+        for place in range(instances)
+    }
+    run_streams(cut, {"in_stream[0]": now(*range(len(ends)), "D"), **inputs}, [], checked=False)
+    assert list(cut.owner.integers()) == owners
 
 
 def test_tasks_in_turn_wait_for_the_instance_whose_turn_it_is():

@@ -233,7 +233,6 @@ def test_a_machine_is_drawn(tmp_path):
     ("name", "said"),
     [
         ("spec:graphicionado", "its cascade repeats"),
-        ("spec:outerspace", "it has 4,112 instances of pe; timing.most is 1,024"),
         ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
     ],
 )
