@@ -23,7 +23,7 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = ["check_part", "origin", "parse_parts", "split_parts"]
+__all__ = ["add_policies", "check_part", "origin", "parse_parts", "split_parts"]
 
 
 def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
@@ -68,15 +68,38 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
         advice = nearest(attribute, classes) if classes else "it has no classes"
         raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
     factory: PartFactory = attribute_value
-    return _with_policy(factory)
+    return factory
 
 
-def _with_policy(part: PartFactory) -> PartFactory:
-    """Return the block with a policy in the place of a policy, and any other part as it is."""
+def add_policies(
+    parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactory]
+) -> dict[str, PartFactory]:
+    """Return the parts, with the machine's block that has the policy in the place of each policy.
+
+    Args:
+        parts: of the user, by name.
+        blocks: of the machine, by name.
+    """
+    return {name: _with_policy(name, part, blocks) for name, part in parts.items()}
+
+
+def _with_policy(name: str, part: PartFactory, blocks: Mapping[str, PartFactory]) -> PartFactory:
     policy: object = part
-    if isinstance(policy, type) and issubclass(policy, Policy):
-        return policy.block()
-    return part
+    if not (isinstance(policy, type) and issubclass(policy, Policy)):
+        return part
+
+    def make(*arguments: object, **options: object) -> Component:
+        block = blocks[name](*arguments, **options)
+        kind = getattr(block, "POLICY", None)
+        if kind is None:
+            raise InputError(f"the part {name}: {origin(part)} is a policy, but this block takes none")
+        if not issubclass(policy, kind):
+            raise InputError(f"the part {name}: {origin(part)} is no {kind.__name__}, which this block takes")
+        setattr(block, "policy", policy())  # noqa: B010  # an attribute of blocks with ``POLICY`` alone
+        return block
+
+    make.__module__, make.__qualname__ = part.__module__, policy.__qualname__
+    return make
 
 
 def _load_file(text: str, file: str) -> ModuleType:
@@ -112,9 +135,14 @@ def _current_folder() -> Iterator[None]:
         sys.path.remove(here)
 
 
-def check_part(parts: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
-    """The same, but that one which does not make a component is the user's to mend, in a line."""
-    return {name: _checked(name, _with_policy(make)) for name, make in parts.items()}
+def check_part(parts: Mapping[str, PartFactory], blocks: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
+    """Return the parts with their policies in blocks; one that makes no component ends in one line.
+
+    Args:
+        parts: of the user, by name.
+        blocks: of the machine, by name.
+    """
+    return {name: _checked(name, make) for name, make in add_policies(parts, blocks).items()}
 
 
 def _checked(part: str, make: PartFactory) -> PartFactory:
@@ -124,7 +152,7 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
             raise InputError(f"the part {part}: {origin(make)} is not made as the machine makes it: {fault}")
         try:
             component: object = make(*arguments, **options)
-        except SimulationError:  # what the machine refuses
+        except (InputError, SimulationError):  # what the machine or a policy's block refuses
             raise
         except Exception as error:
             raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error

@@ -1,10 +1,10 @@
 """Functions and methods as C has them, from annotations and a comment at the head.
 
 A method with an underscore is C's (``cdef``), one without for Python as well (``cpdef``), one that hands on
-what C has no type for is Python's. Where that is not so, or where it never raises, a comment on the ``def``
-says it: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``, ``# C: inline``, or several, with
-commas between; there ``name=ctype`` gives an argument, or a local name, a C type that its annotation cannot
-say, and ``return=ctype`` what it returns.
+what C has no type for, or has a function in it, is Python's. Where that is not so, or where it never raises,
+a comment on the ``def`` says it: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``,
+``# C: inline``, or several, with commas between; there ``name=ctype`` gives an argument, or a local name, a C
+type that its annotation cannot say, and ``return=ctype`` what it returns.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ RAISES = {
     "double": "except? -1",
     "unsigned long": "except? -1",
 }
+CLOSURES = (ast.Lambda, ast.FunctionDef)  # which a C function cannot have inside
 ROUNDS = 3  # so far a local name's type is followed from name to name
 
 
@@ -37,6 +38,10 @@ def method(types: Types, node: ast.FunctionDef) -> Function | None:
     """A method, None if it is Python's."""
     words = types.module.comment_at(node).words
     if node.decorator_list or node.name.startswith("__") or "def" in words:
+        return None
+    if not words & {"cdef", "cpdef"} and any(
+        isinstance(part, CLOSURES) for part in ast.walk(node) if part is not node
+    ):
         return None
     private = node.name.startswith("_")
     if not words & {"cdef", "cpdef"} and not private and not _is_for_both(types, node):

@@ -11,7 +11,7 @@ from typing import Any
 
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import EVENT, Accelerator
-from fiberscope.accelerators.user_parts import parse_parts
+from fiberscope.accelerators.user_parts import add_policies, parse_parts
 from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
 from fiberscope.results.recording.waveform import Waveform
@@ -52,11 +52,11 @@ def load_parts(name: str, blocks: Sequence[str], texts: Sequence[str]) -> dict[s
     Raises:
         InputError: the machine has no such part, or is one module; or a component cannot be imported.
     """
-    parts = parse_parts(texts)
-    check_part_names(find_cosim_machine(name), parts)
+    parts, machine = parse_parts(texts), find_cosim_machine(name)
+    check_part_names(machine, parts)
     if parts and "machine" in blocks:
         raise InputError("--part: all of the machine is RTL; leave --part out, or replace single blocks")
-    return parts
+    return add_policies(parts, machine.parts)
 
 
 @dataclass(frozen=True)

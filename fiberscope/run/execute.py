@@ -145,7 +145,7 @@ def build_model(
         raise InputError(
             f"--values-only: the {problem.answer} of {accelerator.name} has no entries to count; leave it out"
         )
-    parts = {"parts": check_part(options.parts)} if options.parts else {}
+    parts = {"parts": check_part(options.parts, accelerator.parts)} if options.parts else {}
     try:
         tiled = with_tiles(accelerator, configured, problem.machine_inputs())
         model = accelerator.models[options.fidelity](tiled, *problem.machine_inputs(), **parts)

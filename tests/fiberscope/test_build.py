@@ -1,5 +1,6 @@
 """``fiberscope build``: parts of a user's own are compiled without a file of C types, and runs take them."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,22 @@ LOADED = (
     "part = parse_parts(['x=my_part:Slow'])['x']\n"
     "print(type(part.__dict__['tick']).__name__, __import__('my_part').__file__)\n"
 )
+POLICY = """
+from collections.abc import Sequence
+
+from fiberscope.hw.memory.replacement import Line, ReplacementPolicy
+
+
+class Mine(ReplacementPolicy):
+    def __init__(self) -> None:
+        self.last_use: dict[int, int] = {}
+
+    def requested(self, number, operation, now):
+        self.last_use[number] = now
+
+    def victim(self, lines: Sequence[Line]) -> Line:
+        return max(lines, key=lambda line: self.last_use.get(line.number, 0))
+"""
 SMALL = "uniform:rows=30,cols=30,nonzeros=100"
 compiled_only = pytest.mark.skipif(
     not import_mode.compiled() or missing("gcc") is not None,
@@ -145,3 +162,19 @@ def test_a_machine_is_compiled_with_its_parts_and_its_runs_take_them(
 def ticks_of(folder: Path) -> str:
     """Of what kind the ``tick`` of the machine's sums is."""
     return type(accelerators.find(str(folder)).parts["sums"].__dict__["tick"]).__name__
+
+
+@compiled_only
+def test_a_policy_is_compiled_and_chooses_as_before(part: Path) -> None:
+    part.write_text(POLICY)
+    tight = ["pe.count=4", "fibercache.banks=2", "fibercache.ways=4", "fibercache.size=2KiB"]
+    options = [f"--set={setting}" for setting in tight]
+    cycles = []
+    for compiled in (False, True):
+        if compiled:
+            assert user_modules.build(part) == [part]
+            assert "cpdef void requested(self, long number" in user_modules.declarations(part)[part]
+        arguments = ["sim", "gamma", SMALL, *options, "--part", "bank=my_part.py:Mine", "--json", "out.json"]
+        assert run([*arguments, "--quiet"]) == 0
+        cycles.append(json.loads(Path("out.json").read_text())["cycles"])
+    assert cycles[0] == cycles[1]

@@ -114,6 +114,18 @@ def test_another_policy_has_another_traffic() -> None:
     assert newest == run(bank=Newest)
 
 
+def test_a_policy_is_asked_once_for_each_line_that_goes() -> None:
+    class Counted(Newest):
+        calls = 0
+
+        def victim(self, lines):
+            Counted.calls += 1
+            return super().victim(lines)
+
+    components = run(bank=Counted)["components"].values()
+    assert Counted.calls == sum(counters.get("evictions", 0) for _, counters in components)
+
+
 def test_a_policy_of_crossbars_is_asked_where_heads_contend() -> None:
     assert run(crossbar=Lowest)["cycles"] != run()["cycles"]
 
@@ -121,8 +133,8 @@ def test_a_policy_of_crossbars_is_asked_where_heads_contend() -> None:
 @pytest.mark.parametrize(
     ("parts", "fault"),
     [
-        ({"crossbar": Nobody}, r"Nobody\.winner chose None, which does not contend"),
-        ({"bank": Nothing}, r"Nothing\.victim chose \d+, which is no line of the set"),
+        ({"crossbar": Nobody}, r"Nobody\.winner chose None, none of the heads"),
+        ({"bank": Nothing}, r"Nothing\.victim chose \d+, none of the lines"),
     ],
 )
 def test_a_choice_that_is_none_is_an_error(parts: dict[str, Any], fault: str) -> None:
@@ -131,8 +143,13 @@ def test_a_choice_that_is_none_is_an_error(parts: dict[str, Any], fault: str) ->
 
 
 def test_a_policy_of_another_block_is_refused() -> None:
-    with pytest.raises(InputError, match=r"the part bank: .*Lowest is not made as the machine makes it"):
+    with pytest.raises(InputError, match=r"the part bank: .*Lowest is no ReplacementPolicy"):
         run(bank=Lowest)
+
+
+def test_a_policy_of_a_block_that_takes_none_is_refused() -> None:
+    with pytest.raises(InputError, match=r"the part merger: .*Lowest is a policy, but this block takes none"):
+        run(merger=Lowest)
 
 
 def test_a_policy_is_named_on_the_command_line(

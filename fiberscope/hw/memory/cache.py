@@ -21,19 +21,16 @@ from fiberscope.hw.memory.protocol import (
     WRITE_UNREAD,
     HeldRequest,
 )
+from fiberscope.hw.memory.replacement import ReplacementPolicy
 from fiberscope.hw.memory.tags import Sets, TagStore
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
 NONE = -1
-# Words of a request in the pipeline. They are adjacent and fill a line of the host's cache.
-OPERATION = 0
-TAG = 1
-ADDRESS = 2
-SET = 3
-PLACE = 4  # place of the line or of the victim; -1 if the request needs neither
-PRESENT = 5  # whether the line is there
+# Words of a request in the pipeline. They are adjacent and fill a line of the host's cache. ``PLACE`` is the
+# place of the line or of the victim, -1 if the request needs neither; ``PRESENT``: whether the line is there.
+OPERATION, TAG, ADDRESS, SET, PLACE, PRESENT = range(6)
 TAKEN = 8
 
 
@@ -114,6 +111,8 @@ class FiberCacheBank(Component):
         Signal("evictions", 48),
     )
 
+    POLICY = ReplacementPolicy
+
     requests: Channel
     replies: Channel
     memory_requests: Channel
@@ -122,6 +121,7 @@ class FiberCacheBank(Component):
     def __init__(self, name: str, specification: FiberCacheSpecification, port: int) -> None:
         super().__init__(name)
         self.specification = specification
+        self.policy: ReplacementPolicy | None = None  # C: public
         self.line_bytes = specification.line_bytes
         self.tag_base = port << PORT_SHIFT
         self.tags = TagStore(
@@ -143,19 +143,16 @@ class FiberCacheBank(Component):
         """Fetch the channels, and check the size of that towards memory."""
         super().elaborate()
         if self.memory_requests.capacity < 2:
-            raise SimulationError(
-                f"{self.memory_requests.name}: a bank needs a capacity of at least 2 towards memory, not "
-                f"{self.memory_requests.capacity}: a line read and the victim written back leave together"
-            )
+            reason = "a line read and the victim written back leave together"
+            needs = f"at least 2 towards memory, not {self.memory_requests.capacity}: {reason}"
+            raise SimulationError(f"{self.memory_requests.name}: a bank needs a capacity of {needs}")
 
     def preload(
         self, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
         """Replace what is held and that nobody waits for; a set that a request looks at stays as it is."""
-        busy: list[int] = []  # sets; ``TagStore.preload`` explains lines and reuse
-        for slot in range(self.pipeline.depth):
-            busy.append(self.taken[TAKEN * slot + SET])
-        self.tags.preload(lines, reuse, busy)
+        sets = [self.taken[TAKEN * slot + SET] for slot in range(self.pipeline.depth)]
+        self.tags.preload(lines, reuse, sets)  # which explains lines and reuse
 
     def tick(self, now: int) -> int:
         """Decide about a request, take one, answer for the line that came, take a line, as each may."""
@@ -171,7 +168,7 @@ class FiberCacheBank(Component):
                 self.taken[TAKEN * pipeline.leave(now) + SET] = NONE
         enters = moves and set_index != NONE
         if enters:
-            self._enter(TAKEN * pipeline.enter(now), set_index)
+            self._enter(TAKEN * pipeline.enter(now), set_index, now)
         if line_has_turn:
             blocked = self._answer()
         takes = self.answering < 0 and self.memory_replies.can_pop()
@@ -221,24 +218,27 @@ class FiberCacheBank(Component):
                 return NONE
         return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
 
-    def _enter(self, at: int, set_index: int) -> None:
+    def _enter(self, at: int, set_index: int, now: int) -> None:
         """Take the request at the head and look up its line: its set stays so until it is decided about."""
         operation = self.requests.control()
         if operation < READ or operation > WRITE_UNREAD:
-            raise SimulationError(
-                f"{self.requests.name}: no operation {operation}; see OPERATIONS of hw.memory.protocol"
-            )
+            fault = f"no operation {operation}; see OPERATIONS of hw.memory.protocol"
+            raise SimulationError(f"{self.requests.name}: {fault}")
         address = self.requests.reference()
         place = self.tags.find(set_index, address // self.line_bytes)
         self.taken[at + PRESENT] = place >= 0
         if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
             place = self.tags.victim(set_index)
+            if self.policy is not None and place >= 0 and self.tags.lines[place] != NONE:
+                place = self.policy.place_of_victim(self.tags, set_index)
         self.taken[at + OPERATION] = operation
         self.taken[at + TAG] = self.requests.coordinate()
         self.taken[at + ADDRESS] = address
         self.taken[at + SET] = set_index
         self.taken[at + PLACE] = place
         self.requests.pop()
+        if self.policy is not None:
+            self.policy.requested(address // self.line_bytes, operation, now)
 
     def _take_line(self) -> None:
         """Take a line from memory; its register stays until its targets are answered."""

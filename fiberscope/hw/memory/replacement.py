@@ -1,23 +1,18 @@
-"""Replacement policies of the FiberCache, and the bank that asks one."""
+# cython: infer_types=True
+"""Replacement policies of the FiberCache."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
 
-from fiberscope.hw.memory.cache import FiberCacheBank
-from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
-from fiberscope.hw.memory.protocol import CONSUME, WRITE_THROUGH
+from fiberscope.hw.memory.tags import TagStore
 from fiberscope.hw.policy import Policy
 from fiberscope.sim.errors import SimulationError
 
 __all__ = ["Line", "ReplacementPolicy"]
 
-FREE = -1  # line of a way that has none
-SET, TAKEN = 3, 8  # place of the set among the words of a request in the pipeline, and their number
 
-
-class Line(NamedTuple):
+class Line:  # C: final
     """Line that a bank may evict.
 
     Args:
@@ -27,75 +22,17 @@ class Line(NamedTuple):
         reuse: its re-reference prediction of SRRIP; large: the next use is far away.
     """
 
-    number: int
-    reads: int
-    dirty: bool
-    reuse: int
-
-
-class _ReplacingBank(FiberCacheBank):
-    """A bank that evicts the line that a policy chooses.
-
-    The tags evict the line of the lowest priority. While a request may look its line up, the chosen line has
-    the priority 0, and the others of the set have 1; afterwards all have the priorities that they had.
-    """
-
-    POLICY: ClassVar[type[ReplacementPolicy]]
-
-    def __init__(self, name: str, specification: FiberCacheSpecification, port: int) -> None:
-        super().__init__(name, specification, port)
-        self.policy = self.POLICY()
-
-    def tick(self, now: int) -> int:
-        """Let the policy choose if a line may have to go, and tell it of the request that is taken."""
-        requests, pops = self.requests, self.requests.pops
-        if not requests.can_pop():
-            return super().tick(now)
-        operation, line = requests.control(), requests.reference() // self.line_bytes
-        set_index = self.sets.set_of(line)
-        if set_index in list(self.taken)[SET::TAKEN]:  # the request waits, and another may change it
-            return super().tick(now)
-        first = set_index * self.tags.ways
-        ways = range(first, first + self.tags.ways)
-        before = [self.tags.priorities[way] for way in ways]
-        if operation not in (CONSUME, WRITE_THROUGH):
-            self._choose(line, ways)
-        next_cycle = super().tick(now)
-        for way, priority in zip(ways, before, strict=True):
-            self.tags.priorities[way] = priority
-        if requests.pops != pops:
-            self.policy.requested(line, operation, now)
-        return next_cycle
-
-    def _choose(self, line: int, ways: range) -> None:
-        """Give the line that is to go the lowest priority, if the line is not here and no way is free.
-
-        Raises:
-            SimulationError: the policy chose a line that is none of those.
-        """
-        tags = self.tags
-        held = {tags.lines[way]: way for way in ways}
-        lines = {
-            number: Line(number, tags.priorities[way], bool(tags.dirty[way]), tags.reuse[way])
-            for number, way in held.items()
-            if tags.pending[way] < 0
-        }
-        if line in held or FREE in held or not lines:
-            return
-        chosen = self.policy.victim(list(lines.values()))
-        if chosen not in lines.values():
-            fault = f"{type(self.policy).__name__}.victim chose {chosen!r}, which is no line of the set"
-            raise SimulationError(f"{self.name}: {fault}")
-        for way in ways:
-            tags.priorities[way] = way != held[chosen.number]
+    def __init__(self, number: int, reads: int, dirty: bool, reuse: int) -> None:
+        self.number = number
+        self.reads = reads
+        self.dirty = dirty
+        self.reuse = reuse
 
 
 class ReplacementPolicy(Policy):
     """Policy of a bank: chooses the line to evict."""
 
-    BLOCK = _ReplacingBank
-
-    def requested(self, number: int, operation: int, now: int) -> None:
+    def requested(self, number: int, operation: int, now: int) -> None:  # C: return=void
         """Take note of a request that the bank takes; does nothing by default.
 
         Args:
@@ -104,9 +41,27 @@ class ReplacementPolicy(Policy):
             now: the cycle of the bank.
         """
 
-    def victim(self, lines: Sequence[Line]) -> Line:
+    def victim(self, lines: Sequence[Line]) -> Line:  # C: def
         """Return the line of a full set that goes; lines that memory has not sent yet are not among them.
 
-        While a request waits, the bank asks in every cycle, and the last answer counts.
+        The bank asks once for each line that it evicts, before ``requested``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which line goes: define victim(lines)")
+
+    def place_of_victim(self, tags: TagStore, set_index: int) -> int:
+        """Return the place of the line that ``victim`` chooses in a full set.
+
+        Raises:
+            SimulationError: the policy chose a line that is none of those.
+        """
+        lines: list[Line] = []
+        first = set_index * tags.ways
+        for way in range(first, first + tags.ways):
+            if tags.pending[way] < 0:
+                dirty = tags.dirty[way] != 0
+                lines.append(Line(tags.lines[way], tags.priorities[way], dirty, tags.reuse[way]))
+        chosen = self.victim(lines)
+        if chosen not in lines:
+            policy = type(self).__name__
+            raise SimulationError(f"{policy}.victim chose {chosen!r}, none of the lines")
+        return tags.find(set_index, chosen.number)

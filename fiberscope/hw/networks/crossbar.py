@@ -7,6 +7,7 @@ from array import array
 from typing import ClassVar
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, HeldRequest
+from fiberscope.hw.networks.arbitration import ArbitrationPolicy, head_of
 from fiberscope.hw.networks.routes import Route
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -38,6 +39,7 @@ class Crossbar(Component):
     PORTS = (Input("inputs", ANY, array=True), Output("outputs", ANY, array=True))
     COUNTERS = ("transfers", "conflicts")  # moved tokens, and cycles in which another input won over a head
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("transfers", 48), Signal("conflicts", 48))
+    POLICY: ClassVar[type[ArbitrationPolicy] | None] = ArbitrationPolicy
 
     inputs: list[Channel]
     outputs: list[Channel]
@@ -45,6 +47,7 @@ class Crossbar(Component):
     def __init__(self, name: str, route: Route) -> None:
         super().__init__(name)
         self.route = route
+        self.policy: ArbitrationPolicy | None = None  # C: public
         self.transfers = 0
         self.conflicts = 0
 
@@ -68,7 +71,7 @@ class Crossbar(Component):
             output = self.wanted[place]
             sink = self.outputs[output]
             if sink.can_push():
-                self._grant(output)
+                self._grant(output, now)
                 moved += 1
             self.winners[output] = -1
         if moved > 0:
@@ -98,7 +101,18 @@ class Crossbar(Component):
             else:
                 self.contenders[output] += 1
             self._contend(output, index)
+        if self.policy is not None:
+            self._ask_policy(self.policy, count, now)
         return count
+
+    def _ask_policy(self, policy: ArbitrationPolicy, count: int, now: int) -> None:
+        """Let the policy choose among several heads that want the same output."""
+        seen = [index for index in range(self.input_count) if self.seen_from[index] <= now]
+        for place in range(count):
+            output = self.wanted[place]
+            if self.contenders[output] > 0:
+                heads = [head_of(index, self.inputs[index]) for index in seen if self.goals[index] == output]
+                self.winners[output] = policy.winning_port(output, heads, now)
 
     def _contend(self, output: int, index: int) -> None:  # C: noexcept, inline
         """An input wants an output; called for the inputs in their order, the first from its turn on wins."""
@@ -113,8 +127,10 @@ class Crossbar(Component):
             raise SimulationError(f"{source.name}: no output {output}; there are {self.output_count}")
         return output
 
-    def _grant(self, output: int) -> None:  # C: inline
+    def _grant(self, output: int, now: int) -> None:  # C: inline
         winner = self.winners[output]
+        if self.policy is not None:
+            self.policy.served(output, head_of(winner, self.inputs[winner]), now)
         self._move(self.inputs[winner], self.outputs[output])
         self.goals[winner] = UNKNOWN
         self.turns[output] = winner + 1
@@ -150,6 +166,7 @@ class QueuedCrossbar(Crossbar):
     """
 
     SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # number of tokens in all queues
+    POLICY = None
 
     def __init__(self, name: str, route: Route, room: int) -> None:
         super().__init__(name, route)

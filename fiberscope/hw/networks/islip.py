@@ -41,6 +41,7 @@ class IslipCrossbar(Crossbar):
     """
 
     SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # tokens in all FIFOs
+    POLICY = None
 
     def __init__(self, name: str, route: Route, depth: int) -> None:
         super().__init__(name, route)
