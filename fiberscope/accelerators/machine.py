@@ -210,6 +210,8 @@ class Accelerator(Generic[AnyConfiguration]):
             simulating time. None for a machine without such a count.
         unmoved: returns tensors of a model that has run that its description binds to memory and that were
             not moved, each with the reason.
+        stage_begins: returns the cycle in which each stage of a model that has run began, by name; empty for
+            a machine without stages, or if stages run side by side.
         chip_parts: returns the parts of a model that have area, clock and leakage: by name, their number and
             the price of one. None if the parts are the components of the model.
     """
@@ -242,6 +244,7 @@ class Accelerator(Generic[AnyConfiguration]):
     sampler: Callable[..., Any] | None = None
     cached: Callable[..., CachedTraffic] | None = None
     unmoved: Callable[[Any], Mapping[str, str]] = lambda _model: {}
+    stage_begins: Callable[[Any], Mapping[str, int]] = lambda _model: {}
     chip_parts: Callable[[Any], Mapping[str, tuple[int, Any]]] | None = None
 
     @property

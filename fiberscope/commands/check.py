@@ -95,14 +95,24 @@ def _show(done: Check) -> None:
 
 
 def _show_parts(done: Check) -> None:
-    """Print where cycles go, what is hardly any in one line."""
-    least = LEAST_SHARE * done.event.cycles
+    """Print the cycles of each stage, and where those of the longest go, what is hardly any in one line."""
+    least, indent = LEAST_SHARE * done.event.cycles, "    " if done.longest else "  "
+    for stage, cycles in done.event.stages.items():
+        if stage != done.longest:
+            print(_share(done, "  ", cycles, f"stage {stage}"))
+    if done.longest:
+        what = ", of which" if done.parts else ""
+        print(_share(done, "  ", done.event.stages[done.longest], f"stage {done.longest}{what}"))
     small = [cycles for cycles in done.parts.values() if abs(cycles) < least]
     parts = {where: cycles for where, cycles in done.parts.items() if abs(cycles) >= least}
     if small:
         parts[f"{len(small)} parts of less than {LEAST_SHARE:.1%} each, listed by --json"] = sum(small)
     for where, cycles in parts.items():
-        print(f"  {cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}")
+        print(_share(done, indent, cycles, where))
+
+
+def _share(done: Check, indent: str, cycles: int, where: str) -> str:
+    return f"{indent}{cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}"
 
 
 def _table(title: str, rows: Sequence[Comparison]) -> Table:

@@ -15,7 +15,8 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.explore import tables
 from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
-from fiberscope.explore.stall_attribution import Group, attribute_stalls, describe_idle
+from fiberscope.explore.stages import components_of_stage, cycles_of_stage, longest_stage, window_of_stage
+from fiberscope.explore.stall_attribution import Group, attribute_stalls, cut_window, describe_idle
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
@@ -110,7 +111,8 @@ class Check:
         bound: seconds that something of the machine takes, by the trace.
         beyond: components that the bound leaves out as they take longer than the machine's, and why.
         analytical: the run by statistics of its operands; None if the machine has no nests of loops.
-        parts: of the machine's cycles by where they go, which add up to all; empty if that was not asked for.
+        parts: cycles of the machine, or of its longest stage, by where they go. They add up to all of them;
+            empty if that was not asked for.
     """
 
     event: Report
@@ -121,6 +123,11 @@ class Check:
     beyond: Mapping[str, str]
     analytical: AnalyticalEstimate | None
     parts: Mapping[str, int]
+
+    @property
+    def longest(self) -> str:
+        """Return the name of the stage with most cycles; empty for a machine without stages."""
+        return longest_stage(self.event)
 
     @property
     def bound_holds(self) -> bool:
@@ -160,6 +167,7 @@ class Check:
             "traffic_bytes": [asdict(row) for row in self.traffic],
             "analytical": comparison
             and {**asdict(comparison), "cycles": comparison.cycles, "limits": comparison.limits},
+            "stages": dict(self.event.stages),
             "parts": dict(self.parts),
         }
 
@@ -251,16 +259,22 @@ def _in_other_steps(specification: str, settings: Mapping[str, object], event: R
 
 def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
     """Attribute a run's cycles to the rungs that save them, the rest to components of the last run."""
-    groups = [group.kinds for group in rules.meanwhile]
+    groups, stage = [group.kinds for group in rules.meanwhile], longest_stage(event)
     states = KeptStates(families={family for several in (*phases, *groups) for family in several})
-    saved, last = _climbed(event, rules.ladder, run, states)
-    return {**_parts(phases, last, states.kept[0], rules.meanwhile), **saved}
+    saved, last = _climbed(event, rules.ladder, run, states, stage)
+    seen = cut_window(states.kept[0], *window_of_stage(last, stage)) if stage else states.kept[0]
+    return {**_parts(phases, last, seen, rules.meanwhile, stage), **saved}
 
 
 def _climbed(
-    event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles
+    event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles, stage: str = ""
 ) -> tuple[dict[str, int], Report]:
-    """Return the cycles that each rung saves, and the report of the run with all rungs, which is recorded."""
+    """Return the cycles that each rung saves, and the report of the run with all rungs, which is recorded.
+
+    Args:
+        event, ladder, run, states: the first report, the rungs, what runs them, and the record of the last.
+        stage: the stage whose cycles count; empty for those of the run.
+    """
     if not ladder:
         return {}, run({}, states)
     saved: dict[str, int] = {}
@@ -268,13 +282,17 @@ def _climbed(
     for rung in ladder:
         settings |= rung.settings
         next_run = run(settings, states if rung is ladder[-1] else None)
-        saved[rung.part] = event.cycles - next_run.cycles
+        saved[rung.part] = cycles_of_stage(event, stage) - cycles_of_stage(next_run, stage)
         event = next_run
     return saved, event
 
 
 def _parts(
-    phases: Sequence[Sequence[str]], last: Report, seen: StateTimeline, groups: Sequence[Group]
+    phases: Sequence[Sequence[str]],
+    last: Report,
+    seen: StateTimeline,
+    groups: Sequence[Group],
+    stage: str = "",
 ) -> dict[str, int]:
     """Divide the cycles of a run among its parts, in whole cycles that add up to all.
 
@@ -283,19 +301,24 @@ def _parts(
         last: the run.
         seen: what its components did over time.
         groups: what may work while the busiest does not.
+        stage: the stage that is divided; empty for the whole run.
     """
     parts: dict[str, int] = {}
     workers: list[str] = []
+    own = components_of_stage(last, stage)
     for phase in phases:
-        worker = max(_named(phase, last.components), key=lambda name: last.components[name].busy)
-        family, most = family_name(worker), last.components[worker].busy
-        components = members(family, last.components)
+        worker = max(_named(phase, own), key=lambda name: own[name].busy)
+        family, most = family_name(worker), own[worker].busy
+        components = members(family, own)
         mean = sum(component.busy for component in components) // len(components)
         parts[f"{family} works, on average"] = mean
         parts[f"and the busiest {family} works longer: imbalance"] = most - mean
         workers.append(worker)
     parts |= attribute_stalls(seen, workers, groups)
-    return {**parts, f"{describe_idle(workers)}: unexplained": last.cycles - sum(parts.values())}
+    return {
+        **parts,
+        f"{describe_idle(workers)}: unexplained": cycles_of_stage(last, stage) - sum(parts.values()),
+    }
 
 
 def _named(families: Container[str], components: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.sim.names import family_name
 
-__all__ = ["Group", "attribute_stalls", "describe_idle"]
+__all__ = ["Group", "attribute_stalls", "cut_window", "describe_idle"]
 
 Cycles = npt.NDArray[np.int64]  # by interval
 
@@ -72,6 +72,21 @@ def describe_idle(workers: Sequence[str]) -> str:
     """Return the label of the cycles in which the busiest component of each phase is idle."""
     kinds = list(dict.fromkeys(family_name(worker) for worker in workers))
     return f"while the busiest {' and '.join(kinds)} {'is' if len(kinds) == 1 else 'are'} idle"
+
+
+def cut_window(seen: StateTimeline, begin: int, end: int) -> StateTimeline:
+    """Return the part of a timeline whose intervals lie whole between two cycles of the first clock."""
+    first = -(-(begin - seen.start) // seen.interval)
+    last = max(first, (end - seen.start) // seen.interval if end < seen.end else seen.intervals)
+    components = {
+        name: component.model_copy(
+            update={"states": {state: spent[first:last] for state, spent in component.states.items()}}
+        )
+        for name, component in seen.components.items()
+    }
+    start = seen.start + first * seen.interval
+    end = min(seen.end, seen.start + last * seen.interval)
+    return seen.model_copy(update={"start": start, "end": end, "components": components})
 
 
 def _busiest(seen: StateTimeline, names: Sequence[str], group: Group) -> Cycles:

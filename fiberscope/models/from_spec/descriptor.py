@@ -84,6 +84,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         chip_parts=lambda model: chip_parts(model.specification),
         chosen=lambda model: describe_instances([built.stage for built in model.stages]),
         unmoved=MappedMachine.unmoved,
+        stage_begins=MappedMachine.stage_begins,
         workers=_workers(graphs)[-1],
         stages=_workers(graphs),
         solves=(type("Cascade", (Cascade,), attributes),),

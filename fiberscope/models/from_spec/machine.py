@@ -149,6 +149,19 @@ class MappedMachine(MappedComposition):
 
         return unmoved_tensors(self.specification, reason)
 
+    def stage_begins(self) -> dict[str, int]:
+        """Return the cycle in which each stage begins, by name of its Einsum; empty for a single stage."""
+        if len(self.stages) == 1:
+            return {}
+        statistics = self.kernel.statistics()
+        core, walk = self.kernel.clocks[0].hertz, self.walking.hertz
+        waits = [
+            [statistics[root.name].input_stall.get("after", 0) for root in stage.outside.all_roots()]
+            for stage in self.stages
+        ]
+        begins = [-(-max(cycles, default=0) * core // walk) for cycles in waits]
+        return {stage.graph.einsum.name: begin for stage, begin in zip(self.stages, begins, strict=True)}
+
     def progress(self) -> tuple[int, int]:
         """Tasks that have ended, and those that have been dealt."""
         dealt = sum(stage.cut.dealt for stage in self.stages)

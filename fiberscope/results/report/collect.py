@@ -111,6 +111,7 @@ def report(
         verification=verification(problem.reference, comparisons, problem.tolerance),
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
+        stages=_stages(accelerator.stage_begins(model), run.cycles),
         iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
         source=inputs.source,
         traffic_minimum_bytes=model.traffic_minimum_bytes(),
@@ -125,6 +126,12 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
     end = {"complete": run.complete, "ending": run.reason, "cycles": run.cycles, "seconds": run.seconds}
     samples = {"timeline": watch.timeline(run.cycles), "occupancies": watch.occupancies()} if watch else {}
     return end | samples
+
+
+def _stages(begins: Mapping[str, int], cycles: int) -> dict[str, int]:
+    """Return the cycles of stages that run one after another, by name."""
+    ends = [*list(begins.values())[1:], cycles]
+    return {name: end - begin for (name, begin), end in zip(begins.items(), ends, strict=False)}
 
 
 def _costs(

@@ -346,6 +346,7 @@ class Record(ReportPart, Document):
     bottleneck: str
     components: Components = Components()
     timeline: Timeline | None = None
+    stages: dict[str, int] = Field(default={}, exclude_if=is_empty)
     iterations: tuple[Iteration, ...] = ()
     occupancies: dict[str, Occupancy] = {}
     teaal: Teaal | None = None

@@ -162,7 +162,8 @@ def _totals(report: Record) -> RenderableType:
     iterations = ("Iterations", _iterations(report))
     formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
     last = iterations, ("Product", product), formats, chosen
-    return _lines(("Cycles", cycles), sampled, ("Operations", operations), *last)
+    stages = ("Stages", "; ".join(f"{name} {count:,} cycles" for name, count in report.stages.items()))
+    return _lines(("Cycles", cycles), stages, sampled, ("Operations", operations), *last)
 
 
 def _interval(report: Record) -> str:

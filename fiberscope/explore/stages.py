@@ -1,0 +1,31 @@
+"""Stages of a run that follow one another: the longest, its cycles, and its components."""
+
+from __future__ import annotations
+
+from fiberscope.results.report.parts import Component, Record
+
+__all__ = ["components_of_stage", "cycles_of_stage", "longest_stage", "window_of_stage"]
+
+
+def longest_stage(report: Record) -> str:
+    """Return the name of the stage with most cycles; empty for a machine without stages."""
+    return max(report.stages, key=report.stages.__getitem__, default="")
+
+
+def cycles_of_stage(report: Record, stage: str) -> int:
+    """Return the cycles of a stage; those of the run if the name is empty."""
+    return report.stages[stage] if stage else report.cycles
+
+
+def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
+    """Return the cycle in which a stage begins, and the cycle behind its last."""
+    names = list(report.stages)
+    begin = sum(report.stages[name] for name in names[: names.index(stage)])
+    return begin, begin + report.stages[stage]
+
+
+def components_of_stage(report: Record, stage: str) -> dict[str, Component]:
+    """Return the components whose names have the stage behind the machine; all if the name is empty."""
+    prefix = f"{stage.lower().replace('@', '_')}." if stage else ""
+    components = report.components.items()
+    return {name: part for name, part in components if name.partition(".")[2].startswith(prefix)}
