@@ -24,6 +24,7 @@ from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.nests import accumulated_variables
 from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.graphs.primitives.tasks import LOCATED
 from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
 
@@ -84,12 +85,15 @@ class InstanceBlocks:
         return f"{self.name}{self.memory.graph.names[node.name]}"
 
     def _wait_for_coordinates(self, node: Node) -> None:
-        """Delay what a scanner sends until its coordinates have arrived from memory."""
+        """Delay what a scanner or a look-up sends until its coordinates have arrived from memory."""
         fetch = self.memory.coordinate_fetch(self.name, node, self.called(node))
         if fetch is not None:
-            for port in ("ref", "crd"):
+            for port in ("ref", "crd") if node.primitive.scans else ():
                 self._wire(self.output(node, port), (fetch, f"in_{port}"))
                 self._outputs[node.name, port] = fetch, f"out_{port}"
+            if node.primitive.positions == LOCATED:
+                self._wire(self.output(node, LOCATED), (fetch, "in_ref"))
+                self._outputs[node.name, LOCATED] = fetch, "out_ref"
 
     def _make(self, node: Node, name: str) -> None:
         if node.type == "swap":

@@ -114,18 +114,16 @@ class StageMemory:
         if node.primitive.loads and port == "ref":
             place = len(self.graph.tensors[tensor].levels) - 1
         elif node.primitive.of_level and not node.primitive.writes:
-            place = (
-                int(node["mode"]) - 1
-                if port == ("base" if node.primitive.positions == LOCATED else "ref")
-                else -1
-            )
+            looks_up = node.primitive.positions == LOCATED
+            place = int(node["mode"]) - 1 if port == ("base" if looks_up else "ref") else -1
         return tensor, place
 
     def coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
-        """Return the fetch that a scanner's coordinates wait for."""
-        if not (node.primitive.scans and node.level.lists):
+        """Return the fetch that a scanner's coordinates wait for, or what a look-up in a fiber finds."""
+        if not (node.type == "seek" or (node.primitive.scans and node.level.lists)):
             return None
-        tensor, place, nest = node["tensor"], int(node["mode"]), self.nests[node.name, "crd"]
+        tensor, place = node["tensor"], int(node["mode"])
+        nest = self.nests[node.name, "crd" if node.primitive.scans else LOCATED]
         for kind, chain in self._coordinates(tensor, place):
             return self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}.coordinates")
         return None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.from_spec.build import graphs_of
-from fiberscope.models.trace.specification import Component, Format, RankFormat, StorageBinding
+from fiberscope.models.trace.specification import Component, Format, RankFormat, Split, StorageBinding
 from fiberscope.workloads.expressions.expression import Take, operators_of
 
 BITS = st.sampled_from([0, 8, 16])
@@ -16,7 +16,7 @@ POINTERS = RankFormat("U", "contiguous", 0, 32)
 
 
 @st.composite
-def stored_programs(draw):
+def stored_programs(draw, source=None):
     """A specification whose buffers tell what comes from memory, its tensors, and its graph.
 
     Left out are: ranks that are visited whole, where nothing is read that is known to be absent; leaders;
@@ -25,7 +25,7 @@ def stored_programs(draw):
     otherwise; and what is cut as another one while the loops run, as the trace knows in which pieces it is
     empty.
     """
-    specification, trees = draw(programs())
+    specification, trees = draw(programs() if source is None else source)
     specification = plain(specification)
     try:
         ((stage, graph),) = graphs_of(specification, trees)
@@ -33,15 +33,17 @@ def stored_programs(draw):
         assume(False)
     (einsum,) = specification.einsums
     orders = {name: order for name, order in graph.orders.items() if "'" not in name}
-    assume(not any(follows(part, orders) for part in einsum.partitioning))
+    cuts = [part for part in einsum.partitioning if isinstance(part, Split)]
+    assume(not any(follows(part, orders) for part in cuts))
     tensors, bindings = dict(specification.tensors), []
     for name, order in orders.items():
         ranks = {rank: RankFormat("C", "contiguous", draw(BITS), draw(BITS)) for rank in order}
         tensors[name] = replace(tensors[name], formats={"stored": Format("stored", order, ranks)})
         for rank in order:
-            inner = rank not in stage.outer or stage.instances == 1
+            loop = graph.plan.loop_of(rank)
+            inner = loop not in stage.outer or stage.instances == 1
             for kind in kinds_held(einsum, orders, name, rank, inner=inner):
-                loops = einsum.loop_order[: einsum.loop_order.index(rank)]
+                loops = einsum.loop_order[: einsum.loop_order.index(loop)]
                 known = [loop for loop in loops if loop not in stage.outer[:-1]]
                 until = draw(st.sampled_from(["root", *known]))
                 bindings.append(StorageBinding("DRAM", name, rank, kind, "stored"))
@@ -71,7 +73,7 @@ def plain(specification):
 def kinds_held(einsum, orders, name, rank, *, inner):
     """What of a rank is bound: what each instance reads by itself, or all if there is one."""
     output, expression = einsum.equation.output, einsum.equation.expression
-    if name == output.tensor or rank not in einsum.loop_order:
+    if name == output.tensor:
         return ()
     sharing = sum(rank in orders[one] for one in einsum.inputs)
     together = sharing == 1 or set(operators_of(expression)) & set("+-")
