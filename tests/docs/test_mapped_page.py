@@ -28,8 +28,6 @@ LED = (
     "{partitioning: {y: {K: [uniform_occupancy(A.2)]}}, loop-order: {y: [M, K1, K0]},"
     " spacetime: {y: {space: [M, K1], time: [K0]}}}"
 )
-WINDOW = "{I: [W], F: [S], Z: [Q]}", "Z[q] = I[q + s] * F[s]"
-IMAGE = {"I": VECTOR, "F": "tensor:shape=3,nonzeros=2"}
 LED_SUM = "{A: [M, K], x: [K], y: [M]}", "y[m] = A[m, k] + A[m, k] * x[k]"
 
 
@@ -45,7 +43,6 @@ def quoted(*expressions: str) -> str:
 
 
 FLATTEN = '{partitioning: {Z: {"(M, K)": [flatten()]}}, loop-order: {Z: [MK]}}'
-FOLLOW = "{partitioning: {Z: {Q: [uniform_shape(2)], W: [follow(Q)]}}}"
 BOTH = "{partitioning: {Z: {K: [uniform_shape(4)]}}, uncompressed: {B: [K]}, loop-order: {Z: [K1, M, K0, N]}}"
 MAXIMUM = '  operators: {Z: {"+": max}}\n'
 LED_BY_T = "mapping:\n  partitioning:\n    Z: {K: [uniform_occupancy(T.2)]}\n"
@@ -57,8 +54,6 @@ REFUSED = {  # what a row of the page is about: a specification, and its tensors
         {"A": MATRIX, "B": VECTOR},
     ),
     "a cascade that repeats": ("spec:graphicionado", {"G": MATRIX, "A0": VECTOR, "P0": VECTOR}),
-    "computed indices": (specification(WINDOW[0], quoted(WINDOW[1])), IMAGE),
-    "a partition that follows another rank": (specification(WINDOW[0], quoted(WINDOW[1]), FOLLOW), IMAGE),
     "symbols in an expression": (specification("{A: [I], Z: [I]}", quoted("Z[i] = a * A[i]")), {"A": VECTOR}),
     "functions": (
         specification("{A: [I], B: [I], Z: [I]}", quoted("Z[i] = max(A[i], B[i])")),
@@ -68,7 +63,7 @@ REFUSED = {  # what a row of the page is about: a specification, and its tensors
         specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, k]"), more=MAXIMUM),
         {"A": MATRIX},
     ),
-    "an index twice": (specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, m]")), {"A": MATRIX}),
+    "an index twice": (specification("{A: [M], Z: [M, N]}", quoted("Z[m, m] = A[m]")), {"A": VECTOR}),
     "`uncompressed` and": (specification(PRODUCT[0], quoted(PRODUCT[1]), BOTH), MATRICES),
     "a partition that follows another tensor": (
         specification(LED_SUM[0], quoted(LED_SUM[1]), LED),

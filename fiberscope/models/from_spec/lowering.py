@@ -17,7 +17,7 @@ from functools import cached_property
 
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.from_spec.operands import EinsumLoops
-from fiberscope.models.from_spec.projections import LookUp, Projection, projection_of
+from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
 from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
 from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult, projected
@@ -78,6 +78,7 @@ class _Lowering:
         self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
         self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
+        self._crossed: dict[str, Wire] = {}  # coordinates behind the cut, by loop
 
     def _expression(self, einsum_loops: EinsumLoops) -> Expression:
         equation = einsum_loops.plan.equation
@@ -124,26 +125,66 @@ class _Lowering:
     def _loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         iteration = iteration_of(term, variable)
         if iteration is None:
-            raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
-        before = loops[-1].coordinates if loops else None
-        loop = go_through(self._blocks, term, iteration, variable, before)
+            loop = self._counted(term, variable, loops)
+        else:
+            before = loops[-1].coordinates if loops else None
+            loop = go_through(self._blocks, term, iteration, variable, before)
         for operand in operands_in(term):
             for lookup in self._lookups(operand):
                 if lookup.loop == variable:
                     self._seek(term, operand, lookup, [*loops, loop])
         return loop
 
+    def _counted(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
+        """A loop that no operand has."""
+        count = count_of(self._einsum_loops[0].plan, variable)
+        if count is None:
+            raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
+        if count.pieces:
+            around = self._coordinates_of(count.pieces, loops)
+        elif loops:
+            around = loops[-1].coordinates
+        else:
+            begun = (operand.references for operand in operands_in(term) if operand.references)
+            around = next(begun, None) or Wire(self._graph.add("rootref"), "ref")
+        sizes = {"size": count.size, "step": count.step, "piece": count.piece}
+        coordinates = Wire(self._blocks.add("count", {"ref": around}, index=variable, **sizes), "crd")
+        self._blocks.repeated(list(operands_in(term)), variable, coordinates)
+        return LoweredLoop(variable, coordinates, intersects=False, filled=count.size > 0)
+
+    def _coordinates_of(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
+        """The coordinates of a loop, one for each of the last of those in front of the cut or behind it."""
+        names = [loop.variable for loop in loops]
+        if name in names:
+            return self._held(loops[names.index(name) :])
+        wire, outer = self._crossed[name], name
+        for loop in loops:
+            inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
+            wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
+        return wire
+
+    def _asked_behind(self, term: Term) -> set[str]:
+        """The loops in front of the cut whose coordinates look-ups and counters behind it need."""
+        plan, outer = self._einsum_loops[0].plan, self._stage.outer
+        asked: set[str] = set()
+        for operand in operands_in(term):
+            behind = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
+            asked.update(part.loop for lookup in behind for part in lookup.sought.terms)
+        for variable in plan.loops[len(outer) :]:
+            count = count_of(plan, variable) if iteration_of(term, variable) is None else None
+            asked.update([count.pieces] if count is not None else [])
+        return asked & set(outer)
+
     def _lookups(self, operand: Operand) -> tuple[LookUp, ...]:
         return self._einsum_loops[0].lookups[operand.access.tensor]
 
     def _seek(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
         """Look a rank of an operand up in the last of these loops, which goes on where it is found."""
-        names = [loop.variable for loop in loops]
-        held = [self._held(loops[names.index(term.loop) :]) for term in lookup.sought.terms]
+        held = [self._coordinates_of(part.loop, loops) for part in lookup.sought.terms]
         others = [other for other in operands_in(term) if other is not operand]
         along = [loops[-1].coordinates, *(other.references for other in others if other.references)]
         crd = projected(self._blocks, lookup.sought, held)
-        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.rank, crd, along)
+        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.variable, crd, along)
         for other, wire in zip(others, references, strict=True):
             other.references = wire
         loops[-1].intersects, loops[-1].filled = True, False
@@ -154,7 +195,7 @@ class _Lowering:
     def _cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
         """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
         node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
-        needed = set(_needed(term))
+        needed, asked = set(_needed(term)), self._asked_behind(term)
         for operand in operands_in(term):
             wire = operand.references or Wire(self._graph.add("rootref"), "ref")
             segments = self._segments_below(operand) if operand in needed else None
@@ -165,9 +206,11 @@ class _Lowering:
             parts = {
                 part: whole for part, whole in self._parts.items() if whole.terms[0].loop == loop.variable
             }
-            held = self._held(loops[place:]) if kept or by_round or groups or parts else loop.coordinates
-            if kept or by_round or groups:
-                self._cross(node, held, Crossing("crd", loop.variable, kept, groups))
+            crosses = kept or by_round or groups or loop.variable in asked
+            held = self._held(loops[place:]) if crosses or parts else loop.coordinates
+            if crosses:
+                crossing = Crossing("crd", loop.variable, kept, groups)
+                self._crossed[loop.variable] = self._cross(node, held, crossing)
             for part, whole in parts.items():
                 self._cross(node, projected(self._blocks, whole, [held]), Crossing("crd", part, kept=True))
         return node
@@ -180,7 +223,7 @@ class _Lowering:
 
     def _segments_below(self, operand: Operand) -> Integers | None:
         stored = next(each.tensors[operand.access.tensor] for each in self._einsum_loops)
-        passed = {lookup.rank for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
+        passed = {lookup.variable for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
         passed.update(self._stage.outer)
         gone = sum(variable in passed for variable in operand.access.variables)
         level = stored.levels[gone] if gone < len(stored.levels) else None

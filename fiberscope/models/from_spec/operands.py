@@ -12,7 +12,7 @@ pieces say which of its coordinates are met.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fiberscope.models.from_spec.projections import LookUp, lookups_of
@@ -20,7 +20,6 @@ from fiberscope.models.from_spec.stages import refuse, skipped_loops
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.trace.evaluate import operand_of
-from fiberscope.models.trace.levels import scanned_ranks
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
@@ -85,10 +84,11 @@ def prepare_loops(
                 f"{operand.name} is partitioned as another tensor while the loops run, and no block does that"
             )
             raise refuse(specification, f"{einsum.name}: {what}")
-        read.append(Access.at(name, operand.ordered.names))
-        passed_over = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
         lookups[name] = _lookups(specification, plan, operand, handed)
-        tensors[name] = _stored(specification, plan, operand, handed, passed_over)
+        variables = {lookup.rank: lookup.variable for lookup in lookups[name]}
+        read.append(Access.at(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
+        passed_over = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
+        tensors[name] = _stored(specification, plan, operand, handed, passed_over, variables)
     return EinsumLoops(plan, tuple(read), tensors, lookups)
 
 
@@ -96,9 +96,19 @@ def _lookups(
     specification: Specification, plan: LoopPlan, operand: Operand, handed: str
 ) -> tuple[LookUp, ...]:
     lookups = () if operand.name == handed else lookups_of(plan, operand)
-    if lookups and not _multiplies(plan):
-        what = f"{operand.name} is looked up by {lookups[0].rank} for a sum, and no block does that"
-        raise refuse(specification, f"{plan.einsum.name}: {what}")
+    skipped = skipped_loops(specification, plan.einsum)
+    for lookup in lookups:
+        why = ""
+        if not _multiplies(plan):
+            why = "for a sum, and no block does that"
+        elif not lookup.loop:
+            why = "at a constant, and no block does that"
+        elif lookup.loop in skipped:
+            why = f"in {lookup.loop}, whose intersector skips ahead, and no block does both"
+        if why:
+            raise refuse(
+                specification, f"{plan.einsum.name}: {operand.name} is looked up by {lookup.rank} {why}"
+            )
     return lookups
 
 
@@ -122,18 +132,22 @@ def _multiplies(plan: LoopPlan) -> bool:
 
 
 def _stored(
-    specification: Specification, plan: LoopPlan, operand: Operand, handed: str, passed_over: Sequence[str]
+    specification: Specification,
+    plan: LoopPlan,
+    operand: Operand,
+    handed: str,
+    passed_over: Sequence[str],
+    sought: Collection[str],
 ) -> StoredTensor:
     names = operand.ordered.names
     order = tuple(range(len(names)))
     if operand.name == handed:
         return StoredTensor((0,) * len(names), Format("s" * len(names), order), (), operand.tree.values[:0])
-    scanned = scanned_ranks(plan, operand)
     for rank in names:
-        if rank not in scanned:
+        if rank not in plan.loops and rank not in sought:
             raise refuse(specification, f"{plan.einsum.name}: {operand.name} has {rank}, which no loop has")
     tree = operand.ordered.tree.swizzle(names)
-    letters = [_letter(specification, plan, operand, rank) if scanned[rank] else "s" for rank in names]
+    letters = [_letter(specification, plan, operand, rank) if rank not in sought else "s" for rank in names]
     letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and tree.nonzeros < math.prod(rank.shape for rank in tree.ranks):
         letters[-1] = "s"  # a place without a value would be an operand

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fiberscope.models.trace.levels import scanned_ranks
+from fiberscope.models.trace.codes import NO_WINDOW
+from fiberscope.models.trace.levels import scanned_ranks, window_of
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.prepare import Operand, depth_of
 from fiberscope.workloads.expressions.expression import Index
 
-__all__ = ["LookUp", "Projection", "Term", "lookups_of", "projection_of"]
+__all__ = ["Count", "LookUp", "Projection", "Term", "count_of", "lookups_of", "projection_of"]
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,35 @@ class Projection:
 
 
 @dataclass(frozen=True)
+class Count:
+    """A loop that no operand has: all its coordinates, or those of the piece that an outer loop is in.
+
+    Args:
+        size: end of the coordinates.
+        step: the distance between two.
+        pieces: the loop over pieces; empty if there is none.
+        piece: coordinates of such a piece.
+    """
+
+    size: int
+    step: int
+    pieces: str
+    piece: int
+
+
+@dataclass(frozen=True)
 class LookUp:
     """A rank of an operand in which a coordinate is sought.
 
     Args:
         rank: its name in the tree.
+        variable: its name in the graph, which no loop has.
         loop: the loop in whose body the coordinate is known.
         sought: the coordinate.
     """
 
     rank: str
+    variable: str
     loop: str
     sought: Projection
 
@@ -79,17 +99,38 @@ def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
     return Term(loop, factor, divisor, plan.shape(lowest) if place else 0)
 
 
+def count_of(plan: LoopPlan, loop: str) -> Count | None:
+    """The coordinates of a loop that no operand has; None if what it counts is no range of one size.
+
+    Pieces are of so many coordinates each, and smaller pieces end where they do.
+    """
+    window = window_of(plan, loop)
+    step = max(1, plan.piece(loop))
+    if window == NO_WINDOW:
+        return Count(plan.shape(loop), step, "", 0) if plan.leader(loop) is None else None
+    pieces = plan.loops[window]
+    piece = plan.piece(pieces)
+    outer = window_of(plan, pieces)
+    ends_within = outer == NO_WINDOW or plan.piece(plan.loops[outer]) % max(1, piece) == 0
+    return (
+        Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and ends_within else None
+    )
+
+
 def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
-    """The ranks of an operand that no loop goes through, from the root.
+    """The ranks of an operand that no loop goes through by their own coordinates, from the root.
 
     Args:
         plan: of the Einsum.
         operand: prepared.
     """
-    lookups = []
+    lookups: list[LookUp] = []
     for rank, scanned in scanned_ranks(plan, operand).items():
-        if not scanned:
-            use, depth = operand.use(rank), depth_of(plan, operand, rank)
-            index = Index(((rank, 1),)) if use is None or use.plain else use.index
-            lookups.append(LookUp(rank, plan.loops[depth] if depth >= 0 else "", projection_of(plan, index)))
+        use, depth = operand.use(rank), depth_of(plan, operand, rank)
+        plain = use is None or use.plain
+        loop = plan.loops[depth] if depth >= 0 else ""
+        if not (scanned and plain) or any(lookup.loop == loop for lookup in lookups):
+            index = Index(((rank, 1),)) if use is None or plain else use.index
+            variable = f"{rank}'" if rank in plan.loops else rank
+            lookups.append(LookUp(rank, variable, loop, projection_of(plan, index)))
     return tuple(lookups)

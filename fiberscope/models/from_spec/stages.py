@@ -15,11 +15,9 @@ from fiberscope.models.trace.specification import (
     OPERATORS,
     Component,
     Einsum,
-    Follow,
     SpaceTimeRank,
     Specification,
 )
-from fiberscope.workloads.expressions.expression import accesses
 
 __all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
@@ -108,11 +106,6 @@ def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str
 def _check(specification: Specification, einsum: Einsum) -> None:
     """Refuse an Einsum that has what no machine is built of."""
     name, equation = einsum.name, einsum.computed
-    for part in einsum.partitioning:
-        if isinstance(part, Follow):
-            raise refuse(
-                specification, f"{name} has a rank whose partition follows another rank ({part.rank})"
-            )
     summed = [rank for rank in einsum.ranks if rank not in equation.output.ranks]
     if summed and not accumulates(einsum):
         raise refuse(
@@ -121,12 +114,9 @@ def _check(specification: Specification, einsum: Einsum) -> None:
     for operator, meaning in einsum.operators.items():
         if OPERATORS[operator] != meaning:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
-    for access in (equation.output, *accesses(equation.expression)):
-        if any(index.rank is None for index in access.indices):
-            way = f"give the windows of an image as a tensor (windows:size=3x3,of={access.tensor}.npy)"
-            raise refuse(specification, f"{name}: {access.tensor} has indices that are computed; {way}")
-        if len(set(access.ranks)) < len(access.indices):
-            raise refuse(specification, f"{name}: {access.tensor} has the same index twice")
+    output = equation.output
+    if len(set(output.ranks)) < len(output.indices):
+        raise refuse(specification, f"{name}: {output.tensor} has the same index twice")
 
 
 def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes: int) -> Stage:

@@ -137,6 +137,18 @@ class _Seek(_LookUp):
         return Seek(name, fibers, [context.carried_into(node, f"carried[{place}]") for place in places])
 
 
+class _Count(_LookUp):
+    """Unit that makes the coordinates of a loop that no tensor has."""
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*fed[REF], node["index"])}
+
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        from fiberscope.hw.streams.counter import Counter
+
+        return Counter(name, int(node["size"]), int(node["step"]), int(node["piece"]))
+
+
 class _Runs(Primitive):
     unit = "run_sum.RunSum"
     named = False
@@ -191,6 +203,13 @@ MADE = (
         "Seek {index}: {tensor}{mode}",
         "green4",
         "memory",
+    ),
+    _Count(
+        "count",
+        (Port(REF, (CRD, REF)),),
+        (Port(CRD, (CRD,)), Port(REF, (REF,))),
+        {"index": None, "size": None, "step": "1", "piece": "0"},
+        "Count {index} to {size}",
     ),
     _Runs(
         "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"

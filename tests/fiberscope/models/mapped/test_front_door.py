@@ -241,18 +241,6 @@ def test_what_cannot_be_built_is_refused_in_a_line(name, said):
         fiberscope.simulate(name, SMALL)
 
 
-def test_sigma_streams_each_column_past_the_nonzeros_of_a_fold():
-    """300 nonzeros of A in one fold, and 60 columns of B: an element a cycle, and up to 200 cycles to fill.
-
-    What meets nothing of B is dropped; its multiplications and additions are those of the trace.
-    """
-    matrix = "uniform:rows=60,cols=60,nonzeros=300"
-    report = fiberscope.simulate("spec:sigma", matrix)
-    assert report.verification.passed
-    assert report.operations == fiberscope.model("sigma", matrix).operations
-    assert 300 * 60 <= report.cycles <= 300 * 60 + 200
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [("two-finger", "skip-ahead"), ("A[m, k] * x[k]", "A[m, k] + A[m, k] * x[k]")],

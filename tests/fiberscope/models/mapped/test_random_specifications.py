@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from drawn_flattened import flattening
+from drawn_flattened import computed, flattening
 from drawn_specifications import merging, programs
 from drawn_storage import stored_merging
 from hypothesis import HealthCheck, find, given, settings
@@ -66,9 +66,15 @@ def test_ranks_of_a_flattened_one_are_looked_up_and_taken_apart(program):
     held(program)
 
 
+@ANYHOW
+@given(computed())
+def test_computed_indices_are_looked_up_in_loops_that_count(program):
+    held(program)
+
+
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(programs() | programs(led=True) | programs(nested=True) | flattening())
+@given(programs() | programs(led=True) | programs(nested=True) | flattening() | computed())
 def test_two_thousand_machines(program):
     held(program)
 

@@ -1,4 +1,4 @@
-"""Products with ranks that are flattened into one, and their tensors, drawn."""
+"""Products with flattened ranks or computed indices, and their tensors, drawn."""
 
 from drawn_specifications import EITHER, RANKS, access, chip, orders, ranks_of_a_tensor, tensors
 from hypothesis import strategies as st
@@ -8,6 +8,7 @@ from fiberscope.models.trace.specification import (
     ComputeBinding,
     Einsum,
     Flatten,
+    Follow,
     Spacetime,
     SpaceTimeRank,
     Specification,
@@ -16,7 +17,7 @@ from fiberscope.models.trace.specification import (
     UniformOccupancy,
     UniformShape,
 )
-from fiberscope.workloads.expressions.expression import Equation, Operation, Take
+from fiberscope.workloads.expressions.expression import Access, Equation, Index, Operation, Take
 
 
 @st.composite
@@ -66,14 +67,18 @@ def flattening(draw):
 
 
 @st.composite
-def programs_of(draw, expression, operands, used, shapes, parts, order):
-    """An expression with a mapping as a specification, and its tensors by name."""
+def programs_of(draw, expression, operands, used, shapes, parts, order, declared=None):
+    """An expression with a mapping as a specification, and its tensors by name.
+
+    What is ``declared`` are the ranks of tensors that are not read at their own.
+    """
+    ranks = {one.tensor: (declared or {}).get(one.tensor) or one.ranks for one in operands}
     output = tuple(draw(st.permutations(used))[: draw(st.integers(0, len(used)))])
     parallel = draw(st.integers(0, len(order)))
     stamps = [SpaceTimeRank(rank) for rank in order]
     spacetime = Spacetime(tuple(stamps[:parallel]), tuple(stamps[parallel:]))
-    declared = {one.tensor: Tensor(one.tensor, one.ranks, one.ranks) for one in operands}
-    trees = {one.tensor: draw(tensors(one.tensor, one.ranks, shapes)) for one in operands}
+    declared = {name: Tensor(name, tuple(own), tuple(own)) for name, own in ranks.items()}
+    trees = {name: draw(tensors(name, own, shapes)) for name, own in ranks.items()}
     declared["Z"] = Tensor("Z", output, draw(st.permutations(output).map(tuple)))
     bindings = Bindings("Chip", compute=(ComputeBinding("ALU", "mul"),))
     summed = (rank for rank in used if rank not in output)
@@ -81,3 +86,59 @@ def programs_of(draw, expression, operands, used, shapes, parts, order):
     einsum = Einsum("Z", equation, (*output, *summed), order, parts, spacetime, bindings=bindings)
     count = draw(st.sampled_from([1, 2, 3]))
     return Specification("drawn", declared, (einsum,), shapes=shapes, configurations=chip(count)), trees
+
+
+@st.composite
+def indices(draw, ranks):
+    """A computed index of one rank or two, or a plain one."""
+    chosen = draw(st.permutations(ranks))[: draw(st.integers(1, 2))]
+    factors = [draw(st.sampled_from([1, 1, 1, 2, -1])) for _ in chosen]
+    return Index(tuple(zip(chosen, factors, strict=True)), draw(st.sampled_from([0, 0, 1, -1])))
+
+
+@st.composite
+def shaped(draw, used, halos):
+    """Ranks cut by shape, once or twice, and what follows them; the order of the loops.
+
+    ``halos`` are by rank those of a tensor that are indexed by it.
+    """
+    parts, groups = [], []
+    for rank in used:
+        sizes = draw(st.lists(st.integers(1, 3), max_size=2))
+        names = [f"{rank}{place}" for place in range(len(sizes), -1, -1)] if sizes else [rank]
+        groups.append(names)
+        if sizes:
+            outer = [size * sizes[0] for size in sizes[1:]]
+            cuts = tuple(UniformShape(size=size) for size in [*outer, sizes[0]])
+            parts.append(Split(rank, tuple(names), cuts))
+            for halo in halos.get(rank, ())[: draw(st.integers(0, 1))]:
+                parts.append(Follow(halo, rank, tuple(f"{halo}{name[len(rank) :]}" for name in names)))
+    return tuple(parts), draw(orders(groups))
+
+
+@st.composite
+def computed(draw):
+    """A product of tensors some of which are read at computed indices, and its tensors by name.
+
+    No tensor need have a rank of the loops alone. A rank may be cut, and a tensor's with it, with halos.
+    """
+    used = list(RANKS[: draw(st.integers(2, 3))])
+    shapes = {rank: draw(st.integers(1, 5)) for rank in RANKS}
+    read = {f"W{place}": draw(indices(used)) for place in range(draw(st.integers(1, 2)))}
+    operands = [Access("A", tuple(read.values()))]
+    if draw(EITHER):
+        operands.append(access("B", draw(ranks_of_a_tensor(used))))
+    left = sorted(set(used) - {rank for one in operands for index in one.indices for rank in index.ranks})
+    operands += [access("C", left)] if left else []
+    expression = operands[0] if len(operands) == 1 else Operation("*", tuple(operands))
+    alone = {index.rank for index in read.values()}
+    halos = {
+        rank: [name for name, index in read.items() if rank in index.ranks]
+        for rank in used
+        if rank not in alone
+    }
+    parts, order = draw(shaped(used, halos))
+    shapes |= {
+        name: shapes[index.rank] if index.rank else draw(st.integers(1, 9)) for name, index in read.items()
+    }
+    return draw(programs_of(expression, operands, used, shapes, parts, order, {"A": list(read)}))
