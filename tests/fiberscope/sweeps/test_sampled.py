@@ -110,7 +110,11 @@ def test_drawn_points_can_be_sampled_runs():
         ),
         ({"command": "model"}, "study.yaml:3:9: sampled runs are of sim; model counts all of a run"),
         ({"sample": "90%"}, "study.yaml:3:9: sample is 90%; sample 90%: it should be a width"),
-        ({"sample": "{window: 9}"}, "study.yaml:3:9: sample: sampling has no key window; did you mean"),
+        ({"sample": "{window: 9}"}, "study.yaml:3:9: sample: sampled runs have no window; did you mean"),
+        (
+            {"sample": "{count: 2, over: {pe.count: [2, 4]}}"},
+            "sample: sampled runs have no over; random designs are",
+        ),
         (
             {"sample": "{windows: 2}"},
             "study.yaml:3:9: sample: sample.windows=2: it should be a whole number from 5 on",
