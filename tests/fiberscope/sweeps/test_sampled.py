@@ -113,7 +113,7 @@ def test_drawn_points_can_be_sampled_runs():
         ({"sample": "{window: 9}"}, "study.yaml:3:9: sample: sampled runs have no window; did you mean"),
         (
             {"sample": "{count: 2, over: {pe.count: [2, 4]}}"},
-            "sample: sampled runs have no over; random designs are",
+            "study.yaml:3:9: sample: sampled runs have no over; random designs are",
         ),
         (
             {"sample": "{windows: 2}"},
