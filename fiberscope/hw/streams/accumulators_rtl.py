@@ -25,7 +25,7 @@ from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
 from fiberscope.hw.streams.memory_rtl import OVERFLOW
 from fiberscope.hw.streams.sorted_sums_rtl import FULL, KEY, SUM, Entry, SortedSums
-from fiberscope.hw.streams.stream_adapter_rtl import OVERFLOW_PORT, StreamAdapter
+from fiberscope.hw.streams.stream_adapter_rtl import OVERFLOW_PORT, StreamAdapter, check_usual
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.tokens import CRD, DATA, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
@@ -373,6 +373,11 @@ SPARSE = replace(
 )
 
 
+def _of_tensor(component: TensorReduce) -> dict[str, object]:
+    check_usual(component.operation == "add")
+    return {"ways": component.ways, "kept": component.kept, "flushes": int(component.flushes)}
+
+
 TENSOR = unit(
     "tensor_accumulator",
     TensorReduce,
@@ -384,9 +389,5 @@ TENSOR = unit(
     component=lambda name, parameters: TensorReduce(
         name, parameters.ways, parameters.kept, flushes=bool(parameters.flushes)
     ),
-    instance=lambda component: {
-        "ways": component.ways,
-        "kept": component.kept,
-        "flushes": int(component.flushes),
-    },
+    instance=_of_tensor,
 )

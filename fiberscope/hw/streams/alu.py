@@ -6,52 +6,38 @@ from __future__ import annotations
 import math
 
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.operations import (
+    ABSOLUTE,
+    ADD,
+    AND,
+    BINARY,
+    DIFFERS,
+    DIVIDE,
+    EXP,
+    FIRST,
+    LESS,
+    MAXIMUM,
+    MINIMUM,
+    MULTIPLY,
+    NEGATE,
+    OR,
+    SIN,
+    SQRT,
+    SQUARE,
+    SUBTRACT,
+    TAKE,
+    UNARY,
+)
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN, Q13
 from fiberscope.hw.streams.tokens import ABSENT, DATA, DONE, EMPTY, INTEGER, STOP, VAL, text
+from fiberscope.hw.value_type import ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
-
-(
-    MULTIPLY,
-    ADD,
-    SUBTRACT,
-    DIVIDE,
-    MAXIMUM,
-    MINIMUM,
-    EXP,
-    SIN,
-    COS,
-    SQRT,
-    ABSOLUTE,
-    NEGATE,
-    SQUARE,
-    TAKE,
-) = range(14)
-
-BINARY = {
-    "mul": MULTIPLY,
-    "add": ADD,
-    "sub": SUBTRACT,
-    "div": DIVIDE,
-    "max": MAXIMUM,
-    "min": MINIMUM,
-    "take": TAKE,  # the second operand, where both are
-}
-UNARY = {
-    "exp": EXP,
-    "sin": SIN,
-    "cos": COS,
-    "sqrt": SQRT,
-    "abs": ABSOLUTE,
-    "neg": NEGATE,
-    "square": SQUARE,
-    "relu": MAXIMUM,
-}
 
 NEITHER = -1  # of the operands
 
@@ -59,8 +45,9 @@ NEITHER = -1  # of the operands
 class Arithmetic(StreamBlock):
     """Operations of ALUs. A real number without a result is infinite or not a number, as in IEEE 754.
 
-    ``absent`` counts those of the ``operations`` that have no result in the algebra: a product or a take
-    where an operand is absent, or any other operation where all operands are.
+    ``absent`` counts those of the ``operations`` that have no result in the algebra: where an operand is
+    absent if ``needs_all``, as of a product or a take, else where all are. With ``fills``, such a result is
+    ``empty``, and so is an N.
 
     Args:
         name: instance name.
@@ -82,7 +69,9 @@ class Arithmetic(StreamBlock):
             raise ValueError(f"{name} has no operation {operation}; {nearest(operation, operations)}")
         self.operation = operation  # C: str
         self.code = operations[operation]  # C: long
-        self.needs_all = self.code in (MULTIPLY, TAKE)
+        self.needs_all = self.code in (MULTIPLY, TAKE)  # C: public
+        self.fills = False  # C: public
+        self.empty = 0.0  # C: public
         self.operations = 0
         self.absent = 0  # C: public
 
@@ -92,27 +81,49 @@ class Arithmetic(StreamBlock):
             self.out_val.push(DATA, payload, result)
         else:
             self.absent += 1
-            self.out_val.push_absent(payload, result)
+            self.out_val.push_absent(payload, self.empty if self.fills else result)
 
     def compute(self, value: float, other: float) -> float:  # C: cdef
         """The result of two operands, or of the first."""
         self.operations += 1
         code = self.code  # C: long
-        if code == MULTIPLY:
-            return self.value_type.multiply(value, other)
-        if code == ADD:
-            return self.value_type.add(value, other)
-        if code == SUBTRACT:
-            return self.value_type.add(value, -other)
-        if code == MAXIMUM:
-            return other if other > value else value
-        if code == MINIMUM:
-            return other if other < value else value
-        if code == TAKE:
-            return other
         if code == DIVIDE:
-            return self.value_type.rounded(value / other) if other != 0.0 else 0.0
-        return self.value_type.rounded(_function(code, value))
+            return self._quotient(value, other)
+        return operate(code, value, other, self.value_type)
+
+    def _quotient(self, dividend: float, divisor: float) -> float:
+        if divisor != 0.0:
+            return self.value_type.rounded(dividend / divisor)
+        if not self.fills:
+            return 0.0
+        return math.copysign(math.inf, dividend) if abs(dividend) > 0.0 else math.nan
+
+
+def operate(code: int, value: float, other: float, value_type: ValueType) -> float:  # C: cpdef
+    """The result of two operands, or of the first; NaN is the smaller and the larger of it and any other."""
+    if code == MULTIPLY:
+        return value_type.multiply(value, other)
+    if code == ADD:
+        return value_type.add(value, other)
+    if code == SUBTRACT:
+        return value_type.add(value, -other)
+    if code == MINIMUM:
+        return value if value <= other else other if other < value else value_type.add(value, other)
+    if code == MAXIMUM:
+        return value if value >= other else other if other > value else value_type.add(value, other)
+    if code in (FIRST, TAKE):
+        return value if code == FIRST else other
+    if code in (OR, AND, DIFFERS, LESS):
+        return 1.0 if _holds(code, value, other) else 0.0
+    return value_type.rounded(_function(code, value))
+
+
+def _holds(code: int, value: float, other: float) -> bool:  # C: cdef
+    if code == DIFFERS:
+        return value != other
+    if code == LESS:
+        return value < other
+    return (value != 0.0 and other != 0.0) if code == AND else (value != 0.0 or other != 0.0)
 
 
 def _function(code: int, operand: float) -> float:  # C: cdef
@@ -148,7 +159,7 @@ class Alu(Arithmetic):
 
     Args:
         name: instance name.
-        operation: ``"mul"``, ``"add"``, ``"sub"``, ``"div"``, ``"max"``, ``"min"`` or ``"take"``, the second.
+        operation: a key of ``BINARY``, as ``"mul"``; ``"take"`` is the second, where both are.
         negate: whether the first and the second operand change their sign before.
         quirks: see ``StreamBlock``.
 
@@ -210,8 +221,8 @@ class Alu(Arithmetic):
         return self.busy(now + 1)
 
     def _operate(self, kind_a: int, kind_b: int) -> None:
-        a = self.a.value() * self.sign_a if kind_a == DATA else 0.0
-        b = self.b.value() * self.sign_b if kind_b == DATA else 0.0
+        a = self.a.value() * self.sign_a if kind_a == DATA else self.empty
+        b = self.b.value() * self.sign_b if kind_b == DATA else self.empty
         integers = self.a.coordinate() & self.b.coordinate() if self.knows_integers else 0
         there = kind_a == DATA and self.a.reference() != ABSENT
         other_there = kind_b == DATA and self.b.reference() != ABSENT
@@ -309,7 +320,7 @@ class UnaryAlu(Arithmetic):
             return self.wait_input(source)
         kind = source.control()
         if kind in (DATA, EMPTY):
-            value = source.value() if kind == DATA else 0.0
+            value = source.value() if kind == DATA else self.empty
             there = kind == DATA and source.reference() != ABSENT
             self.send(0, self._computed(value), there, there if self.without_constant else True)
         else:

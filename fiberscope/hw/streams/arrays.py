@@ -21,8 +21,8 @@ from fiberscope.sim.protocol import ANY
 class ArrayLoad(StreamBlock):
     """Reads for each reference the value that it names.
 
-    Interface: references on ``in_ref``, values on ``out_val``. N gives 0, marked
-    ``ABSENT``; stops and done pass.
+    Interface: references on ``in_ref``, values on ``out_val``. N gives 0, or the value that is ``empty``,
+    marked ``ABSENT``; stops and done pass.
 
     Timing: a token a cycle.
 
@@ -54,6 +54,7 @@ class ArrayLoad(StreamBlock):
         self.size = len(self.values)
         self.mark_of_empty = INTEGER if quirks & Q13 else 0
         self.mark = self.mark_of_empty if np.issubdtype(np.asarray(values).dtype, np.integer) else 0
+        self.empty = 0.0  # C: public
         self.loads = self.addresses = 0
         self._seen = bytearray(self.size)
 
@@ -67,7 +68,7 @@ class ArrayLoad(StreamBlock):
         if kind == DATA:
             self._load(payload)
         elif kind == EMPTY:
-            self.out_val.push_absent(self.mark_of_empty, 0.0)
+            self.out_val.push_absent(self.mark_of_empty, self.empty)
         else:
             self.out_val.push(kind, payload)
         return self.finish(now) if kind == DONE else self.busy(now + 1)

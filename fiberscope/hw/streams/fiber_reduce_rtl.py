@@ -16,6 +16,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.reduce import FiberReduce
+from fiberscope.hw.streams.stream_adapter_rtl import check_usual
 from fiberscope.hw.streams.tokens import DONE, STOP
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.hw.streams.values_rtl import ScalarReducerAdapter, reduction
@@ -124,6 +125,11 @@ def _make(name: str, parameters: FiberReducerParameters) -> FiberReduce:
     return reducer
 
 
+def _of_reducer(reducer: FiberReduce) -> dict[str, object]:
+    check_usual(not reducer.fills)
+    return {"marks": int(reducer.marks)}
+
+
 BLOCK = unit(
     "fiber_reducer",
     FiberReduce,
@@ -132,5 +138,5 @@ BLOCK = unit(
     design,
     base=FiberReducerAdapter,
     component=_make,
-    instance=lambda reducer: {"marks": int(reducer.marks)},
+    instance=_of_reducer,
 )

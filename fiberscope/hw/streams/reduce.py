@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.operations import ADD, BINARY
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN, Q13, Q14, Q15
@@ -15,8 +17,7 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-SUM, MAXIMUM, MINIMUM = range(3)
-OPERATIONS = {"sum": SUM, "max": MAXIMUM, "min": MINIMUM}
+OPERATIONS = {"sum": ADD, **BINARY}
 
 NO_STOP = -1
 
@@ -25,7 +26,8 @@ class ScalarReduce(StreamBlock):
     """Reduces the values of each innermost fiber to one.
 
     Interface: values of depth d on ``in_val``, of depth d - 1 on ``out_val``. An empty fiber gives an
-    explicit 0, nothing if empty fibers are dropped, or N if they are marked. An N counts as 0.
+    explicit 0, nothing if empty fibers are dropped, or N if they are marked. An N counts as 0. With
+    ``fills``, an N is none of the values, and an empty fiber gives ``empty``.
 
     Timing: a value takes a cycle. The stop of a fiber sends its result; if it ends lists above as well, a
     further cycle, in which nothing is taken, sends their stop, one level lower. Of an empty fiber that is
@@ -40,7 +42,7 @@ class ScalarReduce(StreamBlock):
 
     Args:
         name: instance name.
-        operation: ``"sum"``, ``"max"`` or ``"min"``.
+        operation: ``"sum"``, or an operation of ``Alu``.
         drop_empty: whether an empty fiber gives nothing.
         quirks: see ``StreamBlock``.
 
@@ -60,7 +62,7 @@ class ScalarReduce(StreamBlock):
         super().__init__(name, quirks)
         if operation not in OPERATIONS:
             raise ValueError(f"{name} has no operation {operation}; {nearest(operation, OPERATIONS)}")
-        self.code = OPERATIONS[operation]  # C: long
+        self.code = OPERATIONS[operation]  # C: public long
         self.drops = drop_empty and not quirks & Q15
         self.result = 0.0
         self.count = 0  # values of the fiber so far
@@ -74,6 +76,8 @@ class ScalarReduce(StreamBlock):
         self.real = 0  # values of the fiber so far that are none
         self.filled = 0  # fibers that had such a value
         self.marks = False  # C: public; whether an empty fiber gives N
+        self.fills = False  # C: public
+        self.empty = 0.0  # C: public
 
     def update(self, now: int) -> int:
         """Send an owed stop, or take a token."""
@@ -99,17 +103,13 @@ class ScalarReduce(StreamBlock):
             self._combine(self.in_val.value(), mark == INTEGER)
         else:
             self.missing += 1
-            self._combine(0.0, integer=False)
+            if self.fills:
+                self.reductions += 1
+            else:
+                self._combine(0.0, integer=False)
 
     def _combine(self, value: float, integer: bool) -> None:
-        result = self.result  # C: double
-        if self.count == 0:
-            result = value
-        elif self.code == SUM:
-            result = self.value_type.add(result, value)
-        elif value > result if self.code == MAXIMUM else value < result:
-            result = value
-        self.result = result
+        self.result = value if self.count == 0 else operate(self.code, self.result, value, self.value_type)
         self.count += 1
         self.integers = self.integers and integer
         self.reductions += 1
@@ -124,7 +124,7 @@ class ScalarReduce(StreamBlock):
             self.out_val.push(EMPTY)
             self.owed = level - 1
             return self.busy(now + 1)
-        result = self.result
+        result = self.empty if self.count == 0 and self.fills else self.result
         self.out_val.push(DATA, INTEGER if self.integers and self.quirks & Q13 else 0, result)
         if result == 0.0:
             self.zeros += 1

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, VAL
@@ -28,6 +30,10 @@ class RunSum(StreamBlock):
 
     Source: the accumulator behind Gamma's merger (ASPLOS 2021); on streams with stops, a choice of ours.
 
+    Args:
+        name: instance name.
+        operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
+
     Raises:
         SimulationError: in the run, if the streams differ in shape.
     """
@@ -45,8 +51,9 @@ class RunSum(StreamBlock):
     out_crd: OutputStream
     out_val: OutputStream
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, operation: str = "add") -> None:
         super().__init__(name)
+        self.operation, self.code = operation, BINARY[operation]
         self.open = False  # a run has begun
         self.coordinate = 0  # its coordinate
         self.sum = 0.0
@@ -77,7 +84,7 @@ class RunSum(StreamBlock):
 
     def _add(self, coordinate: int, value: float) -> None:
         self.additions += self.open
-        self.sum = self.value_type.add(self.sum, value) if self.open else value
+        self.sum = operate(self.code, self.sum, value, self.value_type) if self.open else value
         self.open, self.coordinate = True, coordinate
 
     def _send(self) -> None:

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.fiber_reduce_rtl import SumParameters
 from fiberscope.hw.streams.run_sum import RunSum
-from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter, check_usual
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -85,4 +85,9 @@ class RunSumAdapter(StreamAdapter):
         return {"additions": self._additions} | super().counters()
 
 
-BLOCK = unit("run_sum", RunSum, RunSumParameters, carried, design, base=RunSumAdapter)
+def _of_runs(component: RunSum) -> dict[str, object]:
+    check_usual(component.operation == "add")
+    return {}
+
+
+BLOCK = unit("run_sum", RunSum, RunSumParameters, carried, design, base=RunSumAdapter, instance=_of_runs)

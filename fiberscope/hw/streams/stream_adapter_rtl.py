@@ -81,3 +81,15 @@ class StreamAdapter(Adapter):
 def named_counters(port: str) -> dict[str, int]:
     """The kind that each counter of an output counts."""
     return {f"{port}_{label}": kind for label, kind in COUNTED}
+
+
+def check_usual(usual: bool) -> None:
+    """Refuse a block whose operator has another meaning, or whose absent values are not 0.
+
+    Raises:
+        ValueError: it is such.
+    """
+    if not usual:
+        raise ValueError(
+            "no hardware here computes operators of another meaning, or with absent values but 0"
+        )

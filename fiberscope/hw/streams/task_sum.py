@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
+from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.queue import Queue
@@ -113,6 +115,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         at_once: tasks that are added up side by side.
         rounds: of each loop whose coordinates tell a while from the next, those of all tasks.
         groups: of each loop whose coordinates tell a group of points from the next, those of all tasks.
+        operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
 
     Raises:
         SimulationError: in the run, if the streams of an instance differ in shape.
@@ -134,8 +137,10 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         at_once: int = 1,
         rounds: list[Growing] | None = None,
         groups: list[Growing] | None = None,
+        operation: str = "add",
     ) -> None:
         super().__init__(name)
+        self.code = BINARY[operation]  # C: long
         self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
         self.writers = min(at_once, instances)
         self.waiting = [Queue() for _ in range(instances)]  # of each its tasks that are added up
@@ -266,7 +271,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self._meet(point, instance)
         if point in self.sums:
             self.additions += 1
-            self.sums[point] = self.value_type.add(self.sums[point], value)
+            self.sums[point] = operate(self.code, self.sums[point], value, self.value_type)
         else:
             self.elements += 1
             self.sums[point] = value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN
@@ -41,6 +43,7 @@ class TensorReduce(StreamBlock):
         kept: of these that come sorted, from the outermost on; fewer than there are.
         quirks: see ``StreamBlock``.
         flushes: whether the points come as tasks.
+        operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
 
     Raises:
         ValueError: if there are not so many.
@@ -54,7 +57,14 @@ class TensorReduce(StreamBlock):
     out_val: OutputStream
 
     def __init__(
-        self, name: str, ways: int, kept: int = 0, quirks: int = CLEAN, *, flushes: bool = False
+        self,
+        name: str,
+        ways: int,
+        kept: int = 0,
+        quirks: int = CLEAN,
+        *,
+        flushes: bool = False,
+        operation: str = "add",
     ) -> None:
         super().__init__(name, quirks)
         if not 0 <= kept < ways:
@@ -64,6 +74,7 @@ class TensorReduce(StreamBlock):
         self.ways = ways
         self.kept = kept
         self.flushes = flushes
+        self.operation, self.code = operation, BINARY[operation]
         self.ports = self.own_ports()
         self.sums: dict[tuple[int, ...], float] = {}
         self.group: tuple[int, ...] = ()  # the sorted coordinates of the points taken last
@@ -147,7 +158,7 @@ class TensorReduce(StreamBlock):
             self._complete()
             self.group = group
         if coordinates in self.sums:
-            value = self.value_type.add(self.sums[coordinates], value)
+            value = operate(self.code, self.sums[coordinates], value, self.value_type)
         else:
             self.elements += 1
         self.sums[coordinates] = value

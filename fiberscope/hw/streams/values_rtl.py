@@ -20,7 +20,7 @@ from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory, value_words
 from fiberscope.hw.streams.reduce import ScalarReduce
-from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
+from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter, check_usual
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -257,6 +257,11 @@ class ScalarReducerAdapter(StreamAdapter):
         return own | super().counters()
 
 
+def _of_array(array: ArrayLoad) -> dict[str, object]:
+    check_usual(array.empty == 0.0)
+    return {"entries": max(1, array.size)}
+
+
 ARRAY = unit(
     "array",
     ArrayLoad,
@@ -265,13 +270,14 @@ ARRAY = unit(
     array_design,
     base=ArrayAdapter,
     alone=False,
-    instance=lambda array: {"entries": max(1, array.size)},
+    instance=_of_array,
 )
 
 
 def _of_alu(alu: Alu) -> dict[str, object]:
     if alu.operation not in OPERATIONS:
         raise ValueError(f"no hardware here does {alu.operation}; known: {', '.join(OPERATIONS)}")
+    check_usual(not alu.fills)
     return {"operation": alu.operation}
 
 
@@ -312,6 +318,11 @@ def _of_empty(reducer: ScalarReduce) -> str:
     return DROP if reducer.drops else MARK if reducer.marks else KEEP
 
 
+def _of_reducer(reducer: ScalarReduce) -> dict[str, object]:
+    check_usual(not reducer.fills)
+    return {"operation": "sum", "empty_fibers": _of_empty(reducer)}
+
+
 REDUCER = unit(
     "scalar_reducer",
     ScalarReduce,
@@ -320,5 +331,5 @@ REDUCER = unit(
     reducer_design,
     base=ScalarReducerAdapter,
     component=_reducer,
-    instance=lambda reducer: {"operation": "sum", "empty_fibers": _of_empty(reducer)},
+    instance=_of_reducer,
 )

@@ -61,7 +61,7 @@ class StoredArray:
         return replace(self, base=base)
 
 
-def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows) -> StoredArray:
+def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows, piece: int = 0) -> StoredArray:
     """The array of a rank.
 
     Args:
@@ -69,11 +69,13 @@ def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows) -
         place: the place of the rank among its levels.
         whole: whether the format has an entry for every coordinate (U), not only for those that are present.
         rows: how entries lie.
+        piece: coordinates of a fiber that is a piece of such; 0 of other fibers.
     """
-    level = tensor.levels[place]
-    fibers, within = _places(level, tensor.shape[place])
+    level, size = tensor.levels[place], piece or tensor.shape[place]
+    fibers, within = _places(level, size)
     if whole:
-        entries = np.full(level.fibers, tensor.shape[place])
+        entries = np.full(level.fibers, size)
+        within = within % max(1, size)
     else:
         present = _present(tensor, place)
         entries = np.bincount(fibers[present], minlength=level.fibers)

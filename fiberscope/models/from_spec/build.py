@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from fiberscope.models.from_spec.instances import with_places
 from fiberscope.models.from_spec.lowering import lower_stage
 from fiberscope.models.from_spec.operands import prepare_loops
+from fiberscope.models.from_spec.rounds import round_begins
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage, stages_of
+from fiberscope.models.trace.evaluate import carried
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.fibertree import FiberTree
@@ -45,10 +48,17 @@ def graphs_of(
     """
     stages = stages_of(specification, lanes)
     written = intermediate() if intermediate is not None and len(stages) > 1 else {}
-    trees, graphs = dict(tensors), []
+    trees, graphs, begins = dict(tensors), list[tuple[Stage, StageGraph]](), round_begins(specification)
+    sources = dict.fromkeys(trees, "")
     for stage in stages:
-        graphs.append(_graph(specification, stage, trees, most))
+        if stage.einsums[0].name in begins:
+            trees |= carried(specification, trees)
+            assert specification.iteration is not None  # it has rounds
+            sources |= {name: sources[source] for name, source in specification.iteration.carry.items()}
+        placed, graph = _graph(specification, stage, trees, most)
+        graphs.append((placed, replace(graph, sources=dict(sources))))
         trees |= {einsum.output: written[einsum.name] for einsum in stage.einsums if einsum.name in written}
+        sources |= {einsum.output: einsum.name for einsum in stage.einsums}
     return graphs
 
 

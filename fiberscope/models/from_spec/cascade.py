@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from fiberscope.accelerators.problem_settings import SECTION
 from fiberscope.models.from_spec.copies import with_copies
+from fiberscope.models.from_spec.rounds import round_begins, unrolled
 from fiberscope.models.trace.api import Prepared, prepare
-from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.evaluate import CascadeRun, carried, run
 from fiberscope.models.trace.operands import tensor_of
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
@@ -64,25 +66,39 @@ class Cascade(Problem):
         Raises:
             ConfigurationError, WorkloadError, InputError: as of ``fiberscope.model``.
         """
+        asked = {f"{SECTION}{name}": value for name, value in self.parameters.model_dump().items()}
         if self.in_order:
-            ready = prepare(self.specification, *self.operands.values(), settings=settings)
+            ready = prepare(self.specification, *self.operands.values(), settings={**settings, **asked})
         else:
             ready = prepare(self.specification, tensors=self.operands, settings=settings)
         self._ready = replace(ready, specification=with_copies(ready.specification))
+        self._trees = self._ready.trees
         return self._ready
+
+    @property
+    def unrolled(self) -> Specification:
+        """Return the specification with the Einsums of all rounds."""
+        specification = self._ready.specification
+        return specification if specification.iteration is None else unrolled(specification, self._run.rounds)
+
+    @cached_property
+    def _run(self) -> CascadeRun:
+        return run(self._ready.specification, self._trees)
 
     @cached_property
     def written(self) -> dict[str, FiberTree]:
         """Return the output of each Einsum in the trace, for what stages read of others, or do not write."""
-        outcome = run(self._ready.specification, self._ready.trees)
-        return {done.prepared.einsum.name: done.stored for done in outcome.runs}
+        names = [einsum.name for einsum in self.unrolled.einsums]
+        return {name: done.stored for name, done in zip(names, self._run.runs, strict=True)}
 
     def check(self, answer: CascadeOutputs) -> Comparison:
         """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
         specification = answer.specification
-        tensors = dict(self._ready.trees)
+        tensors, begins = dict(self._trees), round_begins(specification)
         error, overflows, terms, reads = 0.0, 0, 0, 0
         for einsum in specification.einsums:
+            if einsum.name in begins:
+                tensors |= carried(specification, tensors)
             written = answer.outputs.get(einsum.name)
             if written is None:
                 tensors[einsum.output] = self.written[einsum.name]

@@ -24,6 +24,7 @@ from fiberscope.models.from_spec.cascade import Cascade
 from fiberscope.models.from_spec.copies import with_copies
 from fiberscope.models.from_spec.instances import check_instances, describe_instances
 from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.rounds import unrolled
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
@@ -57,18 +58,21 @@ def machine_of(name: str) -> Accelerator[Any]:
     """
     asked = name.removeprefix(PREFIX)
     drafted = draft(asked)
-    outline = with_copies(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED)))
+    outline = unrolled(with_copies(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))), 1)
     machine = drafted.machine[0] if drafted.machine else None
     called = Path(asked).stem
     preset = _preset(drafted, outline)
     graphs = _outlined(outline, preset)
     units = units_in(outline, graphs)
-    attributes = {
+    attributes: dict[str, Any] = {
         "specification": asked,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
         "tensors": outline.inputs,
         "samples": {name: _sample(outline.tensors[name].ranks) for name in outline.inputs},
     }
+    solved = next(iter(machine.solves), None) if machine else None
+    if solved is not None and set(solved.inputs) == set(outline.inputs):
+        attributes["Parameters"] = solved.Parameters
     return Accelerator(
         name=f"{PREFIX}{called}",
         summary=f"the machine of the specification {asked}",
@@ -221,7 +225,7 @@ def _built(
     kernel: Kernel | None = None,
 ) -> MappedMachine:
     ready = problem.prepared(_settings(parameters, symbols))
-    specification = ready.specification
+    specification = problem.unrolled
     timing = parameters.timing
     check_instances(specification, timing.most, timing.lanes)
     graphs = graphs_of(specification, ready.trees, lambda: problem.written, timing.places, timing.lanes)

@@ -16,6 +16,7 @@ from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.tokens import CRD, VAL
 from fiberscope.hw.streams.ways import FiberWays
+from fiberscope.models.from_spec.arithmetic import USUAL_SUM
 from fiberscope.models.from_spec.lookahead import Merge
 from fiberscope.models.from_spec.settings import Timing
 from fiberscope.models.from_spec.stage_memory import StageMemory
@@ -67,6 +68,7 @@ class InstanceBlocks:
         self.memory, self.context = memory, context
         self.timing: Timing = machine.parameters.timing
         self.nodes = {node.name: node for node in nodes}
+        self.arithmetic = memory.graph.arithmetic
         self.blocks: dict[str, Component] = {}
         self.roots: list[Component] = []
         self.merges: list[Merge] = []
@@ -102,12 +104,15 @@ class InstanceBlocks:
             self._accumulator(node, name)
         elif node.type in PART_OF and not node.is_unary:
             arguments = node.primitive.arguments(node, self.context)
+            if node.type == "runsum":
+                arguments = (self.arithmetic.sum,) if self.arithmetic.sum != USUAL_SUM else ()
             part = self.machine.parts[self._part(node)]
             self.blocks[node.name] = self.machine.add_at(self.clock, part, name, *arguments)
         else:
             self.blocks[node.name] = self.machine.kernel.add(
                 node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context), self.clock
             )
+        self.arithmetic.set(node, self.blocks[node.name])
 
     def _part(self, node: Node) -> str:
         """The part that a block is of which the component stands in the architecture."""
@@ -117,7 +122,7 @@ class InstanceBlocks:
         """One that is emptied by the stop of each task, which those in front of it leave."""
         kept = accumulated_variables(node)
         add, clock = self.machine.add_at, self.clock
-        block = add(clock, TensorReduce, name, len(kept), flushes=True)
+        block = add(clock, TensorReduce, name, len(kept), flushes=True, operation=self.arithmetic.sum)
         self.blocks[node.name] = block
         pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}
         for stream in self.context.graph.streams_into(node):

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from fiberscope.hw.fibers.merge import RADIX
+from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.from_spec.operands import EinsumLoops
 from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
 from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
@@ -81,9 +82,9 @@ class _Lowering:
         self._crossed: dict[str, Wire] = {}  # coordinates behind the cut, by loop
 
     def _expression(self, einsum_loops: EinsumLoops) -> Expression:
-        equation = einsum_loops.plan.equation
-        accesses = iter(einsum_loops.accesses)
-        return translate_expression(equation.expression, lambda _access: next(accesses))
+        plan, accesses = einsum_loops.plan, iter(einsum_loops.accesses)
+        operators = plan.einsum.operators
+        return translate_expression(plan.equation.expression, lambda _access: next(accesses), operators)
 
     def lower(self) -> StageGraph:
         """The graph, block by block."""
@@ -106,6 +107,8 @@ class _Lowering:
             self._writing.plan,
             {name: tensor for each in reversed(self._einsum_loops) for name, tensor in each.tensors.items()},
             self._orders(),
+            self._orders() | dict(pair for each in self._einsum_loops for pair in each.orders.items()),
+            StageArithmetic.read(self._specification, self._writing.plan.einsum),
         )
 
     def _orders(self) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lookahead import add_lookaheads
 from fiberscope.models.from_spec.memory import MappedMemory
+from fiberscope.models.from_spec.rounds import first_round
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stage_blocks import BuiltStage
 from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
@@ -64,7 +65,7 @@ class MappedMachine(MappedComposition):
         self._trees = dict(operands)
         self._ideal = parameters.timing.memory == "ideal"
         chains = [
-            {} if self._ideal else chains_of(specification, stage, graph.orders) for stage, graph in stages
+            {} if self._ideal else chains_of(specification, stage, graph.formatted) for stage, graph in stages
         ]
         self.stores = MappedMemory(self, [chain for each in chains for chain in each.values()])
         self.stages: list[BuiltStage] = []
@@ -127,13 +128,13 @@ class MappedMachine(MappedComposition):
 
         Results count from ``result`` on, as their sizes are not known before.
         """
-        return least_bytes(self.specification, self._trees)
+        return least_bytes(first_round(self.specification), self._trees)
 
     def unmoved(self) -> dict[str, str]:
         """Return tensors, and ranks of tensors, that are bound to memory and not moved, with the reason."""
         handed = {stage.stage.einsums[0].output for stage in self.stages if stage.stage.merger}
         orders = {
-            (base_name(name), order) for stage in self.stages for name, order in stage.graph.orders.items()
+            (base_name(name), order) for stage in self.stages for name, order in stage.graph.formatted.items()
         }
 
         def reason(entry: MemoryEntry) -> str:
@@ -147,7 +148,7 @@ class MappedMachine(MappedComposition):
                 return "a merger hands it over"
             return OTHER_ORDER if (entry.tensor, entry.format.rank_order) not in orders else NO_BLOCK
 
-        return unmoved_tensors(self.specification, reason)
+        return unmoved_tensors(first_round(self.specification), reason)
 
     def stage_begins(self) -> dict[str, int]:
         """Return the cycle in which each stage begins, by name of its Einsum; empty for a single stage."""

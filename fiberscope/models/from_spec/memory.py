@@ -27,7 +27,8 @@ BANKS = (3, 2)  # of a cache for each instance, as Gamma's 48 for 32
 LEAST_LINE = 2  # bytes, of a cache
 
 
-Array: TypeAlias = tuple[str, tuple[str, ...], int | str, str]  # tensor, its ranks, the rank, the kind
+# tensor, the Einsum that wrote it before, its ranks, the rank, the kind
+Array: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str]
 
 
 class Store(NamedTuple):
@@ -98,7 +99,7 @@ class MappedMemory:
         """Return whether a rank's entries of a kind lie in memory, where blocks read or write them."""
         return any(
             (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
-            for base, order, place, stored in self.bases
+            for base, _source, order, place, stored in self.bases
         )
 
     def port(self, chain: Chain, copy: int) -> int:

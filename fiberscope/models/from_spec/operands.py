@@ -21,7 +21,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.trace.evaluate import operand_of
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes
-from fiberscope.models.trace.prepare import Operand, prepare
+from fiberscope.models.trace.prepare import Operand, prepare, renamed
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
 from fiberscope.workloads.expressions.expression import Access, accesses, operators_of
 from fiberscope.workloads.fibertree import FiberTree
@@ -39,12 +39,14 @@ class EinsumLoops:
         accesses: of the expression from left to right, their variables the loops of their levels.
         tensors: by the names that these have, outermost level first; a tensor that is read twice has two.
         lookups: of each of these the ranks in which coordinates are looked up.
+        orders: of those with a rank that stays whole, all ranks that formats have.
     """
 
     plan: LoopPlan
     accesses: tuple[Access, ...]
     tensors: Mapping[str, StoredTensor]
     lookups: Mapping[str, tuple[LookUp, ...]]
+    orders: Mapping[str, tuple[str, ...]]
 
 
 def prepare_loops(
@@ -72,6 +74,7 @@ def prepare_loops(
         raise refuse(specification, f"{einsum.name}: {what}")
     plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
     operands = [operand_of(specification, access, trees) for access in accesses(plan.equation.expression)]
+    whole = _leave_whole(plan, operands)
     prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}
     lookups: dict[str, tuple[LookUp, ...]] = {}
@@ -89,7 +92,33 @@ def prepare_loops(
         read.append(Access.at(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
         passed_over = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
         tensors[name] = _stored(specification, plan, operand, handed, passed_over, variables)
-    return EinsumLoops(plan, tuple(read), tensors, lookups)
+    orders = {
+        read[number].tensor: tuple(sorted({*operands[number].ordered.names, *pieces}, key=plan.loops.index))
+        for number, pieces in whole.items()
+    }
+    return EinsumLoops(plan, tuple(read), tensors, lookups, orders)
+
+
+def _leave_whole(plan: LoopPlan, operands: Sequence[Operand]) -> dict[int, tuple[str, ...]]:
+    """Leave ranks whole that are looked up in a product: the pieces of others say what is met of them.
+
+    Returns:
+        By the number of an operand, the pieces that its tree does not have.
+    """
+    whole: dict[int, tuple[str, ...]] = {}
+    for number, operand in enumerate(operands if _multiplies(plan) else ()):
+        for rank in operand.uncompressed:
+            split = plan.splits.get(rank)
+            others = (other for other in operands if rank in other.tree.names)
+            met = any(rank not in other.uncompressed for other in others)
+            if split is None or rank not in operand.tree.names or not set(split.names) <= set(plan.loops):
+                continue
+            if not met or not all(plan.piece_sizes(split)):
+                continue
+            operand.tree = renamed(operand.tree, {rank: split.names[-1]})
+            operand.followed.append(split.names[-1])
+            whole[number] = (*whole.get(number, ()), *split.names[:-1])
+    return whole
 
 
 def _lookups(
@@ -163,6 +192,8 @@ def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank
     uncut = rank == base or rank in operand.followed
     if base not in operand.uncompressed:
         return "d" if uncut and _is_led(specification, plan, operand, rank) else "s"
+    if not uncut and plan.lowest(base) == operand.ordered.names[-1]:
+        return "s"  # where it has no value, nothing is computed
     if not uncut:
         what = f"{base} of {operand.name} is both uncompressed and partitioned"
         raise refuse(specification, f"{plan.einsum.name}: {what}")

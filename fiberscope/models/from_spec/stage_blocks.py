@@ -36,6 +36,7 @@ __all__ = ["BuiltStage"]
 
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
+COUNTED = {"mul": "multiply"}  # the name of an operator's operations in a report, if it has another
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
 
 
@@ -132,6 +133,7 @@ class BuiltStage:
             at_once=self.machine.parameters.timing.sums,
             rounds=rounds,
             groups=groups,
+            operation=self.graph.arithmetic.sum,
         )
         self.machine.kernel.connect(self.cut, "turns", sums, "turns", capacity=None)
         for place in range(sums.writers):
@@ -248,8 +250,11 @@ class BuiltStage:
         loops = [plan.lowest(str(rank)) for rank in ranks]
         columns = [_joined([columns[loop] for columns, _values in parts]) for loop in loops]
         values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
+        if not self.graph.arithmetic.usual and shape:
+            stored = values != self.graph.arithmetic.empty
+            columns, values = [column[stored] for column in columns], values[stored]
         if not shape:
-            return FiberTree((), (), (), values if len(values) else np.zeros(1))
+            return FiberTree((), (), (), values if len(values) else np.full(1, self.graph.arithmetic.empty))
         return FiberTree.from_coo(shape, columns, values)
 
     def _written(self) -> list[Part]:
@@ -317,7 +322,9 @@ def _count(operations: Counter[str], node: Node, counters: Mapping[str, int], bl
     """Add what a block did to the operations."""
     if "operations" in counters:
         absent = getattr(block, "absent", 0)  # a part of one's own, or as Verilog, may count all alike
-        operations[node.primitive.counted] += counters["operations"] - absent
+        operations[COUNTED.get(node["counted"], node["counted"]) or node.primitive.counted] += (
+            counters["operations"] - absent
+        )
     if "reductions" in counters:
         operations["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
     if "points" in counters and "elements" in counters:

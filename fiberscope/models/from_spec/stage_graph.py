@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
@@ -50,6 +51,9 @@ class StageGraph:
         plan: the loops of the Einsum that writes.
         tensors: what the graph reads, by name.
         orders: of each of these, and of the output, the ranks as its tree has them.
+        formatted: these orders with the pieces of ranks that stay whole, as formats have them.
+        arithmetic: what operators mean.
+        sources: of each tensor the Einsum that has written what is read of it, by name; empty of an input.
     """
 
     einsum: Einsum
@@ -62,6 +66,19 @@ class StageGraph:
     plan: LoopPlan
     tensors: Mapping[str, StoredTensor]
     orders: Mapping[str, tuple[str, ...]]
+    formatted: Mapping[str, tuple[str, ...]]
+    arithmetic: StageArithmetic
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def piece(self, tensor: str, place: int) -> int:
+        """Return how many coordinates a fiber of a level has room for, if it is a piece by shape; else 0."""
+        ranks = self.orders[tensor]
+        for split in self.plan.splits.values():
+            pairs = zip(split.names, split.names[1:], self.plan.piece_sizes(split), strict=False)
+            for upper, lower, size in pairs:
+                if lower == ranks[place] and upper in ranks:
+                    return size
+        return 0
 
     @property
     def name(self) -> str:

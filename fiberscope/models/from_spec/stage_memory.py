@@ -187,8 +187,10 @@ class StageMemory:
     def _array(self, tensor: str, place: int, kind: str, chain: Chain) -> StoredArray:
         if (tensor, place, kind) not in self.arrays:
             whole, rows = chain.format.kind == "U", self.memory.rows(chain)
-            array = stored_array(self.graph.tensors[tensor], place, whole=whole, rows=rows)
-            what = (base_name(tensor), self.graph.orders[tensor], place, kind)
+            piece = self.graph.piece(tensor, place)
+            array = stored_array(self.graph.tensors[tensor], place, whole=whole, rows=rows, piece=piece)
+            name = base_name(tensor)
+            what = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], place, kind)
             self.arrays[tensor, place, kind] = array.at(self.memory.laid_out(what, array.size, chain))
         return self.arrays[tensor, place, kind]
 
@@ -261,7 +263,7 @@ class StageMemory:
                 if chain is None:
                     continue
                 rows = memory.rows(chain)
-                what = (output, self.graph.orders[output], rank, kind)
+                what = (output, "", self.graph.orders[output], rank, kind)
                 base = memory.area(what, chain, number, again=again)
                 writer = memory.machine.add_at(
                     self.clock,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.lanes import lane_loops, register_entries
 from fiberscope.models.trace.model import blocks
 from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import (
-    OPERATORS,
     Component,
     Einsum,
     SpaceTimeRank,
@@ -74,10 +74,6 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
     Raises:
         ConfigurationError: no machine is built of it, for the reason that the message names.
     """
-    if specification.iteration is not None:
-        raise refuse(
-            specification, "its cascade repeats, and a machine from a specification runs a cascade once"
-        )
     for einsum in specification.einsums:
         _check(specification, einsum)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
@@ -112,7 +108,7 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             specification, f"{name} copies a value for every {summed[0]}, and no block keeps only one"
         )
     for operator, meaning in einsum.operators.items():
-        if OPERATORS[operator] != meaning:
+        if meaning not in BINARY:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
     output = equation.output
     if len(set(output.ranks)) < len(output.indices):

@@ -13,6 +13,7 @@ from yaml import ScalarNode
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import run_file
+from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage, stages_of
 from fiberscope.models.graphs.netlist import Node
@@ -25,12 +26,10 @@ from fiberscope.workloads.expressions.expression import operators_of
 __all__ = ["PART_OF", "VerilogPart", "own_part", "shared_units", "unit_of", "units_in", "units_on_lanes"]
 
 PART_OF: Mapping[str, str] = {  # of a type of nodes, where one component stands for the block alone
-    "add": "alu",
+    **dict.fromkeys(BINARY, "alu"),
     "intersect": "intersect",
-    "mul": "alu",
     "runsum": "runsum",
     "swap": "merger",
-    "take": "alu",
 }
 VERILOG = (".v", ".sv")
 ADDS = "add"  # what a component must be bound to that adds runs up

@@ -30,6 +30,7 @@ __all__ = [
     "Observer",
     "Prepared",
     "attach",
+    "carried",
     "operand_of",
     "run",
 ]
@@ -221,29 +222,19 @@ class _Cascade:
         iteration = self.specification.iteration
         assert iteration is not None
         changed = False
-        carried = {name: self._under_the_name(name, source) for name, source in iteration.carry.items()}
-        for name, tree in carried.items():
+        results = carried(self.specification, self.tensors)
+        for name, tree in results.items():
             changed = changed or not _same(self.tensors.get(name), tree)
         if iteration.until_empty is not None:
             changed = self.tensors[iteration.until_empty].nonzeros > 0
-        self.tensors |= carried
+        self.tensors |= results
         return changed
-
-    def _under_the_name(self, name: str, source: str) -> FiberTree:
-        """A tensor as another one: its ranks take the names that the other declares, one by one."""
-        declared = self.specification.tensors
-        names = dict(zip(declared[source].ranks, declared[name].ranks, strict=True))
-        tree = self.tensors[source]
-        ranks = tuple(
-            replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks
-        )
-        return replace(tree, ranks=ranks)
 
     def _run_once(self) -> None:
         for einsum in self.specification.einsums:
             if isinstance(einsum.equation, Alias):
                 name, source = einsum.equation.output, einsum.equation.source
-                self.tensors[name] = self._under_the_name(name, source)
+                self.tensors[name] = _under_the_name(self.specification, self.tensors, name, source)
             else:
                 done = self._run_einsum(einsum)
                 self.runs.append(done)
@@ -274,6 +265,32 @@ class _Cascade:
             stored,
             verify(work, stored),
         )
+
+
+def carried(specification: Specification, tensors: Mapping[str, FiberTree]) -> dict[str, FiberTree]:
+    """The inputs of the next round that a round has made, by name.
+
+    Args:
+        specification: of a cascade that repeats.
+        tensors: all of the round, by name.
+    """
+    iteration = specification.iteration
+    assert iteration is not None
+    return {
+        name: _under_the_name(specification, tensors, name, source)
+        for name, source in iteration.carry.items()
+    }
+
+
+def _under_the_name(
+    specification: Specification, tensors: Mapping[str, FiberTree], name: str, source: str
+) -> FiberTree:
+    """A tensor as another one: its ranks take the names that the other declares, one by one."""
+    declared = specification.tensors
+    names = dict(zip(declared[source].ranks, declared[name].ranks, strict=True))
+    tree = tensors[source]
+    ranks = tuple(replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks)
+    return replace(tree, ranks=ranks)
 
 
 def operand_of(specification: Specification, access: Access, tensors: Mapping[str, FiberTree]) -> Operand:

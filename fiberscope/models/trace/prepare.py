@@ -21,7 +21,7 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import NONZEROS_A_BLOCK, Reordered
 
-__all__ = ["Operand", "prepare"]
+__all__ = ["Operand", "prepare", "renamed"]
 
 NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are put into the order of the loops
 
@@ -51,7 +51,7 @@ class Operand:
         if not self.formatted:
             return self.ordered
         names = tuple(self.formatted.get(name, name) for name in self.ordered.names)
-        return replace(self.ordered, tree=_renamed(self.tree, self.formatted), names=names)
+        return replace(self.ordered, tree=renamed(self.tree, self.formatted), names=names)
 
     def use(self, rank: str) -> RankUse | None:
         """The use of a rank of the tree that was neither cut nor flattened, or None."""
@@ -162,7 +162,7 @@ def _cut_by_occupancy(
 
 def _follow_in_the_loops(operand: Operand, rank: str, lower: str) -> None:
     """Leave the rank whole, under the name that its lowest piece will have."""
-    operand.tree = _renamed(operand.tree, {rank: lower})
+    operand.tree = renamed(operand.tree, {rank: lower})
     operand.followed = [name for name in operand.followed if name != rank] + [lower]
 
 
@@ -278,7 +278,7 @@ class _Pieces:
         return np.flatnonzero(inside)
 
 
-def _renamed(tree: FiberTree, names: Mapping[str, str]) -> FiberTree:
+def renamed(tree: FiberTree, names: Mapping[str, str]) -> FiberTree:
     """The tree with other names for some of its ranks."""
     return replace(
         tree, ranks=tuple(replace(rank, name=names.get(rank.name, rank.name)) for rank in tree.ranks)

@@ -252,7 +252,13 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     own_coordinates, ours = output.to_coo()
     our_keys = keys_of([own_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
     error, overflows = _compare_keyed(keys, values, magnitudes, our_keys, ours, work.empty, rounding)
-    return error, 0 if math.isinf(work.empty) else overflows  # there infinity is a value as any other
+    return error, 0 if _has_infinity(work) else overflows
+
+
+def _has_infinity(work: Computation) -> bool:
+    """Return whether infinity is a value as any other: what is not computed, or of an operand."""
+    read = [work.tensors[name].values for name in work.einsum.inputs]
+    return math.isinf(work.empty) or any(np.isinf(values).any() for values in read)
 
 
 def _compare_keyed(

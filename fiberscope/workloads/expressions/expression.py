@@ -10,7 +10,7 @@ In a cascade an index variable is written small and names the rank that is writt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -133,10 +133,20 @@ class Take:
 
 @dataclass(frozen=True)
 class Call:
-    """A named function of operands; it is computed where any of them is, an absent one being empty there."""
+    """A named function of operands; it is computed where any of them is, an absent one being empty there.
+
+    Args:
+        function: its name.
+        operands: its operands.
+        where: in a graph, where it is computed if its meaning does not say that: where ``all`` its operands
+            are, or where ``any`` is.
+        counted: what it counts as then.
+    """
 
     function: str
     operands: tuple[Expression, ...]
+    where: str = ""
+    counted: str = ""
 
     def __str__(self) -> str:
         """Return the text as a user writes it."""
@@ -151,7 +161,7 @@ class Call:
 
     def of_each(self, change: Callable[[Expression], Expression]) -> Call:
         """The same function of operands that were changed."""
-        return Call(self.function, tuple(map(change, self.operands)))
+        return replace(self, operands=tuple(map(change, self.operands)))
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,15 @@ def _numpy(name: str) -> Callable[..., Any]:
     return apply
 
 
+def _truth(name: str) -> Callable[..., Any]:
+    """A function of numpy that is 1 where it holds, else 0."""
+
+    def apply(*operands: Any) -> Any:  # noqa: ANN401  (numbers or arrays)
+        return getattr(import_module("numpy"), name)(*operands) * 1.0
+
+    return apply
+
+
 _ALL = (
     Function("add", operator.add, "+", adds=True),
     Function("sub", operator.sub, "-", adds=True),
@@ -52,7 +61,14 @@ _ALL = (
     Function("div", operator.truediv, "/", of_both=True, divides=True),
     Function("take", lambda _one, other: other, of_both=True),
     Function("neg", operator.neg, multiplies=True),
+    Function("min", _numpy("minimum"), lowered=False),
     Function("max", _numpy("maximum"), lowered=False),
+    Function("or", _truth("logical_or"), lowered=False),
+    Function("and", _truth("logical_and"), lowered=False),
+    Function("first", lambda left, _right: left, lowered=False),
+    Function("second", lambda _left, right: right, lowered=False),
+    Function("differs", _truth("not_equal"), lowered=False),
+    Function("less", _truth("less"), lowered=False),
     Function("exp", _numpy("exp"), lowered=False),
     Function("sqrt", _numpy("sqrt"), lowered=False),
     Function("abs", _numpy("abs"), lowered=False),

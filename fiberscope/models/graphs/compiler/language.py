@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import NoReturn
 
@@ -41,12 +41,18 @@ def parse(text: str) -> Assignment:
     return Assignment(read.output, translate_expression(read.expression, lambda access: access))
 
 
-def translate_expression(expression: Expression, access: Callable[[Access], Access]) -> Expression:
+def translate_expression(
+    expression: Expression,
+    access: Callable[[Access], Access],
+    meanings: Mapping[str, str] | None = None,
+) -> Expression:
     """An expression by functions that have blocks.
 
     Args:
         expression: as it was read.
         access: a tensor of it, as graphs have it.
+        meanings: what operators compute, by names of functions; without them, what they are, and an
+            expression has no functions.
 
     Raises:
         InputError: it has the name of a number, or a function of its own.
@@ -61,22 +67,28 @@ def translate_expression(expression: Expression, access: Callable[[Access], Acce
             f"the symbol {symbol}: no hardware computes with it; write its number in the Einsum, as in "
             f"2 * A[k] for {symbol} * A[k], or run fiberscope model, which takes --set {symbol}=2"
         )
-    if isinstance(expression, Call):
+    assert isinstance(expression, Operation | Take | Call)  # what is read has nothing else
+    if isinstance(expression, Call) and (meanings is None or expression.function not in FUNCTIONS):
         function = expression.function
         raise InputError(f"the function {function}: no graph computes it; write the Einsum of tensors alone")
-    assert isinstance(expression, Operation | Take)  # what is read has nothing else
-    operands = [translate_expression(operand, access) for operand in expression.operands]
+    operands = [translate_expression(operand, access, meanings) for operand in expression.operands]
+    if isinstance(expression, Call):
+        return _folded(expression.function, operands, "any", expression.function)
     if isinstance(expression, Take):
         operands.append(operands.pop(expression.selected))
         return _folded("take", operands)
-    return _folded(OPERATORS[expression.operator] if len(operands) > 1 else "neg", operands)
+    usual = OPERATORS[expression.operator] if len(operands) > 1 else "neg"
+    function = (meanings or {}).get(expression.operator, usual) if len(operands) > 1 else usual
+    if function == usual:
+        return _folded(usual, operands)
+    return _folded(function, operands, "all" if expression.operator == "*" else "any", usual)
 
 
-def _folded(function: str, operands: list[Expression]) -> Expression:
+def _folded(function: str, operands: list[Expression], where: str = "", counted: str = "") -> Expression:
     """A function of two operands for one of several, from left to right."""
     if len(operands) == 1:
-        return Call(function, tuple(operands))
-    return reduce(lambda left, other: Call(function, (left, other)), operands)
+        return Call(function, tuple(operands), where, counted)
+    return reduce(lambda left, other: Call(function, (left, other), where, counted), operands)
 
 
 def refuse_at(access: Access, number: int, what: str) -> NoReturn:

@@ -222,7 +222,7 @@ def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], W
             wire = Wire(node, "val")
         return wire
     operands = [value_of(blocks, operand, wire_of) for operand in term.terms]
-    return blocks.value("add" if term.adds else term.name, *operands, **_attributes(term))
+    return blocks.value("add" if term.name == "sub" else term.name, *operands, **_attributes(term))
 
 
 def _attributes(term: Function) -> dict[str, object]:
@@ -230,6 +230,8 @@ def _attributes(term: Function) -> dict[str, object]:
     attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
         attributes["const0" if term.constant_first else "in2"] = repr(term.constant)
+    if term.where and (len(term.terms) > 1 or term.constant is not None):
+        attributes |= {"where": term.where, "counted": term.counted}
     return attributes
 
 

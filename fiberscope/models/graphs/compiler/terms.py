@@ -86,21 +86,24 @@ class Function:
     """A function of terms, and perhaps of a number.
 
     Args:
-        name: ``add``, ``sub``, ``mul``, ``div`` or ``neg``.
+        name: as expressions have it.
         terms: one or two.
         constant: the other operand of one term; None if there is none.
         constant_first: whether it is the first.
+        where, counted: as of ``Call``.
     """
 
     name: str
     terms: tuple[Term, ...]
     constant: float | None = None
     constant_first: bool = False
+    where: str = ""
+    counted: str = ""
 
     @property
     def adds(self) -> bool:
         """Return whether it is other than 0 where any of its operands is."""
-        return FUNCTIONS[self.name].adds
+        return self.where == "any" if self.where else FUNCTIONS[self.name].adds
 
 
 @dataclass(eq=False)
@@ -152,10 +155,10 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
     if isinstance(expression, Sum):
         return _summed(expression.variables, term_of(expression.operand, formats))
     assert isinstance(expression, Call)  # a graph has nothing else
-    if not expression.meaning.lowered:
+    if not expression.meaning.lowered and not expression.where:
         names = ", ".join(name for name, function in FUNCTIONS.items() if function.lowered)
         raise InputError(f"there is no function {expression.function}; it is one of {names}")
-    return _function(expression.function, [_term(operand, formats) for operand in expression.operands])
+    return _function(expression, [_term(operand, formats) for operand in expression.operands])
 
 
 def _summed(variables: tuple[str, ...], term: Term) -> Summed:
@@ -165,14 +168,14 @@ def _summed(variables: tuple[str, ...], term: Term) -> Summed:
     return Summed(variables, term)
 
 
-def _function(name: str, operands: list[Term | float]) -> Term | float:
+def _function(call: Call, operands: list[Term | float]) -> Term | float:
     terms = [operand for operand in operands if not isinstance(operand, float)]
     numbers = [operand for operand in operands if isinstance(operand, float)]
     if not terms:
-        return _folded(name, numbers)
-    if not numbers:
-        return Function(name, tuple(terms))
-    return Function(name, tuple(terms), numbers[0], isinstance(operands[0], float))
+        return _folded(call.function, numbers)
+    constant = numbers[0] if numbers else None
+    first = isinstance(operands[0], float)
+    return Function(call.function, tuple(terms), constant, first, call.where, call.counted)
 
 
 def _folded(name: str, numbers: list[float]) -> float:

@@ -148,7 +148,12 @@ class _Reducer(Primitive):
 
 
 _PORTS = (Port("val[]", (VAL,)),), (Port("val", (VAL,)),)
-_BINARY = *_PORTS, {"sub": "0", "in2": "", "const0": "", "scalar": ""}, "{Type}", "brown"
+_BINARY = (
+    *_PORTS,
+    {"sub": "0", "in2": "", "const0": "", "scalar": "", "where": "", "counted": ""},
+    "{Type}",
+    "brown",
+)
 _UNARY = *_PORTS, {"rb_const": ""}, "{Type}"
 
 MADE = (
@@ -159,6 +164,13 @@ MADE = (
     _Maximum("max", *_BINARY, may_hold=EITHER),
     _Maximum("fp_max", *_BINARY, function="max", may_hold=EITHER),
     _Alu("smax", *_BINARY, function="max", may_hold=EITHER),
+    _Alu("min", *_BINARY, may_hold=EITHER),
+    _Alu("or", *_BINARY, may_hold=EITHER),
+    _Alu("and", *_BINARY, may_hold=EITHER),
+    _Alu("first", *_BINARY, may_hold=SECOND),
+    _Alu("second", *_BINARY, may_hold=SECOND),
+    _Alu("differs", *_BINARY, may_hold=EITHER),
+    _Alu("less", *_BINARY, may_hold=SECOND),
     _Alu("div", *_BINARY, may_hold=SECOND),
     _Alu("fp_div", *_BINARY, function="div", may_hold=SECOND),
     _Alu("take", *_BINARY),

@@ -232,7 +232,6 @@ def test_a_machine_is_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("spec:graphicionado", "its cascade repeats"),
         ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
     ],
 )

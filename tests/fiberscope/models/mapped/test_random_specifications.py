@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pytest
 from drawn_flattened import computed, flattening
-from drawn_specifications import merging, programs
+from drawn_specifications import merging, programs, redefined
 from drawn_storage import stored_merging
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
@@ -72,9 +72,15 @@ def test_computed_indices_are_looked_up_in_loops_that_count(program):
     held(program)
 
 
+@ANYHOW
+@given(redefined())
+def test_operators_of_another_meaning_compute_and_count_as_in_the_trace(program):
+    held(program)
+
+
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(programs() | programs(led=True) | programs(nested=True) | flattening() | computed())
+@given(programs() | programs(led=True) | programs(nested=True) | flattening() | computed() | redefined())
 def test_two_thousand_machines(program):
     held(program)
 

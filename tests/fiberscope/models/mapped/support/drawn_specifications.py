@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.specification import (
     Bindings,
     Component,
@@ -161,6 +162,33 @@ def programs(draw, led=False, nested=False):
     equation = Equation(access("Z", output), expression, "")
     einsum = Einsum("Z", equation, space, order, tuple(parts), spacetime, bindings=bindings)
     return Specification("drawn", declared, (einsum,), shapes=shapes, configurations=chip(count)), trees
+
+
+MEANINGS = {
+    "*": ("mul", "add", "min", "second", "less"),
+    "+": ("add", "min", "max", "or"),
+    "-": ("sub", "differs", "less", "div"),
+}
+EMPTY = st.sampled_from([0.0, -1.0, np.inf])
+
+
+@st.composite
+def redefined(draw):
+    """A program whose operators have another meaning, and whose tensors do not store some other value.
+
+    What is added up does not store the neutral value.
+    """
+    specification, trees = draw(programs() | programs(nested=True))
+    (einsum,) = specification.einsums
+    operators = {operator: draw(st.sampled_from(names)) for operator, names in MEANINGS.items()}
+    empty = {name: draw(EMPTY) for name in trees}
+    summed = set(einsum.ranks) - set(einsum.computed.output.ranks)
+    empty["Z"] = BUILT_IN[operators["+"]].neutral if summed else draw(EMPTY)
+    declared = {
+        name: replace(tensor, empty=empty[name], uncompressed=())
+        for name, tensor in specification.tensors.items()
+    }
+    return replace(specification, tensors=declared, einsums=(replace(einsum, operators=operators),)), trees
 
 
 @st.composite

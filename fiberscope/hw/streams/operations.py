@@ -1,0 +1,51 @@
+"""The operations of ALUs and reducers: a number for each, and their names."""
+
+from __future__ import annotations
+
+(
+    MULTIPLY,
+    ADD,
+    SUBTRACT,
+    DIVIDE,
+    MAXIMUM,
+    MINIMUM,
+    EXP,
+    SIN,
+    COS,
+    SQRT,
+    ABSOLUTE,
+    NEGATE,
+    SQUARE,
+    TAKE,
+    FIRST,
+    DIFFERS,
+    LESS,
+    OR,
+    AND,
+) = range(19)
+
+BINARY = {
+    "mul": MULTIPLY,
+    "add": ADD,
+    "sub": SUBTRACT,
+    "div": DIVIDE,
+    "max": MAXIMUM,
+    "min": MINIMUM,
+    "take": TAKE,  # the second operand, where both are
+    "second": TAKE,
+    "first": FIRST,
+    "differs": DIFFERS,
+    "less": LESS,
+    "or": OR,
+    "and": AND,
+}
+UNARY = {
+    "exp": EXP,
+    "sin": SIN,
+    "cos": COS,
+    "sqrt": SQRT,
+    "abs": ABSOLUTE,
+    "neg": NEGATE,
+    "square": SQUARE,
+    "relu": MAXIMUM,
+}

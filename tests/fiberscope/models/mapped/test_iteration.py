@@ -1,0 +1,84 @@
+"""Machines of cascades that repeat: their counts by Einsum and round are the trace's."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mapped_runs import parameters
+from scipy import sparse
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.rounds import unrolled
+from fiberscope.models.trace.api import prepare
+from fiberscope.models.trace.evaluate import run
+from fiberscope.workloads import from_scipy
+
+SPECIFICATIONS = ("graphicionado", "graphicionado-csr_like")
+WORKED = ((0, 1), (0, 2), (1, 3), (2, 3))
+
+
+def graph(edges, size):
+    sources, destinations = np.array(edges, np.int64).reshape(-1, 2).T
+    weights = 1.0 + (sources + 3 * destinations) % 5
+    matrix = sparse.coo_array((weights, (sources, destinations)), shape=(size, size)).tocsr()
+    return from_scipy(matrix, name="drawn")
+
+
+def counts(operations):
+    """Operations of a stage by the names that the trace has for them."""
+    return {
+        "mul": operations["multiply"],
+        "add": operations["add"],
+        "sub": operations.get("sub", 0),
+    }
+
+
+@pytest.mark.parametrize("name", SPECIFICATIONS)
+def test_a_search_of_four_vertices_takes_three_rounds(name):
+    report = fiberscope.simulate(f"spec:{name}", graph(WORKED, 4), settings={"problem.root": 0})
+    assert report.verification.passed
+    applied = 12 if name == "graphicionado" else 4  # only vertices that an edge reaches: 2, 1 and 0
+    if name == "graphicionado":
+        assert report.operations["add"] == applied + 1
+        assert report.operations["sub"] == applied
+    assert report.operations["multiply"] == len(WORKED)
+    assert report.traffic["G"].read_bytes > 0
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    edges=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=40).map(sorted),
+    name=st.sampled_from(SPECIFICATIONS),
+    algorithm=st.sampled_from(["bfs", "sssp"]),
+    vertices=st.sampled_from([8, 64]),
+)
+def test_each_einsum_of_each_round_counts_as_in_the_trace(edges, name, algorithm, vertices):
+    asked = {"problem.algorithm": algorithm, "problem.weights": "file", "N": vertices}
+    ready = prepare(name, graph(edges, 12), settings=asked)
+    outcome = run(ready.specification, ready.trees)
+    specification = unrolled(ready.specification, outcome.rounds)
+    names = [einsum.name for einsum in specification.einsums]
+    written = dict(zip(names, (one.stored for one in outcome.runs), strict=True))
+    stages = graphs_of(specification, ready.trees, lambda: written)
+    settings_ = parameters(memory="ideal")
+    machine = MappedMachine(settings_, specification, stages, ready.trees, "drawn")
+    assert machine.kernel.run().complete
+    outputs = machine.result().outputs
+    for stage, one in zip(machine.stages, outcome.runs, strict=True):
+        own = {name: one.operations.get(name, 0) for name in ("mul", "add", "sub")}
+        assert counts({"multiply": 0, "add": 0, **stage.operations()}) == own
+        assert str(outputs[stage.graph.einsum.name].swizzle(one.stored.names)) == str(one.stored)
+
+
+def test_an_instance_with_such_operators_has_no_twin(tmp_path, capsys):
+    """Sums that are minima: the reducer is refused by its name."""
+    path = tmp_path / "least.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [M, K], Z: [M]}\n  expressions: ['Z[m] = A[m, k]']\n"
+        "  operators: {Z: {'+': min}}\n"
+    )
+    assert cli.run(["rtl", "export", str(path), "--level", "pe", "-o", str(tmp_path / "out")]) == 2
+    assert "no hardware here computes operators of another meaning" in capsys.readouterr().err
