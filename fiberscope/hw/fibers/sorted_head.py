@@ -18,8 +18,8 @@ ELEMENT = Protocol("element", control="kind", coordinate="column", reference="li
 SYSTOLIC = "systolic"
 SEQUENTIAL = "sequential"
 FORMS = (SYSTOLIC, SEQUENTIAL)
-ENTRIES = (1, 4096)  # least and most heads of a unit
 LIST_BITS = 20  # of a list's number, at the most
+ENTRIES = (1, 1 << LIST_BITS)  # least and most heads of a unit
 COLUMN_BITS = 42  # C: object; of a column, at the most: both are compared as one signed word
 
 PHASES = ("idle", "taking", "walking")
@@ -106,7 +106,7 @@ class SortedHeadUnit(Component):
 
     Args:
         name: instance name.
-        entries: heads of lists that there is room for, 1 to 4,096.
+        entries: heads of lists that there is room for, 1 to 2^20.
         form: ``"systolic"`` or ``"sequential"``.
 
     Raises:
@@ -125,7 +125,7 @@ class SortedHeadUnit(Component):
     SIGNALS = (
         Signal("phase", 2, "state", PHASES),
         Signal("row", 48, "integer"),
-        Signal("awaited", 13),
+        Signal("awaited", LIST_BITS + 1),
         Signal("swaps", 48),
     )
 

@@ -27,6 +27,7 @@ class Lists:  # C: final
     def __init__(self, carried: int) -> None:
         self.most_lists = self.most_partial = 0
         self.coordinates = Growing()  # of the rank above the fibers, a list each, task by task
+        self.firsts = Growing()  # the first list of each task, if its lists count from 0
         self.carried = [Growing() for _ in range(carried)]
         self.elements = [Growing() for _ in range(AREAS)]  # coordinates of partial fibers,
         self.sources = [Growing() for _ in range(AREAS)]  # the lists that they are of,

@@ -48,6 +48,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         super().__init__(name)
         self.table = lists
         self.points = self.stored = 0
+        self.first = 0  # list that the references of elements count from
         self.along = len(lists.carried)
         self.ports: tuple[Port, ...] = (
             Input("merged", STREAM),
@@ -91,7 +92,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         if ends:
             self.send_control(STOP, 1)
             return
-        source = self.merged.reference()
+        source = self.first + self.merged.reference()
         self.points += 1
         self.out_outer.push(DATA, self.merged.coordinate())
         self.out_inner.push(DATA, self.table.coordinates.integer(source))

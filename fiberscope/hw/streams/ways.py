@@ -160,11 +160,7 @@ class FiberWays(StreamBlock):
 
     def _work(self, now: int) -> bool:
         """Do what can be done in this cycle; whether there was anything."""
-        moved = self._take(now)
-        while self.partials.can_pop():
-            self.partials.pop()
-            self.whole += 1
-            moved = True
+        moved = self._take(now) | self._hear()
         for place in range(self.memories):
             lines: WayLines = self.arrays[place]
             moved = lines.receive(self.replies[place]) or moved
@@ -176,9 +172,15 @@ class FiberWays(StreamBlock):
             moved = True
         if self.begun < SLOTS and self._begin():
             moved = True
-        if self.begun > 0 and self._ask():
-            moved = True
-        return moved
+        return (self.begun > 0 and self._ask()) or moved
+
+    def _hear(self) -> bool:
+        """Take word of partial fibers that are whole; whether there was any."""
+        heard = self.partials.can_pop()
+        while self.partials.can_pop():
+            self.partials.pop()
+            self.whole += 1
+        return heard
 
     def _waits(self, now: int) -> int:
         if self.begun > 0:

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.merge import RADIX, HighRadixMerger
+from fiberscope.hw.fibers.sorted_head import SortedHeadUnit
 from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.fiber_heads import FiberHeads, HeadPoints
 from fiberscope.hw.streams.lanes import Lanes
 from fiberscope.hw.streams.merge_lists import Lists
 from fiberscope.hw.streams.merged_points import MergedPoints
@@ -76,10 +80,11 @@ class InstanceBlocks:
         self._inputs: dict[tuple[str, str], End] = {}
         self._outputs: dict[tuple[str, str], End] = {}
         self._consumers: Counter[End] = Counter()
+        self.reduces = memory.stage.reduces and not self._orders_heads  # whether partial fibers are sums
         for node in nodes:
             self._make(node, self.called(node))
             self._wait_for_coordinates(node)
-            if node.type == "runsum" and memory.stage.reduces:
+            if node.type == "runsum" and self.reduces:
                 self._keep_sums(node, self.called(node))
 
     def called(self, node: Node) -> str:
@@ -137,43 +142,37 @@ class InstanceBlocks:
             port = pairs.get(output, output.replace("[", "").replace("]", ""))
             self._outputs[node.name, output] = block, f"out_{port}"
 
+    @property
+    def _orders_heads(self) -> bool:
+        """Return whether a merger of any number of fibers has more than a tree of comparators has ways."""
+        merger = self.memory.stage.merger
+        swaps = [int(node["radix"]) for node in self.nodes.values() if node.type == "swap"]
+        return merger is not None and merger.inputs is None and max(swaps, default=0) > RADIX[1]
+
     def _merger(self, node: Node, name: str) -> None:
-        """Ways, a merger, and what follows it."""
+        """Add a merger with the block that feeds it and the one that follows it."""
         tensor = self.context.tensors[node["tensor"]]
         level = tensor.levels[int(node["mode"])]
         assert isinstance(level, CompressedLevel)  # the innermost of a tensor that is merged
         carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
-        radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
-        segments, coordinates = integers_of(level.segments), integers_of(level.coordinates)
+        lists, timing = Lists(carried), self.timing
         arrays = self.memory.ways(self.name, node)
-        lines = [array for _chain, array in arrays]
-        ways = add(
-            FiberWays,
+        ways = self.machine.add(
+            FiberHeads if self._orders_heads else FiberWays,
             f"{name}.ways",
-            radix,
-            segments,
-            coordinates,
+            int(node["radix"]),
+            integers_of(level.segments),
+            integers_of(level.coordinates),
             tensor.values,
             lists,
-            lines,
+            [array for _chain, array in arrays],
             ahead=timing.ahead,
             waiting=timing.tasks,
         )
         for place, (chain, _lines) in enumerate(arrays):
             copy = self.memory.copy(chain, self.name)
             self.memory.memory.reads(chain, self.name, copy, ways, f"[{place}]")
-        merger = add(self._part(node), f"{name}.merger", radix, timing.stages)
-        reduces = self.memory.stage.reduces
-        points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", lists)
-        connect = self.machine.kernel.connect
-        connect(ways, "tasks", merger, "tasks", capacity=2)
-        connect(ways, "groups", points, "groups", capacity=4)
-        if not reduces:
-            connect(points, "partials", ways, "partials", capacity=None)
-        for way in range(radix):
-            connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
-        connect(merger, "merged", points, "merged", capacity=2)
-        self.merges.append((ways, merger, points))
+        points = self._order_heads(node, name, ways) if self._orders_heads else self._merge(node, name, ways)
         self.blocks[node.name] = ways
         inputs = {"crd": "in_crd", "ref": "in_ref"}
         outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
@@ -181,6 +180,47 @@ class InstanceBlocks:
         outputs |= {f"carried[{place}]": f"out_carried{place}" for place in range(carried)}
         self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
         self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
+
+    def _merge(self, node: Node, name: str, ways: FiberWays) -> Component:
+        """Add the merger behind its ways, and return what follows it."""
+        add, connect, timing, reduces = (
+            self.machine.add,
+            self.machine.kernel.connect,
+            self.timing,
+            self.reduces,
+        )
+        merger = add(self._part(node), f"{name}.merger", ways.radix, timing.stages)
+        points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", ways.table)
+        connect(ways, "tasks", merger, "tasks", capacity=2)
+        connect(ways, "groups", points, "groups", capacity=4)
+        if not reduces:
+            connect(points, "partials", ways, "partials", capacity=None)
+        for way in range(ways.radix):
+            connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
+        connect(merger, "merged", points, "merged", capacity=2)
+        self.merges.append((ways, merger, points))
+        return points
+
+    def _order_heads(self, node: Node, name: str, heads: FiberWays) -> Component:
+        """Add the unit that keeps the heads of all fibers in order, and return what follows it.
+
+        Raises:
+            ConfigurationError: a part of one's own takes the place of the merger.
+        """
+        if self.machine.parts[self._part(node)] is not HighRadixMerger:
+            raise ConfigurationError(
+                f"{name}.merger: a task has {heads.radix:,} fibers to merge, and a part in the place of a "
+                f"merger has at most {RADIX[1]} ways; give the merger a number of inputs"
+            )
+        add, connect = self.machine.add, self.machine.kernel.connect
+        merger = add(SortedHeadUnit, f"{name}.merger", heads.radix)
+        points = add(HeadPoints, f"{name}.points", heads.table)
+        connect(heads, "tasks", merger, "tasks", capacity=2)
+        connect(heads, "groups", points, "groups", capacity=4)
+        connect(heads, "elements", merger, "elements", capacity=self.timing.way)
+        connect(merger, "successors", heads, "successors", capacity=2)
+        connect(merger, "merged", points, "merged", capacity=2)
+        return points
 
     def _keep_sums(self, node: Node, name: str) -> None:
         """About what adds runs up: sums that are merged again pass by the multiplier, and are stored."""

@@ -76,7 +76,7 @@ def test_a_part_that_stands_in_for_a_unit_runs():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"merge__max_lists": 3}, "merge.max_lists is 3; .* from 7 to 4096"),
+        ({"merge__max_lists": 3}, "merge.max_lists is 3; .* from 7 to 1048576"),
         (ROOM | {"merge__comparison_cycles": 2}, "merge.comparison_cycles is 2; .* from 1 to 1"),
         (ROOM | {"merge__emit_cycles": 1}, "merge.emit_cycles is 1; .* from 2 to 1000"),
         (ROOM | {"pe__fp_latency": 1}, "pe.fp_latency is 1; .* from 2 to 1000"),

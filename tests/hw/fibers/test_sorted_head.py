@@ -127,8 +127,8 @@ def test_an_accumulator_behind_it_is_the_reduce_stage():
     ("arguments", "message"),
     [
         ((4, "tree"), "unit: form must be one of systolic, sequential, not tree"),
-        ((0,), "unit: entries must be from 1 to 4096, not 0"),
-        ((4097,), "unit: entries must be from 1 to 4096, not 4097"),
+        ((0,), "unit: entries must be from 1 to 1048576, not 0"),
+        ((1048577,), "unit: entries must be from 1 to 1048576, not 1048577"),
     ],
 )
 def test_what_cannot_be_built_is_refused(arguments, message):

@@ -15,6 +15,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.from_spec import instance_blocks
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.specification import Split, UniformOccupancy
@@ -184,12 +185,35 @@ def test_a_merger_of_any_number_has_a_way_for_each_list():
     assert report.result.toarray().tolist() == [[2, 3, 1], [1, 1, 0], [1, 1, 0]]
 
 
-def test_more_lists_than_a_merger_has_ways_are_refused():
+def test_heads_of_more_lists_than_a_tree_has_ways_are_kept_in_order():
+    """Row 0 of the product is merged of 257 lists of 1, an element every two cycles."""
     a, b = sparse.csr_array(np.ones((1, 257))), sparse.csr_array(np.ones((257, 1)))
-    with pytest.raises(
-        ConfigurationError, match="a task has 257 fibers to merge, and a merger has at most 256 ways"
-    ):
-        fiberscope.simulate("spec:outerspace", a, b, settings=UNBOUNDED)
+    report = fiberscope.simulate("spec:outerspace", a, b, settings=UNBOUNDED)
+    assert report.operations == {"multiply": 257, "add": 256, "merge": 257}
+    assert report.result.toarray().tolist() == [[257]]
+    mergers = [part for name, part in report.components.items() if name.endswith(".merger")]
+    merger = max(mergers, key=lambda part: part.busy)
+    assert merger.busy == 1 + 257 + 257  # the task, the heads, and what follows each of them in its list
+    assert sum(merger.input_stall_by_port.values()) == 257  # a cycle for each of the latter
+
+
+@settings(ANYHOW, max_examples=25)
+@given(merging() | stored_merging())
+def test_heads_in_order_count_as_a_tree_of_ways_and_give_the_same(program):
+    specification, trees = program
+    chip = specification.configurations["Chip"]
+    merger = replace(chip.components["Merger"], inputs=None, radix=None)
+    chip = replace(chip, components={**chip.components, "Merger": merger})
+    program = replace(specification, configurations={"Chip": chip}), trees
+    tree, _cycles = ran(program)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(instance_blocks, "RADIX", (1, 1))
+        machine, _cycles = ran(program)
+    compare(program, machine)
+    assert machine.operations() == tree.operations()
+    assert {name: use.read_bytes for name, use in machine.traffic().items()} == {
+        name: use.read_bytes for name, use in tree.traffic().items()
+    }
 
 
 def test_how_many_instances_are_built_is_set():
