@@ -10,9 +10,11 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
+from fiberscope.hw.memory.prefetch_policy import PrefetchPolicy
 from fiberscope.hw.memory.protocol import FETCH, READ
 from fiberscope.hw.memory.replacement import ReplacementPolicy
 from fiberscope.hw.networks.arbitration import ArbitrationPolicy
+from fiberscope.hw.schedule import SchedulePolicy
 from fiberscope.sim import SimulationError
 
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300"
@@ -86,9 +88,73 @@ class Nothing(ReplacementPolicy):
         return lines[0].number
 
 
-def run(**parts: Any) -> dict[str, Any]:
+class LastTask(SchedulePolicy):
+    """The task that the machine would choose last, on the worker that it would choose last."""
+
+    def task(self, tasks, now):
+        assert len({task.number for task in tasks}) == len(tasks)
+        return tasks[-1]
+
+    def worker(self, task, workers, now):
+        assert task.size > 0
+        assert all(worker.waiting >= 0 for worker in workers)
+        return workers[-1]
+
+
+class NoTask(SchedulePolicy):
+    """Chooses no task."""
+
+    def task(self, tasks, now):
+        return None
+
+
+class NoWorker(SchedulePolicy):
+    """Chooses no worker."""
+
+    def worker(self, task, workers, now):
+        return workers[0].number
+
+
+class LastFiber(PrefetchPolicy):
+    """Fetches the last of the fibers first."""
+
+    def fiber(self, fibers, now):
+        assert all(fiber.left >= 0 for fiber in fibers)
+        return fibers[-1]
+
+
+class TwoLines(PrefetchPolicy):
+    """Fetches the first two lines of each fiber at most."""
+
+    def fiber(self, fibers, now):
+        return next((fiber for fiber in fibers if fiber.fetched < 2), None)
+
+
+class Nowhere(PrefetchPolicy):
+    """Fetches nothing."""
+
+    def fiber(self, fibers, now):
+        return None
+
+
+class NoFiber(PrefetchPolicy):
+    """Chooses no fiber."""
+
+    def fiber(self, fibers, now):
+        return fibers[0].line
+
+
+RUNS = {
+    "gamma": (MATRIX, TIGHT),
+    "extensor": ("uniform:rows=200,cols=200,nonzeros=1500", {"pe.count": 4, "llb.intersectors": 4}),
+    "graphicionado": (MATRIX, {}),
+}
+
+
+def run(machine: str = "gamma", **parts: Any) -> dict[str, Any]:
     """The numbers of a run with these parts."""
-    report = fiberscope.simulate("gamma", MATRIX, settings=TIGHT, parts=parts)
+    matrix, settings = RUNS[machine]
+    report = fiberscope.simulate(machine, matrix, settings=settings, parts=parts)
     assert report.verification is not None
     assert report.verification.passed
     return {
@@ -131,9 +197,37 @@ def test_a_policy_of_crossbars_is_asked_where_heads_contend() -> None:
 
 
 @pytest.mark.parametrize(
+    ("machine", "part"), [("gamma", "scheduler"), ("extensor", "dispatcher"), ("graphicionado", "dispatcher")]
+)
+def test_the_schedule_policy_itself_changes_nothing_and_another_one_does(machine: str, part: str) -> None:
+    shipped = run(machine)
+    assert run(machine, **{part: SchedulePolicy}) == shipped
+    assert run(machine, **{part: LastTask})["cycles"] != shipped["cycles"]
+
+
+def test_the_prefetch_policy_itself_changes_nothing_and_another_one_does() -> None:
+    shipped = run()
+    assert run(prefetcher=PrefetchPolicy) == shipped
+    assert run(prefetcher=LastFiber)["cycles"] != shipped["cycles"]
+
+
+def fetches(numbers: dict[str, Any]) -> int:
+    """Lines that the prefetchers fetched."""
+    return sum(counters.get("fetches", 0) for _, counters in numbers["components"].values())
+
+
+def test_a_prefetch_policy_can_leave_lines_out() -> None:
+    assert fetches(run(prefetcher=Nowhere)) == 0
+    assert 0 < fetches(run(prefetcher=TwoLines)) < fetches(run())
+
+
+@pytest.mark.parametrize(
     ("parts", "fault"),
     [
         ({"crossbar": Nobody}, r"Nobody\.winner chose None, none of the heads"),
+        ({"scheduler": NoTask}, r"NoTask\.task chose None, none of the tasks"),
+        ({"scheduler": NoWorker}, r"NoWorker\.worker chose \d+, none of the workers"),
+        ({"prefetcher": NoFiber}, r"NoFiber\.fiber chose \d+, none of the fibers"),
         ({"bank": Nothing}, r"Nothing\.victim chose \d+, none of the lines"),
     ],
 )

@@ -9,6 +9,7 @@ from fiberscope.accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, 
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import OutputRow
 from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.schedule import SchedulePolicy, Task, Worker
 from fiberscope.sim import inline, raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -41,6 +42,11 @@ class Elements:  # C: final
         """Have no element be among these."""
         for word in range(len(self.words)):
             self.words[word] = 0
+
+    def all_from(self, first: int) -> list[int]:
+        """All of these, from an element on, round behind the last."""
+        numbers = [(first + step) % self.count for step in range(self.count)]
+        return [number for number in numbers if self.words[number >> SHIFT] >> (number & (BITS - 1)) & 1]
 
     def next_from(self, first: int) -> int:  # C: noexcept
         """The first of these from an element on, round behind the last; -1 if there is none."""
@@ -100,6 +106,8 @@ class Dispatcher(Component):
     COUNTERS = ("products", "pairs")
     SIGNALS = (Signal("pairs", 32), Signal("working", 16), Signal("products", 32))
 
+    POLICY = SchedulePolicy
+
     loaded: Channel
     drained: Channel
     tasks: list[Channel]
@@ -121,6 +129,7 @@ class Dispatcher(Component):
         in_turn: bool = False,
     ) -> None:
         super().__init__(name)
+        self.policy: SchedulePolicy | None = None  # C: public
         self.a = a
         self.b = b
         self.output_rows = output_rows
@@ -296,7 +305,10 @@ class Dispatcher(Component):
         if not self.asked:
             self._ask_for_space(now)
             self.asked = True
-        element = self._in_turn(lane) if self.in_turn else self._element_for(a)
+        if self.policy is not None:
+            element = self._chosen(self.policy, Task(self.products, self._work(a, b)), a % self.elements, now)
+        else:
+            element = self._in_turn(lane) if self.in_turn else self._element_for(a)
         self.meets[lane] = element < 0
         if element < 0:
             self.all_full = not self.in_turn  # the others' turns are at other elements
@@ -334,6 +346,16 @@ class Dispatcher(Component):
             return element
         element = self.late.next_from(home)
         if element >= 0:
+            self.late.remove(element)
+        return element
+
+    def _chosen(self, policy: SchedulePolicy, product: Task, home: int, now: int) -> int:
+        """The element that the policy chooses for a product; -1 if none has space."""
+        elements = [*self.roomy.all_from(home), *self.late.all_from(home)]
+        workers = [Worker(i, self.tasks[i].capacity - self.tasks[i].space()) for i in elements]
+        element = policy.number_of_worker(product, workers, now)
+        if element >= 0:
+            self.roomy.remove(element)
             self.late.remove(element)
         return element
 

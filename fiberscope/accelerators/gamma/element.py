@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fiberscope.accelerators.composition import User
 from fiberscope.accelerators.gamma.layout import B_BASE, COMPLETION, PARTIAL_BASE
-from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
@@ -94,7 +93,7 @@ class ProcessingElement(Assembly):
         machine, name = self.machine, self.name
         table, b, partials, make = machine.table, machine.b, machine.partials, machine.parts
         pe, scheduler, sizes = machine.parameters.pe, machine.parameters.scheduler, machine.parameters.sizes
-        self.prefetcher = Prefetcher(
+        self.prefetcher = make["prefetcher"](
             f"{name}.prefetcher",
             table,
             machine.a,

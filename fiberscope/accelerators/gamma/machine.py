@@ -22,6 +22,7 @@ from fiberscope.accelerators.gamma.layout import (
     Z_POINTERS_BASE,
 )
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.tasks import TaskTable
@@ -61,6 +62,7 @@ class Gamma(Composition[GammaConfiguration]):
         "multiplier": Multiplier,
         "accumulator": Accumulator,
         "bank": FiberCacheBank,
+        "prefetcher": Prefetcher,
         "page_allocator": PageAllocator,
         "scheduler": Scheduler,
         "pe": ProcessingElement,

@@ -10,6 +10,7 @@ from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.pointers import RowPointerReader
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.memory.prefetch_policy import FiberLines, PrefetchPolicy
 from fiberscope.hw.memory.protocol import FETCH, PORT_SHIFT, REPLY, REQUEST
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -41,6 +42,7 @@ class Prefetcher(Component):
         Input("replies", REPLY),
         Output("prefetched", TASK),
     )
+    POLICY = PrefetchPolicy
 
     tasks: Channel
     requests: Channel
@@ -61,6 +63,7 @@ class Prefetcher(Component):
         fetching: bool,
     ) -> None:
         super().__init__(name)
+        self.policy: PrefetchPolicy | None = None  # C: public
         self.table = table
         self.columns = a.coordinates  # C: int[::1]
         self.row_pointers = b.pointers  # C: long[::1]
@@ -84,6 +87,8 @@ class Prefetcher(Component):
         self.line = 0  # next line to fetch of the present input
         self.last_line = 0
         self.extent_known = False
+        self.entered = 0  # inputs that the policy knows
+        self.fibers: list[FiberLines] = []  # of these, those with lines to fetch
         self.needed = array("q", bytes(8 * (table.radix + 1)))  # by input: lines asked when it is located
         self.fetches = 0
 
@@ -96,7 +101,8 @@ class Prefetcher(Component):
         progress = self._receive()
         if not self.requests.can_push():
             return self.busy(now + 1) if progress else self.wait_output(self.requests)
-        if self._fetch() or self._locate() or progress:
+        fetched = self._fetch() if self.policy is None else self._fetch_chosen(self.policy, now)
+        if fetched or self._locate() or progress:
             return self.busy(now + 1)
         return self.wait_input(self.replies)
 
@@ -108,7 +114,7 @@ class Prefetcher(Component):
         self.working = True
         self.pointers.forget()
         if self.task != END_OF_WORK:
-            self.located = self.fetched = self.table.first_inputs[self.task]
+            self.located = self.fetched = self.entered = self.table.first_inputs[self.task]
             self.last_input = self.table.first_inputs[self.task + 1]
         return True
 
@@ -136,25 +142,60 @@ class Prefetcher(Component):
 
     def _fetch(self) -> bool:
         """Fetch the next line of the first input that is not in full; says whether it did anything."""
-        first = self.table.first_inputs[self.task]
-        if self.fetched == self.located or self.needed[self.fetched - first] > self.pointers.window.arrived:
+        if not self._is_here(self.fetched):
             return False
         if not self.extent_known:
-            self._extent()
+            self._extent(self.fetched)
         if self.fetching and self.line <= self.last_line:
-            base = PARTIAL_BASE if self.table.inputs[self.fetched] < 0 else B_BASE
-            self.requests.push(FETCH, self.tag_base, base + self.line * self.line_bytes)
-            self.fetches += 1
+            self._send(self.fetched, self.line)
             self.line += 1
         if not self.fetching or self.line > self.last_line:
             self.fetched += 1
             self.extent_known = False
         return True
 
-    def _extent(self) -> None:
-        """Enter the current input: its elements into the task table, its lines into the fetch list."""
+    def _is_here(self, place: int) -> bool:  # C: noexcept
+        """Return whether the row pointers of an input have come."""
+        if place == self.located:
+            return False
+        return self.needed[place - self.table.first_inputs[self.task]] <= self.pointers.window.arrived
+
+    def _send(self, place: int, line: int) -> None:
+        """Fetch a line of an input."""
+        base = PARTIAL_BASE if self.table.inputs[place] < 0 else B_BASE
+        self.requests.push(FETCH, self.tag_base, base + line * self.line_bytes)
+        self.fetches += 1
+
+    def _fetch_chosen(self, policy: PrefetchPolicy, now: int) -> bool:
+        """Fetch the next line of the input that the policy chooses; says whether it did anything."""
+        first = self.table.first_inputs[self.task]
+        while self._is_here(self.entered):
+            self._extent(self.entered)
+            source = self.table.inputs[self.entered]
+            row = -1 if source < 0 else self.columns[source]
+            left = self.last_line - self.line + 1 if self.fetching else 0
+            self.fibers.append(FiberLines(self.entered - first, row, self.line, left))
+            self.entered += 1
+        if not self.fibers:
+            return False
+        chosen = policy.place_of_fiber(self.fibers, now)
+        if chosen < 0:
+            self.fetched += len(self.fibers)
+            self.fibers.clear()
+            return True
+        fiber: FiberLines = self.fibers[chosen]
+        if fiber.left > 0:
+            self._send(first + fiber.number, fiber.line)
+            fiber.advance()
+        if fiber.left == 0:
+            self.fetched += 1
+            self.fibers.remove(fiber)
+        return True
+
+    def _extent(self, place: int) -> None:
+        """Enter an input: its elements into the task table, its lines into the fetch list."""
         table = self.table
-        source = table.inputs[self.fetched]
+        source = table.inputs[place]
         size = self.element_bytes
         if source < 0:
             size = self.partial_bytes
@@ -164,8 +205,8 @@ class Prefetcher(Component):
             row = self.columns[source]
             start = self.row_pointers[row]
             end = self.row_pointers[row + 1]
-        table.starts[self.fetched] = start
-        table.ends[self.fetched] = end
+        table.starts[place] = start
+        table.ends[place] = end
         self.line = start * size // self.line_bytes
         self.last_line = (end * size - 1) // self.line_bytes if end > start else self.line - 1
         self.extent_known = True

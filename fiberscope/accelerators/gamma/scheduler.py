@@ -20,6 +20,7 @@ from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE
 from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.hw.schedule import SchedulePolicy, Task, least_loaded
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -72,6 +73,8 @@ class Scheduler(Component):
         Signal("partial_lines", 32),
     )
 
+    POLICY = SchedulePolicy
+
     memory_requests: Channel
     memory_replies: Channel
     tasks: list[Channel]
@@ -93,6 +96,7 @@ class Scheduler(Component):
         a_sizes: Sizes,
     ) -> None:
         super().__init__(name)
+        self.policy: SchedulePolicy | None = None  # C: public
         self.table = table
         self.a = a
         self.partials = partials
@@ -105,22 +109,20 @@ class Scheduler(Component):
         self.next_task = 0  # the next in the table's order; those that merge are skipped
         self._skip_merging()
         self.ready = array("q", bytes(8 * max(1, table.count)))  # queue of the merging tasks that can run
-        self.first_ready = 0
-        self.ready_count = 0
+        self.first_ready = self.ready_count = 0
         self.processing_elements = 0
         self.most_tasks = most_tasks
         self.most_partial_tasks = most_partial_tasks
         self.tasks_given = array("q")  # uncompleted tasks, by processing element
         self.turn = 0
+        self.choice = -1  # task that is next in this cycle
         self.held_since = NOT_HELD  # cycle since which the next task, a leaf, is held back
         self.held_back_cycles = 0
-        self.ended = 0  # number of processing elements that were sent the end of work
-        self.completed = 0
+        self.ended = self.completed = 0  # elements that were sent the end of work; tasks
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
         self.unfinished = unfinished_rows(table, self.rows_per_line)  # C: long[::1]
         self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of the lines to write
-        self.first_write = 0
-        self.write_count = 0
+        self.first_write = self.write_count = 0
         for line in range(len(self.unfinished)):
             if self.unfinished[line] == 0:
                 self._queue_write(line)
@@ -138,7 +140,7 @@ class Scheduler(Component):
             progress = True
         if self.memory_requests.can_push() and (self._ask() or self._write_pointers()):
             progress = True
-        if self._dispatch():
+        if self._dispatch(now):
             progress = True
         self._watch_room(now)
         if progress:
@@ -156,13 +158,12 @@ class Scheduler(Component):
 
     def _held_back(self) -> bool:
         """Return whether the next task, a leaf, has its nonzeros and waits for room in the FiberCache."""
-        task = self.next_task
-        return task < self.table.count and self._here(task) and not self.occupancy.admits(task)
+        return self._next_is_here() and not self.occupancy.admits(self.next_task)
 
     def _wait(self) -> int:
         """Nothing could be done in this cycle: say why."""
-        if self._next_ready() >= 0:
-            if self.tasks_given[self.turn] >= self._most(self._next_ready()):
+        if self.choice >= 0:
+            if self.tasks_given[self.turn] >= self._most(self.choice):
                 return self.wait_any_input(self.completions)
             return self.wait_any_output(self.tasks)
         if self._all_completed() and self.ended < self.processing_elements:
@@ -251,12 +252,16 @@ class Scheduler(Component):
         self.write_count -= 1
         return True
 
-    def _dispatch(self) -> bool:
+    def _dispatch(self, now: int) -> bool:
         """Hand the next task that can run, or the end of work, to the next processing element with space."""
-        task = self._next_ready()
+        task = self.choice = self._next_ready()
         if task < 0 and (not self._all_completed() or self.ended == self.processing_elements):
             return False
-        element = self.ended if task < 0 else self._least_loaded(task)
+        if task >= 0 and self.policy is not None:
+            element = self._chosen(self.policy, now)
+            task = self.choice
+        else:
+            element = self.ended if task < 0 else self._least_loaded(task)
         if element < 0:
             return False
         tasks = self.tasks[element]
@@ -275,11 +280,7 @@ class Scheduler(Component):
         """The task to dispatch next: one that merges and is ready, else the next row's; -1 if none can."""
         if self.ready_count > 0 and self._here(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
-        if (
-            self.next_task < self.table.count
-            and self._here(self.next_task)
-            and self.occupancy.admits(self.next_task)
-        ):
+        if self._next_is_here() and self.occupancy.admits(self.next_task):
             return self.next_task
         return self._ready_behind()
 
@@ -294,6 +295,9 @@ class Scheduler(Component):
             if self._here(self.ready[place]):
                 return self.ready[place]
         return -1
+
+    def _next_is_here(self) -> bool:  # C: noexcept
+        return self.next_task < self.table.count and self._here(self.next_task)
 
     def _here(self, task: int) -> bool:  # C: noexcept
         """Return whether the nonzeros of A that the task needs have come."""
@@ -316,6 +320,19 @@ class Scheduler(Component):
             if element == self.processing_elements:
                 element = 0
         return best
+
+    def _chosen(self, policy: SchedulePolicy, now: int) -> int:
+        """The element for the task that the policy chooses instead of the next; -1 if none may have it."""
+        queue = self.ready[self.first_ready : self.first_ready + self.ready_count]
+        numbers = [self.choice, *[i for i in queue if i != self.choice and self._here(i)]]
+        if self.choice != self.next_task and self._next_is_here() and self.occupancy.admits(self.next_task):
+            numbers.append(self.next_task)
+        inputs = self.table.first_inputs
+        task = policy.chosen_task([Task(i, inputs[i + 1] - inputs[i]) for i in numbers], now)
+        self.choice = task.number
+        waiting, most = list(self.tasks_given), self._most(task.number)
+        is_open = [waiting[i] < most and self.tasks[i].can_push() for i in range(self.processing_elements)]
+        return policy.number_of_worker(task, least_loaded(self.turn, waiting, is_open), now)
 
     def _most(self, task: int) -> int:
         """Tasks that an element may have with this one."""

@@ -7,6 +7,7 @@ from fiberscope.accelerators.graphicionado.layout import START_BYTES
 from fiberscope.accelerators.graphicionado.protocols import LINE, SOURCES
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier
 from fiberscope.hw.memory.prefetch_protocol import OPEN, STREAM_ELEMENT, STREAM_JOB
+from fiberscope.hw.schedule import SchedulePolicy, Task, Worker, least_loaded
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -45,6 +46,8 @@ class Dispatcher(Component):
     COUNTERS = ("dealt", "vertices")
     SIGNALS = (Signal("dealt", 48),)
 
+    POLICY = SchedulePolicy
+
     entries: Channel
     wanted: Channel | None
     starts: Channel | None
@@ -64,6 +67,7 @@ class Dispatcher(Component):
         line_bytes: int,
     ) -> None:
         super().__init__(name)
+        self.policy: SchedulePolicy | None = None  # C: public
         self.edges = edges
         self.frontier = frontier
         self.vertex_count = vertices
@@ -85,7 +89,7 @@ class Dispatcher(Component):
         ready = self.entries if self.starts is None else self.starts
         progress = looked_up
         if ready.can_pop():
-            if self._end(ready) if ready.control() == STOP else self._deal(ready):
+            if self._end(ready) if ready.control() == STOP else self._deal(ready, now):
                 progress = True
             elif not progress:
                 return self.wait_any_output(self.sources)
@@ -111,13 +115,16 @@ class Dispatcher(Component):
             return place * self.group
         return self.frontier.vertices[place] if place < self.frontier.count else 0
 
-    def _deal(self, ready: Channel) -> bool:
-        reader = self._roomiest()
-        if reader < 0:
-            return False
+    def _deal(self, ready: Channel, now: int) -> bool:
         place = ready.coordinate() if self.starts is None else ready.reference()
         first = self._first(place)
         end = min(first + max(1, self.group), self.vertex_count)
+        reader = self._roomiest()
+        if self.policy is not None:
+            job = Task(first, self.edges.pointers[end] - self.edges.pointers[first])
+            reader = self.policy.number_of_worker(job, self._workers(), now)
+        if reader < 0:
+            return False
         value = 0.0 if self.group else self.frontier.properties[place]
         jobs, sources = self.jobs[reader], self.sources[reader]
         start = self.edges.pointers[first - first % self.coarsen]
@@ -142,6 +149,13 @@ class Dispatcher(Component):
                 best, most = reader, room
             reader += 1
         return best
+
+    def _workers(self) -> list[Worker]:
+        """The readers with room, in the order of ``_roomiest``."""
+        room = [sources.space() for sources in self.sources]
+        is_open = [room[i] > 0 and self.jobs[i].can_push() for i in range(self.readers)]
+        waiting = [self.sources[i].capacity - room[i] for i in range(self.readers)]
+        return least_loaded(self.turn, waiting, is_open)
 
     def _end(self, ready: Channel) -> bool:
         """Pass a stop on to all readers, once all have room for it."""

@@ -13,6 +13,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.graphicionado.capacity import Fit
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.accelerators.graphicionado.control import Control, Schedule
+from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
 from fiberscope.accelerators.graphicionado.edge_pipe import EdgePipe
 from fiberscope.accelerators.graphicionado.first_touches import FirstTouches
 from fiberscope.accelerators.graphicionado.layout import (
@@ -60,6 +61,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     PARTS: ClassVar[Mapping[str, PartFactory]] = {
         **Composition.PARTS,
         "edge_crossbar": IslipCrossbar,
+        "dispatcher": Dispatcher,
         "prefetcher": StreamPrefetcher,
         "edge_pipe": EdgePipe,
         "atomic_update": AtomicUpdate,

@@ -8,7 +8,6 @@ from fiberscope.accelerators.composition import Composition, User
 from fiberscope.accelerators.graphicionado.apply_order import ApplyOrder
 from fiberscope.accelerators.graphicionado.apply_pipe import ApplyPipe
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
-from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
 from fiberscope.accelerators.graphicionado.edge_processor import EdgeProcessor
 from fiberscope.accelerators.graphicionado.layout import (
     EDGES,
@@ -100,7 +99,7 @@ class Stream:
             "vertex_reader", self._place(FRONTIER, entry, Role.STATE), entry
         )
         self.dispatcher = self.machine.add(
-            Dispatcher,
+            "dispatcher",
             f"{name}.dispatcher",
             self.edges,
             self.frontier,

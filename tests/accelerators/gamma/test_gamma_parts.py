@@ -8,6 +8,7 @@ from scipy import sparse
 
 from fiberscope.accelerators.gamma.element import ProcessingElement
 from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
@@ -46,6 +47,10 @@ class PlainScheduler(Scheduler):
     """The same scheduler."""
 
 
+class PlainPrefetcher(Prefetcher):
+    """The same prefetcher."""
+
+
 class PlainElement(ProcessingElement):
     """The same processing element."""
 
@@ -53,6 +58,7 @@ class PlainElement(ProcessingElement):
 PLAIN = {
     "pe": PlainElement,
     "page_allocator": PlainAllocator,
+    "prefetcher": PlainPrefetcher,
     "scheduler": PlainScheduler,
     "merger": PlainMerger,
     "multiplier": PlainMultiplier,
