@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Rows", "StoredArray", "stored_array"]
+__all__ = ["Rows", "StoredArray", "intervals_below", "stored_array"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,36 @@ def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows, p
     first = from_zero(-(-entries // rows.entries))
     lines = (first[fibers] + within // rows.entries) // rows.rows
     return StoredArray(rows, first, lines if whole else np.where(present, lines, NO_LINE))
+
+
+def intervals_below(
+    tensor: StoredTensor, place: int, arrays: Sequence[tuple[int, StoredArray]]
+) -> tuple[Integers, Integers]:
+    """Return the lines of all below each fiber of a compressed level, in some arrays of compressed levels.
+
+    Args:
+        tensor: as the blocks read it.
+        place: the place of the level.
+        arrays: with the place of the level of each.
+
+    Returns:
+        The first and the last line for each fiber and array, fiber by fiber; the last is before the first
+        where an array has nothing.
+    """
+    ends: dict[int, Integers] = {}
+    bounds = np.arange(tensor.levels[place].fibers + 1)  # of each level where the part of a fiber begins
+    for number in range(place, max(level for level, _array in arrays) + 1):
+        ends[number] = bounds
+        level = tensor.levels[number]
+        assert isinstance(level, CompressedLevel)
+        bounds = level.segments[bounds]
+    first, last = [], []
+    for number, array in arrays:
+        rows = array.first[ends[number]]
+        before, rows_of_line = array.base // array.rows.line_bytes, array.rows.rows
+        first.append(before + rows[:-1] // rows_of_line)
+        last.append(np.where(rows[1:] > rows[:-1], before + (rows[1:] - 1) // rows_of_line, NO_LINE))
+    return np.stack(first, axis=1).ravel(), np.stack(last, axis=1).ravel()
 
 
 def _places(level: Level, size: int) -> tuple[Integers, Integers]:

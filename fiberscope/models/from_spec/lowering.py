@@ -18,6 +18,7 @@ from functools import cached_property
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.from_spec.arithmetic import StageArithmetic
 from fiberscope.models.from_spec.operands import EinsumLoops
+from fiberscope.models.from_spec.pairs import lists_in, sum_pairs
 from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
 from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
@@ -273,12 +274,15 @@ class _Lowering:
 
     def _nested(self, term: Term) -> tuple[str, ...]:
         """The loops behind the cut, and what is written of them."""
-        outer, plan = self._stage.outer, self._writing.plan
-        inner = plan.loops[len(outer) :]
+        plan, kept = self._writing.plan, self._inner_kept()
+        inner = plan.loops[len(self._stage.outer) :]
+        lists = lists_in(self._specification, self._stage, self._einsum_loops[0], term)
+        if lists is not None and self._sums_tasks and kept == lists.loops[:2]:
+            sum_pairs(self._blocks, term, lists, plan.einsum.output)
+            return kept
         loops: list[LoweredLoop] = []
         for variable in inner:
             loops.append(self._loop(term, variable, loops))
-        kept = self._inner_kept()
         output = Access.at(plan.einsum.output, kept)
         make = TaskSum if self._sums_tasks else WrittenResult
         parts = {part: whole for part, whole in self._parts.items() if part in kept}

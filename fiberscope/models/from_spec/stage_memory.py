@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER
 from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
 from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
+from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.way_lines import ArrayLines
-from fiberscope.models.from_spec.arrays import StoredArray, stored_array
+from fiberscope.models.from_spec.arrays import StoredArray, intervals_below, stored_array
 from fiberscope.models.from_spec.chains import Chain, Chains
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
@@ -18,8 +20,9 @@ from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.loops import Nest, Nests
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.primitives.tasks import LOCATED, SKIP_AHEAD
+from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, LOCATED, SKIP_AHEAD
 from fiberscope.sim.clock import Clock
+from fiberscope.workloads.canonical import Integers
 
 if TYPE_CHECKING:
     pass
@@ -55,8 +58,16 @@ class StageMemory:
         self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
         self.arrays: dict[tuple[str, int, str], StoredArray] = {}
         self.rooms: dict[tuple[str, str], BufferRoom] = {}
+        self.come_whole = {
+            (node[f"tensor{way}"], int(node[f"{place}{way}"]))
+            for node in graph.graph.nodes.values()
+            if node.type == FIBER_PAIRS
+            for way in (0, 1)
+            for place in ("mode", "below")
+        }  # tensors and levels
+        self.intervals: dict[tuple[str, tuple[str, int]], tuple[Integers, Integers]] = {}  # of subtrees
 
-    def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[LineFetch]:
+    def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
         """Yield the fetches for the references into a block: where their fibers begin, or values.
 
         In front of a unit that reads the fibers itself, their coordinates too.
@@ -71,7 +82,7 @@ class StageMemory:
         tensor, place = self._named_at(node, port)
         came = place < 0 or isinstance(self.graph.tensors[tensor].levels[place], CompressedLevel)
         kinds = ("payload",) if came else ("payload", "elem")  # an element has come with its coordinate
-        for kind in kinds if place >= 0 else ():
+        for kind in kinds if place >= 0 and (tensor, place) not in self.come_whole else ():
             chain = self._chain(tensor, place, kind)
             if chain is not None and self._is_asked_for_here(chain, node, port, stream):
                 yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
@@ -81,6 +92,39 @@ class StageMemory:
                 segments = self._segments(tensor, place + 1)
                 fibers = f"{name}_coordinates"
                 yield self._fetch(leaf, tensor, place + 1, kind, chain, nest, fibers, segments)
+
+        if node.type == FIBER_PAIRS:
+            yield from self._subtrees(leaf, tensor, place + 1, f"{name}_subtrees")
+
+    def _subtrees(self, leaf: str, tensor: str, place: int, name: str) -> Iterator[SubtreeFetch]:
+        """Yield a fetch for each store from which anything below the references to a level's fibers comes."""
+        stores: dict[tuple[str, int], list[tuple[int, str, Chain]]] = {}
+        for whole, level in sorted(self.come_whole):
+            for kind in ("coord", "payload", "elem") if whole == tensor else ():
+                chain = self._chain(tensor, level, kind)
+                if chain is not None:
+                    stores.setdefault((chain.shared, chain.copies), []).append((level, kind, chain))
+        for store, parts in stores.items():
+            arrays = [(level, self._array(tensor, level, kind, chain)) for level, kind, chain in parts]
+            if (tensor, store) not in self.intervals:
+                intervals = intervals_below(self.graph.tensors[tensor], place, arrays)
+                self.intervals[tensor, store] = intervals
+            first, last = self.intervals[tensor, store]
+            memory, chain = self.memory, parts[0][-1]
+            fetch = memory.machine.add_at(
+                self.clock,
+                SubtreeFetch,
+                name if len(stores) == 1 else f"{name}_{store[0].lower()}",
+                integers_of(first),
+                integers_of(last),
+                len(arrays),
+                line_bytes=memory.line,
+                window=memory.timing.window,
+                outstanding=memory.timing.ahead,
+                port=memory.port(chain, self.copy(chain, leaf)),
+            )
+            memory.reads(chain, leaf, self.copy(chain, leaf), fetch)
+            yield fetch
 
     def _coordinates(self, tensor: str, place: int) -> Iterator[tuple[str, Chain]]:
         """Yield the chain of the coordinates of a level, if they are read."""
@@ -107,7 +151,7 @@ class StageMemory:
             graph = self.graph.graph
             behind = next(stream for stream in graph.streams_from(node) if stream.output == port)
             return self._named_at(graph.nodes[behind.target], behind.input)
-        if node.type == SKIP_AHEAD:
+        if node.type in (SKIP_AHEAD, FIBER_PAIRS):
             way = port[len("ref[") : -1]
             return node[f"tensor{way}"], int(node[f"mode{way}"]) - 1
         tensor, place = node["tensor"], -1

@@ -1,5 +1,6 @@
 """Memory in the loop: streams wait for their lines, none is lost, and what is written is counted."""
 
+from array import array
 from itertools import pairwise
 
 import pytest
@@ -19,6 +20,7 @@ from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
 from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
 from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
 from fiberscope.hw.streams.tokens import CRD, REF
 from fiberscope.hw.streams.writers import ValuesWriter
@@ -336,3 +338,33 @@ def test_stops_of_a_level_have_entries_and_pages_of_several_lie_in_turn():
     assert lines_written([1, "S0", "S1", "S0", "S1", "D"], of_stops=True, level=1, row=1, rows=1) == [64, 72]
     stream = [1, 2, 3, 4, 5, "S0", "D"]
     assert lines_written(stream, row=1, rows=1, page_lines=2, pages=3) == [64, 72, 112, 120, 160]
+
+
+def subtrees(window=4):
+    """Three subtrees in two arrays: lines 0 to 1 and 8, then line 2 alone, then none."""
+    numbers = [(0, 1), (8, 8), (2, 2), (9, NO_LINE), (3, NO_LINE), (9, NO_LINE)]
+    first, last = ((memoryview(array("q", column))) for column in zip(*numbers, strict=True))
+    return SubtreeFetch("fetch", first, last, 2, window=window)
+
+
+def test_a_reference_waits_for_all_lines_of_its_subtree_in_every_array():
+    memory = Shuffler("memory", (5,))
+    streams, block = fetched(with_gaps([0, "S0", 1, "S0", 2, "S0", "D"]), memory, fetch=subtrees())
+    assert memory.asked == [0, 64, 8 * 64, 2 * 64]
+    assert tokens_of(streams["out_ref"]) == [0, "S0", 1, "S0", 2, "S0", "D"]
+    assert (block.lines, block.reused) == (4, 0)
+
+
+def test_a_subtree_that_came_last_is_not_asked_for_again():
+    memory = Shuffler("memory", (5,))
+    streams, block = fetched(with_gaps([1, "S0", 1, "S0", 0, "S0", 1, "D"]), memory, fetch=subtrees())
+    assert memory.asked == [2 * 64, 0, 64, 8 * 64, 2 * 64]
+    assert tokens_of(streams["out_ref"]) == [1, "S0", 1, "S0", 0, "S0", 1, "D"]
+    assert (block.lines, block.reused) == (5, 1)
+
+
+def test_subtrees_are_asked_for_as_far_ahead_as_references_wait():
+    """The reply to a line comes 20 cycles after it; four references in a window of four wait side by side."""
+    stream = with_gaps([0, 1, 0, 1, "D"])
+    cycles = [fetched(stream, simple(), fetch=subtrees(window))[0]["out_ref"][3][0] for window in (1, 4)]
+    assert cycles[0] > 4 * LATENCY > 2 * LATENCY > cycles[1]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SKIP_AHEAD = "skipahead"
 LOCATED = "located"  # the output with what a look-up finds
+FIBER_PAIRS = "fiberpairs"
 
 
 class _OfMachines(Primitive):
@@ -149,6 +150,24 @@ class _Count(_LookUp):
         return Counter(name, int(node["size"]), int(node["step"]), int(node["piece"]))
 
 
+class _FiberPairs(_SkipAhead):
+    """Unit that intersects fibers in pairs; those of ``tensor{i}`` are listed at ``mode{i}``."""
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        pairs = (*fed["ref[0]"], node["inner"])
+        return {"": pairs, "ref": (*pairs, node["index"])}
+
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        from fiberscope.hw.streams.fiber_pairs import FiberPairs
+
+        levels = (
+            context.fibers_at(node[f"tensor{way}"], node[f"{place}{way}"])
+            for way in (0, 1)
+            for place in ("mode", "below")
+        )
+        return FiberPairs(name, *levels)
+
+
 class _Runs(Primitive):
     unit = "run_sum.RunSum"
     named = False
@@ -210,6 +229,19 @@ MADE = (
         (Port(CRD, (CRD,)), Port(REF, (REF,))),
         {"index": None, "size": None, "step": "1", "piece": "0"},
         "Count {index} to {size}",
+    ),
+    _FiberPairs(
+        FIBER_PAIRS,
+        (Port("ref[]", (REF,)),),
+        (Port("outer", (CRD,)), Port("inner", (CRD,)), Port("ref[]", (REF,))),
+        {
+            "index": None,
+            "outer": None,
+            "inner": None,
+            **{f"{what}{way}": None for way in (0, 1) for what in ("tensor", "mode", "below")},
+        },
+        "Pairs {outer},{inner} by {index}: {tensor0}, {tensor1}",
+        "purple",
     ),
     _Runs(
         "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"

@@ -346,9 +346,12 @@ def test_each_request_is_of_an_array_and_of_what_may_be_done_to_it(name, setting
     assert fiberscope.simulate(name, SMALL, checked=True, settings=settings).verification.passed
 
 
-@pytest.mark.parametrize(("walk", "nonzeros"), [(1, 400), (16, 400), (16, 1500)])
+@pytest.mark.parametrize(("walk", "nonzeros"), [(1, 400), (1, 1500), (16, 400), (16, 1500)])
 def test_what_a_buffer_above_lets_go_of_an_output_comes_back_as_the_trace_says(walk, nonzeros):
-    """To a byte where each microtile of Z that is visited has a product; intersectors' steps always."""
+    """To a byte where each microtile of Z that is visited has a product; intersectors' steps always.
+
+    Of tasks that are added up side by side one may add a point when its group has come back for the next.
+    """
     workload = f"uniform:rows=50,cols=50,nonzeros={nonzeros}"
     timing = {"timing.line": "0 B", "timing.walk": walk, "timing.sums": walk}
     run = fiberscope.simulate("spec:extensor", workload, settings={**SMALL_TILES, **timing})
@@ -356,7 +359,8 @@ def test_what_a_buffer_above_lets_go_of_an_output_comes_back_as_the_trace_says(w
     moved, counted = run.traffic["Z"], told.traffic["Z"]
     assert 0 < moved.read_bytes <= counted.read_bytes
     assert moved.write_bytes == moved.read_bytes + 16 * run.product.nonzeros
-    assert moved == counted or nonzeros == 400
+    assert moved == counted or nonzeros == 400 or walk > 1
+    assert moved.read_bytes > 0.99 * counted.read_bytes or nonzeros == 400
     assert run.operations["intersect"] == told.operations["intersect"]
 
 

@@ -243,3 +243,23 @@ def in_space(einsum, outer):
     """These loops in space, the others in time."""
     stamps = [SpaceTimeRank(loop) for loop in einsum.loop_order]
     return Spacetime(tuple(stamps[: len(outer)]), tuple(stamps[len(outer) :]))
+
+
+@st.composite
+def paired(draw):
+    """Products of tiles, K cut in front of the cut: within a task all rows of A meet all columns of B."""
+    shapes = {rank: draw(st.integers(1, 9)) for rank in "KMN"}
+    trees = {name: draw(tensors(name, ranks, shapes)) for name, ranks in (("A", "KM"), ("B", "KN"))}
+    order = draw(st.sampled_from([("K1", "M", "N", "K0"), ("K1", "N", "M", "K0")]))
+    ranks = {"A": ("K", "M"), "B": ("K", "N"), "Z": ("M", "N")}
+    declared = {name: Tensor(name, ranks[name], tuple(draw(st.permutations(ranks[name])))) for name in ranks}
+    product = Operation("*", tuple(access(name, ranks[name]) for name in draw(st.permutations("AB"))))
+    bindings = Bindings(
+        "Chip", intersectors=(IntersectorBinding("Skip", "K0"),), compute=(ComputeBinding("ALU", "mul"),)
+    )
+    part = Split("K", ("K1", "K0"), (UniformShape(size=draw(st.integers(1, 9))),))
+    equation = Equation(access("Z", ranks["Z"]), product, "")
+    einsum = Einsum("Z", equation, ("M", "N", "K"), order, (part,), bindings=bindings)
+    einsum = replace(einsum, spacetime=in_space(einsum, order[:1]))
+    count = draw(st.sampled_from([1, 2, 3]))
+    return Specification("paired", declared, (einsum,), shapes=shapes, configurations=chip(count)), trees

@@ -8,7 +8,7 @@ from pydantic import create_model
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters
-from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
+from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, SKIP_AHEAD
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects
@@ -74,7 +74,7 @@ def steps_of(stage):
     steps = Counter()
     for leaf in (stage.outside, *stage.leaves):
         for node in leaf.nodes.values():
-            if node.type == SKIP_AHEAD:
+            if node.type in (SKIP_AHEAD, FIBER_PAIRS):
                 steps[node["index"]] += leaf.blocks[node.name].steps
     return steps
 

@@ -1,0 +1,198 @@
+# cython: infer_types=True
+"""A unit that intersects every fiber of one list with every fiber of another, and skips within them."""
+
+from __future__ import annotations
+
+from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Signal
+from fiberscope.sim.constants import MAX_TIME
+from fiberscope.sim.errors import SimulationError
+
+WANTS_LISTS, WALKS, MET, ENDED = range(4)
+MODES = ("wants_lists", "walks", "met", "ended")
+
+
+class FiberPairs(StreamBlock):
+    """Intersects the fibers of two lists in pairs; pairs without a match leave nothing.
+
+    Interface: two streams of references of one shape, ``in_ref0`` and ``in_ref1``, to fibers of ``rows`` and
+    of ``columns``: the lists. Each element of a list names a fiber of ``row_fibers``, or ``column_fibers``.
+    Each row meets all columns, row behind row. Of a pair with a match its row and column leave on
+    ``out_outer`` and ``out_inner``, and the references of its matches, a fiber, on ``out_ref0`` and
+    ``out_ref1``. The stop behind two lists ends the pairs. An N names no list.
+
+    Timing: the steps are those of ``SkipAhead``, one a cycle, the first in the cycle in which the lists are
+    seen; a match leaves in its step. A further cycle sends the stop between the matches of two pairs. That
+    behind the last pair leaves with the last step, or in the next cycle if that is a match.
+    Steps up to a match are worked out at once, and the block sleeps until then.
+
+    Counts: ``steps``, ``matches``, ``pairs`` with a match.
+
+    Source: ExTensor (MICRO 2019), Section 4; that pairs without a match leave nothing is a choice of this
+    model.
+
+    Args:
+        name: instance name.
+        rows, row_fibers: the level of the first list, and the level below.
+        columns, column_fibers: those of the second.
+
+    Raises:
+        SimulationError: in the run, if the streams differ in shape, or a reference names no list.
+    """
+
+    PORTS = (
+        Input("in_ref0", REF),
+        Input("in_ref1", REF),
+        output_stream("out_outer", CRD),
+        output_stream("out_inner", CRD),
+        output_stream("out_ref0", REF),
+        output_stream("out_ref1", REF),
+    )
+    COUNTERS = ("steps", "matches", "pairs")
+    SIGNALS = (*StreamBlock.SIGNALS, Signal("mode", 2, "state", MODES), Signal("steps", 48))
+
+    in_ref0: Channel
+    in_ref1: Channel
+    out_outer: OutputStream
+    out_inner: OutputStream
+    out_ref0: OutputStream
+    out_ref1: OutputStream
+
+    def __init__(
+        self, name: str, rows: Level, row_fibers: Level, columns: Level, column_fibers: Level
+    ) -> None:
+        super().__init__(name)
+        self.rows, self.row_fibers = rows, row_fibers
+        self.columns, self.column_fibers = columns, column_fibers
+        self.both = FiberIntersection(row_fibers.coordinates, column_fibers.coordinates)
+        self.mode = WANTS_LISTS
+        self.until = 0  # the cycle of the step that was worked out last
+        self.row = self.last_row = 0  # positions in the lists
+        self.column = self.first_column = self.last_column = 0
+        self.is_new = False  # whether nothing of the pair at hand has left,
+        self.owes_stop = False  # and whether matches of one before have
+        self.matches = self.pairs = 0
+
+    @property
+    def steps(self) -> int:
+        """Return the steps so far, those ahead to the next match included."""
+        return self.both.steps
+
+    def tick(self, now: int) -> int:
+        """Sleep until the step that was worked out last; then as any block."""
+        return self.busy(self.until) if now < self.until else StreamBlock.tick(self, now)
+
+    def update(self, now: int) -> int:
+        """Take two lists, or go on to the next match or the end."""
+        if self.mode == MET:
+            return self._send(now)
+        if self.mode == WALKS:
+            return self._walk(now)
+        for source in (self.in_ref0, self.in_ref1):
+            if not source.can_pop():
+                return self.wait_input(source)
+        return self._end_lists(now) if self.mode == ENDED else self._take(now)
+
+    def _take(self, now: int) -> int:
+        """Take two references, or what else stands there."""
+        kind, other = self.in_ref0.control(), self.in_ref1.control()
+        first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
+        self._pop(now)
+        if kind in (DATA, EMPTY):
+            self._begin(first, second, kind == other == DATA)
+            return self._walk(now)
+        self._send_end(kind, first + 1)
+        return self.busy(now + 1) if kind == STOP else self.finish(now)
+
+    def _pop(self, now: int) -> None:
+        kind, other = self.in_ref0.control(), self.in_ref1.control()
+        if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
+            raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
+        self.in_ref0.pop()
+        self.in_ref1.pop()
+
+    def _begin(self, first: int, second: int, present: bool) -> None:
+        """Turn to two lists, if both are present."""
+        self.row = self.last_row = 0
+        self.owes_stop = False
+        if present:
+            self.rows.check_fiber(first, self.name)
+            self.columns.check_fiber(second, self.name)
+            self.row, self.last_row = self.rows.begin(first), self.rows.end(first)
+            self.first_column, self.last_column = self.columns.begin(second), self.columns.end(second)
+        self.column = self.first_column - 1
+        self._next_pair()
+
+    def _next_pair(self) -> bool:
+        """Turn to the next pair; whether there is one."""
+        self.column += 1
+        if self.column >= self.last_column:
+            self.column = self.first_column
+            self.row += 1 if self.first_column < self.last_column else self.last_row
+        if self.row >= self.last_row:
+            return False
+        row, column = self.row_fibers, self.column_fibers
+        self.both.begin(
+            row.begin(self.row), row.end(self.row), column.begin(self.column), column.end(self.column)
+        )
+        self.is_new = True
+        return True
+
+    def _walk(self, now: int) -> int:
+        """Work out the steps up to the next match, or to the end."""
+        before = self.both.steps
+        met = False
+        while self.row < self.last_row:
+            met = self.both.run(MAX_TIME)
+            if met or not self._next_pair():
+                break
+        self.mode = MET if met else ENDED
+        self.until = now + max(self.both.steps - before, 1) - 1
+        if now < self.until:
+            return self.busy(self.until)
+        return self.update(now)
+
+    def _send(self, now: int) -> int:
+        """Send a match; before the first of a pair the stop behind those of the pair before."""
+        if self.is_new:
+            if self.owes_stop:
+                self.out_ref0.push(STOP, 0)
+                self.out_ref1.push(STOP, 0)
+                self.owes_stop = False
+                return self.busy(now + 1)
+            self.out_outer.push(DATA, self.rows.coordinate(self.row))
+            self.out_inner.push(DATA, self.columns.coordinate(self.column))
+            self.is_new = False
+            self.pairs += 1
+        self.out_ref0.push(DATA, self.both.a)
+        self.out_ref1.push(DATA, self.both.b)
+        self.owes_stop = True
+        self.matches += 1
+        self.mode = WALKS
+        return self.busy(now + 1)
+
+    def _end_lists(self, now: int) -> int:
+        """Send the stop behind two lists, of the level that comes behind their references."""
+        level = 0
+        if self.in_ref0.control() == STOP:
+            level = self.in_ref0.coordinate() + 1
+            self._pop(now)
+        self.mode = WANTS_LISTS
+        self._send_end(STOP, level)
+        return self.busy(now + 1)
+
+    def _send_end(self, kind: int, level: int) -> None:
+        """Send a stop, of this level in the coordinates, or done."""
+        if kind == DONE:
+            self.send_control(DONE, 0)
+            return
+        self.out_outer.push(STOP, level)
+        self.out_inner.push(STOP, level)
+        self.out_ref0.push(STOP, level + 1)
+        self.out_ref1.push(STOP, level + 1)

@@ -1,0 +1,111 @@
+"""Inner products of all fibers of two operands: the loops of a row, of a column and of what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fiberscope.models.from_spec.arithmetic import StageArithmetic
+from fiberscope.models.from_spec.operands import EinsumLoops
+from fiberscope.models.from_spec.stages import Stage, is_shared, skipped_loops
+from fiberscope.models.graphs.compiler.blocks import Blocks
+from fiberscope.models.graphs.compiler.lower import value_of
+from fiberscope.models.graphs.compiler.terms import (
+    Iteration,
+    Join,
+    Operand,
+    Scan,
+    Term,
+    Wire,
+    iteration_of,
+    operands_in,
+)
+from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
+from fiberscope.models.trace.specification import Einsum, Specification, StorageBinding
+
+__all__ = ["FiberLists", "lists_in", "sum_pairs"]
+
+LOOPS = 3  # of a row, of a column, and of what they share
+
+
+@dataclass(frozen=True)
+class FiberLists:
+    """Two operands whose fibers are intersected in pairs.
+
+    Args:
+        loops: of the rows, of the columns, and of the coordinates of a fiber.
+        rows, columns: the operands.
+    """
+
+    loops: tuple[str, str, str]
+    rows: Operand
+    columns: Operand
+
+
+def lists_in(
+    specification: Specification, stage: Stage, einsum_loops: EinsumLoops, term: Term
+) -> FiberLists | None:
+    """Return the lists of fibers that the loops behind the cut intersect in pairs, if they do.
+
+    The innermost intersector skips ahead, whatever is moved of the lists is moved as a whole, and a pair
+    without a match gives nothing.
+    """
+    loops = einsum_loops.plan.loops[len(stage.outer) :]
+    if stage.lanes or any(einsum_loops.lookups.values()):
+        return None
+    if not StageArithmetic.read(specification, einsum_loops.plan.einsum).usual:
+        return None
+    if len(loops) != LOOPS or loops[-1] not in skipped_loops(specification, stage.einsums[0]):
+        return None
+    rows, columns = (_scanned(iteration_of(term, loop), loop) for loop in loops[:2])
+    both = iteration_of(term, loops[-1])
+    if rows is None or columns is None or len(list(operands_in(term))) != len(loops) - 1 or rows is columns:
+        return None
+    parts = both.parts if isinstance(both, Join) and both.kind == "intersect" else ()
+    met = [_scanned(part, loops[-1]) for part in parts]
+    if set(met) != {rows, columns} or not _come_whole(specification, stage, loops):
+        return None
+    return FiberLists((loops[0], loops[1], loops[2]), rows, columns)
+
+
+def _scanned(iteration: Iteration | None, loop: str) -> Operand | None:
+    """The operand whose listed coordinates are all that a loop goes through."""
+    if isinstance(iteration, Scan) and iteration.operand.level(loop).lists:
+        return iteration.operand
+    return None
+
+
+def _come_whole(specification: Specification, stage: Stage, loops: Sequence[str]) -> bool:
+    """Return whether all stores of what the loops read are eager, and stand above the instances."""
+    return all(_comes_whole(specification, stage, einsum, loops) for einsum in stage.einsums)
+
+
+def _comes_whole(specification: Specification, stage: Stage, einsum: Einsum, loops: Sequence[str]) -> bool:
+    components = specification.configurations[einsum.bindings.config].components
+
+    def is_whole(binding: StorageBinding) -> bool:
+        store = components[binding.component]
+        if store.kind == "DRAM" or binding.rank not in loops or binding.tensor == einsum.output:
+            return True
+        held = binding.evict_on in (None, "root", *stage.outer)
+        return binding.style == "eager" and store.kind == "Buffet" and is_shared(store, stage) and held
+
+    return all(is_whole(binding) for binding in einsum.bindings.storage)
+
+
+def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> None:
+    """Add the unit of the pairs, what it feeds, and the sum of all tasks."""
+    outer, inner, shared = lists.loops
+    inputs: dict[str, Wire | None] = {}
+    levels: dict[str, object] = {}
+    for way, (operand, loop) in enumerate(((lists.rows, outer), (lists.columns, inner))):
+        inputs[f"ref[{way}]"] = operand.references
+        levels |= {f"tensor{way}": operand.access.tensor, f"mode{way}": operand.dimension(loop)}
+        levels[f"below{way}"] = operand.dimension(shared)
+    node = blocks.add(FIBER_PAIRS, inputs, index=shared, outer=outer, inner=inner, **levels)
+    for way, operand in enumerate((lists.rows, lists.columns)):
+        operand.references = Wire(node, f"ref[{way}]")
+    columns = Wire(node, "inner")
+    value = blocks.summed(value_of(blocks, term, lambda _one: None), columns, "mark")
+    points = {"crd[0]": Wire(node, "outer"), "crd[1]": columns, "val": value}
+    blocks.add("tasksum", points, tensor=output)
