@@ -61,11 +61,15 @@ def check(
     from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.commands.progress import progress_display
     from fiberscope.explore.check import check as checked
+    from fiberscope.models.trace.source import split_symbols
+    from fiberscope.run.find_machine import specification_of
 
-    factors, tensors = operands_of(operands)
+    specification = specification_of(accelerator)
+    words, symbols = split_symbols(specification, operands) if specification else (operands, [])
+    factors, tensors = operands_of(words)
     check_factors(factors)
     check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
-    parsed, parts = parse_settings(settings or []), parse_parts(part or [])
+    parsed, parts = parse_settings([*(settings or []), *symbols]), parse_parts(part or [])
     options: dict[str, Any] = {
         "tensors": tensors,
         "settings": parsed,

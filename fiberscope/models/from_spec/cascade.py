@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from fiberscope.accelerators.problem_settings import SECTION
-from fiberscope.models.from_spec.copies import with_copies
+from fiberscope.models.from_spec.plain_einsums import with_plain_einsums
 from fiberscope.models.from_spec.rounds import round_begins, unrolled
 from fiberscope.models.trace.api import Prepared, prepare
 from fiberscope.models.trace.evaluate import CascadeRun, carried, run
@@ -71,7 +71,7 @@ class Cascade(Problem):
             ready = prepare(self.specification, *self.operands.values(), settings={**settings, **asked})
         else:
             ready = prepare(self.specification, tensors=self.operands, settings=settings)
-        self._ready = replace(ready, specification=with_copies(ready.specification))
+        self._ready = replace(ready, specification=with_plain_einsums(ready.specification))
         self._trees = self._ready.trees
         return self._ready
 

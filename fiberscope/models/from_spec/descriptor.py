@@ -21,9 +21,9 @@ from fiberscope.hw.value_type import ValueName
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.cascade import Cascade
-from fiberscope.models.from_spec.copies import with_copies
 from fiberscope.models.from_spec.instances import check_instances, describe_instances
 from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.plain_einsums import with_plain_einsums
 from fiberscope.models.from_spec.rounds import unrolled
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stage_graph import StageGraph
@@ -58,7 +58,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     """
     asked = name.removeprefix(PREFIX)
     drafted = draft(asked)
-    outline = unrolled(with_copies(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))), 1)
+    outline = unrolled(with_plain_einsums(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))), 1)
     machine = drafted.machine[0] if drafted.machine else None
     called = Path(asked).stem
     preset = _preset(drafted, outline)

@@ -1,0 +1,55 @@
+"""Einsums in the forms that blocks compute: a renamed tensor as a copy, a symbol as its number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Alias,
+    Call,
+    Equation,
+    Expression,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+)
+
+__all__ = ["with_plain_einsums"]
+
+
+def with_plain_einsums(specification: Specification) -> Specification:
+    """Return a specification without names of numbers, and with a copy for each tensor that is renamed.
+
+    The copy of ``Y = Z`` scans Z and writes Y, in the order in which Y is stored.
+    """
+    return replace(
+        specification, einsums=tuple(_plain(specification, einsum) for einsum in specification.einsums)
+    )
+
+
+def _plain(specification: Specification, einsum: Einsum) -> Einsum:
+    if isinstance(einsum.equation, Alias):
+        return _copy(specification, einsum, einsum.equation)
+    expression = _with_numbers(specification, einsum.equation.expression)
+    return replace(einsum, equation=replace(einsum.equation, expression=expression))
+
+
+def _copy(specification: Specification, einsum: Einsum, alias: Alias) -> Einsum:
+    output = specification.tensors[alias.output]
+    equation = Equation(
+        Access.at(output.name, output.ranks), Access.at(alias.source, output.ranks), alias.text
+    )
+    return replace(einsum, equation=equation, ranks=output.ranks, loop_order=output.rank_order)
+
+
+def _with_numbers(specification: Specification, expression: Expression) -> Expression:
+    """Return an expression with the values of symbols in the place of their names."""
+    if isinstance(expression, Scalar):
+        return Number(specification.symbols[expression.name])
+    if isinstance(expression, Operation | Take | Call):
+        operands = tuple(_with_numbers(specification, operand) for operand in expression.operands)
+        return replace(expression, operands=operands)
+    return expression
