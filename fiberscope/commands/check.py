@@ -58,16 +58,10 @@ def check(
         raise InputError("--sample: a check compares exact counts; use fiberscope sim --sample for cycles")
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.accelerators.user_parts import parse_parts
-    from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.commands.progress import progress_display
     from fiberscope.explore.check import check as checked
-    from fiberscope.models.trace.source import split_symbols
-    from fiberscope.run.find_machine import specification_of
 
-    specification = specification_of(accelerator)
-    words, symbols = split_symbols(specification, operands) if specification else (operands, [])
-    factors, tensors = operands_of(words)
-    check_factors(factors)
+    factors, tensors, symbols = _parse_operands(accelerator, operands)
     check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     parsed, parts = parse_settings([*(settings or []), *symbols]), parse_parts(part or [])
     options: dict[str, Any] = {
@@ -85,6 +79,21 @@ def check(
         _show(done)
     if not done.right:
         raise FailedRunError(_wrong(done), done.event)
+
+
+def _parse_operands(
+    accelerator: str, words: Sequence[str]
+) -> tuple[list[str], dict[str, str], Sequence[str]]:
+    """Return operands in order, operands by name, and the words that give a symbol its value."""
+    from fiberscope.base.operand_arguments import check_factors, operands_of
+    from fiberscope.models.trace.source import split_symbols
+    from fiberscope.run.find_machine import specification_of
+
+    specification = specification_of(accelerator)
+    words, symbols = split_symbols(specification, words) if specification else (words, [])
+    factors, tensors = operands_of(words)
+    check_factors(factors)
+    return factors, tensors, symbols
 
 
 def _show(done: Check) -> None:
