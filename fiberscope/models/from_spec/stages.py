@@ -19,6 +19,8 @@ from fiberscope.models.trace.specification import (
     Specification,
 )
 
+MOST_LANES = 1 << 16  # of all instances on one step: a channel between blocks has room for a step
+
 __all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
 
@@ -141,7 +143,7 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
     if outer:
         places = tuple(loop for loop in stage.places if loop not in loops)
         return replace(stage, outer=outer, places=places, lanes=lanes, vectors=len(loops))
-    together = lanes * stage.instances
+    together = min(lanes * stage.instances, MOST_LANES)
     return replace(stage, outer=left, instances=1, basis="", places=(), lanes=together, vectors=len(loops))
 
 
