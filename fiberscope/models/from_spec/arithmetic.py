@@ -10,12 +10,14 @@ from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.models.graphs.netlist import Node
+from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import OPERATORS, Einsum, Specification
 from fiberscope.sim import Component
 
 __all__ = ["USUAL_SUM", "StageArithmetic"]
 
 USUAL_SUM = OPERATORS["+"]
+SECOND = "second"
 
 
 @dataclass(frozen=True)
@@ -23,13 +25,15 @@ class StageArithmetic:
     """Functions and empty values of the Einsum that a stage writes.
 
     Args:
-        sum: the function that makes one value of two of one point.
+        sum: the function that makes one value of two of one point; ``second`` where copies are alike.
+        adds: whether it counts as an addition.
         empty: the value of its output that is not stored.
         absent: of each tensor that is read, the value where it has none.
         usual: whether all operators are what they are called, and all these values 0.
     """
 
     sum: str
+    adds: bool
     empty: float
     absent: Mapping[str, float]
     usual: bool
@@ -39,8 +43,10 @@ class StageArithmetic:
         """Read the arithmetic of an Einsum."""
         empty = {name: tensor.empty for name, tensor in specification.tensors.items()}
         own = empty[einsum.output]
-        usual = dict(einsum.operators) == OPERATORS and not any(empty.values())
-        return cls(einsum.operators["+"], own, empty, usual)
+        adds = accumulates(einsum)
+        alike = not adds and set(einsum.ranks) > set(einsum.computed.output.ranks)
+        usual = dict(einsum.operators) == OPERATORS and not any(empty.values()) and not alike
+        return cls(SECOND if alike else einsum.operators["+"], adds, own, empty, usual)
 
     def set(self, node: Node, block: Component) -> None:
         """Have a block compute so; one of the user's own computes as it does."""

@@ -225,7 +225,7 @@ class BuiltStage:
         """Count the operations of the blocks of all its instances."""
         operations = Counter[str]()
         for node, block in self._operating:
-            _count(operations, node, block.counters(), block)
+            _count(operations, node, block.counters(), block, adds=self.graph.arithmetic.adds)
         if self.sums is not None:
             operations["add"] += self.sums.additions
         return dict(operations)
@@ -318,18 +318,20 @@ def _joined(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _count(operations: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:
-    """Add what a block did to the operations."""
+def _count(
+    operations: Counter[str], node: Node, counters: Mapping[str, int], block: Component, *, adds: bool
+) -> None:
+    """Add what a block did to the operations; additions only of an Einsum that ``adds`` up values."""
     if "operations" in counters:
         absent = getattr(block, "absent", 0)  # a part of one's own, or as Verilog, may count all alike
         operations[COUNTED.get(node["counted"], node["counted"]) or node.primitive.counted] += (
             counters["operations"] - absent
         )
-    if "reductions" in counters:
+    if adds and "reductions" in counters:
         operations["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
-    if "points" in counters and "elements" in counters:
+    if adds and "points" in counters and "elements" in counters:
         operations["add"] += counters["points"] - counters["elements"]
-    if "additions" in counters:
+    if adds and "additions" in counters:
         operations["add"] += counters["additions"]
     if "steps" in counters:
         operations["intersect"] += counters["steps"]

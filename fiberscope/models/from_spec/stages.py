@@ -11,7 +11,6 @@ from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.lanes import lane_loops, register_entries
 from fiberscope.models.trace.model import blocks
-from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import (
     Component,
     Einsum,
@@ -104,11 +103,6 @@ def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str
 def _check(specification: Specification, einsum: Einsum) -> None:
     """Refuse an Einsum that has what no machine is built of."""
     name, equation = einsum.name, einsum.computed
-    summed = [rank for rank in einsum.ranks if rank not in equation.output.ranks]
-    if summed and not accumulates(einsum):
-        raise refuse(
-            specification, f"{name} copies a value for every {summed[0]}, and no block keeps only one"
-        )
     for operator, meaning in einsum.operators.items():
         if meaning not in BINARY:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")

@@ -24,7 +24,6 @@ from fiberscope.sim import Kernel
 REFUSED = (
     "both uncompressed and partitioned",
     "as another tensor while the loops run",
-    "copies a value for every",
 )
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
