@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from fiberscope.workloads import (
 )
 from fiberscope.workloads import load as load_workload
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.spec import is_spec
 
 __all__ = ["SECTION", "ProblemMaker", "configure", "load_operand"]
@@ -114,12 +116,15 @@ class ProblemMaker:
         parameters = self._parameters.model_dump()
         if not tensors:
             return self.kind(_operands(a, b, exact, tell), parameters)
+        tensors, ranks = without_ranks(tensors, self.kind.ranks)
         operands = self._named(tensors)
         named: Sequence[Operand]
         if self.kind.of_any_order:
-            named = [
-                open_tensor(operand, name, exact=exact, progress=tell) for name, operand in operands.items()
-            ]
+            opened = {
+                name: open_tensor(operand, name, exact=exact, progress=tell)
+                for name, operand in operands.items()
+            }
+            named = [replace(tensor, ranks=ranks.get(name, ())) for name, tensor in opened.items()]
         else:
             named = [load_operand(operand, name, exact, tell) for name, operand in operands.items()]
         return self.kind(named, parameters, in_order=False)

@@ -10,7 +10,7 @@ from fiberscope.base.errors import InputError
 
 __all__ = ["a_and_b", "check_factors", "file_of_graph", "in_order", "operands_of"]
 
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*(\[[\w\s,]+\])?)=(?P<tensor>.*)", re.DOTALL)
 
 
 def check_factors(factors: Sequence[object]) -> None:
@@ -64,7 +64,7 @@ def file_of_graph(source: str) -> Path | None:
 
 
 def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Operands without a name in their order, and those by name, ``NAME=TENSOR``.
+    """Operands without a name in their order, and those by name, ``NAME=TENSOR`` or ``NAME[m,k]=TENSOR``.
 
     Raises:
         InputError: a name that is given twice, or without a tensor.

@@ -30,6 +30,7 @@ from fiberscope.run.machine_names import MachineName
 from fiberscope.run.sampled import check_sampled, requested_sample
 from fiberscope.sim import Component
 from fiberscope.workloads import file_of
+from fiberscope.workloads.ranked_names import split_ranks
 from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
@@ -144,6 +145,9 @@ def _machine(
     """
     accelerator = find(machine) if isinstance(machine, str) else machine
     operand_names = {name for problem in accelerator.solves for name in problem.tensors}
+    operand_names |= {
+        name for problem in accelerator.solves for name in keywords if split_ranks(name, problem.ranks)[1]
+    }
     if chain is not None:
         operand_names = set(Chain.parse(chain).operands)
     named = {**tensors, **{name: keywords.pop(name) for name in operand_names & keywords.keys()}}

@@ -37,6 +37,7 @@ class NamedTensor:
         notice: what the user must be told, loudly, in one line.
         sized: whether its shape was given, and is not just what its coordinates reach.
         rows: how many of its ranks are the rows where a matrix is asked for; 0 if it cannot be one.
+        ranks: names of its ranks, if the user gave them, as in ``A[m, k]=a.mtx``.
     """
 
     name: str
@@ -47,6 +48,7 @@ class NamedTensor:
     notice: str | None = None
     sized: bool = True
     rows: int = 0
+    ranks: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -42,6 +42,7 @@ class Problem(ABC):
             The final state of the last input is the answer.
         samples: small operands by name, for commands that need only the machine; empty for one matrix.
         of_any_order: whether operands are tensors of any order, not only matrices.
+        ranks: ranks of each operand, if their names may have ranks, as in ``A[m, k]``.
 
     Args:
         operands: the operands, in their order.
@@ -65,6 +66,7 @@ class Problem(ABC):
     inputs: ClassVar[tuple[str, ...]] = ()
     samples: ClassVar[Mapping[str, str]] = {}
     of_any_order: ClassVar[bool] = False
+    ranks: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init__(
         self,

@@ -71,6 +71,7 @@ class Cascade(Problem):
             ready = prepare(self.specification, *self.operands.values(), settings={**settings, **asked})
         else:
             ready = prepare(self.specification, tensors=self.operands, settings=settings)
+            self.operands = {name: ready.operands[name].workload for name in self.operands}
         self._ready = replace(ready, specification=with_plain_einsums(ready.specification))
         self._trees = self._ready.trees
         return self._ready

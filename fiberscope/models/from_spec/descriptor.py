@@ -68,6 +68,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         "specification": asked,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
         "tensors": outline.inputs,
+        "ranks": {name: outline.tensors[name].ranks for name in outline.inputs},
         "samples": {name: _sample(outline.tensors[name].ranks) for name in outline.inputs},
     }
     solved = next(iter(machine.solves), None) if machine else None

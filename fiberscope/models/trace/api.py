@@ -34,6 +34,7 @@ from fiberscope.models.trace.operands import (
     matrix_ranks,
     names_of,
     trees,
+    with_ranks,
 )
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.report import ModelledRun, ProblemAnswer, report
@@ -55,6 +56,7 @@ from fiberscope.results.report.parts import RecordedRequest, Source
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.verification import Comparison, overflows_in_words
 
 __all__ = ["Prepared", "model", "prepare", "roots_of", "specified"]
@@ -242,16 +244,23 @@ def _prepared(
     progress: Progress,
 ) -> Prepared:
     outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
-    named = names_of(factors, by_name := dict(tensors))
+    declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
+    by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
+    named = names_of(factors, by_name)
     if named == ("A",) and _multiplies_matrices(outline):
         factors, by_name, named = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
         a, b = (*factors, None)[:2]
         return _solving(drafted, maker.load(a, b, exact, progress), options)
     check_names(specification, outline.inputs, named)
-    operands = load_operands(factors, by_name, exact, lambda done, total: progress("loading", done, total))
-    declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
-    operands = as_factors(operands, declared, declared[outline.einsums[-1].output])
+
+    def tell(done: int, total: int) -> None:
+        progress("loading", done, total)
+
+    operands = load_operands(factors, by_name, exact, tell, ranks)
+    output = declared[outline.einsums[-1].output]
+    operands = as_factors(operands, declared, output)
+    operands = with_ranks(operands, declared, output) if by_name else operands
     if not drafted.missing:
         return Prepared(outline, operands, options, roots_of(drafted.source, options.energies))
     if not all(operand.factor for operand in operands.values()):

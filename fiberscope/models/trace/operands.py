@@ -25,6 +25,7 @@ __all__ = [
     "names_of",
     "tensor_of",
     "trees",
+    "with_ranks",
 ]
 
 Factor = Literal["left", "right"]
@@ -41,7 +42,7 @@ class CascadeOperand:
         workload: its entries.
         factor: which factor of a product of matrices it is. The rows of the left factor, and the columns of
             the right factor, are the rank that the product has too. The rows of any other operand are the
-            first rank with which the tensor is declared.
+            first rank with which the tensor is declared. An operand with ``ranks`` has these in any case.
     """
 
     name: str
@@ -66,6 +67,7 @@ def load_operands(
     by_name: Mapping[str, object],
     exact: bool,
     progress: Callable[[int, int], None],
+    ranks: Mapping[str, tuple[str, ...]],
 ) -> dict[str, CascadeOperand]:
     """The operands by name.
 
@@ -74,6 +76,7 @@ def load_operands(
         by_name: any tensors, as ``factors`` whatever ``open_tensor`` opens.
         exact: refuse a surrogate.
         progress: called with bytes had and bytes in all.
+        ranks: ranks of the operands whose names have ranks, in the order of their dimensions.
 
     Raises:
         WorkloadError: one that cannot be had.
@@ -83,15 +86,21 @@ def load_operands(
             name: open_tensor(tensor, name, exact=exact, progress=progress)
             for name, tensor in by_name.items()
         }
-        return {name: CascadeOperand(name, tensor) for name, tensor in tensors.items()}
+        return {name: _operand(name, tensor, ranks) for name, tensor in tensors.items()}
     opened = [
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _factors(factors).items()
     ]
     both = [opened[0], opened[-1]] if opened else []
     return {
-        name: CascadeOperand(name, tensor, side) for (name, side), tensor in zip(SIDES, both, strict=False)
+        name: _operand(name, tensor, ranks, side) for (name, side), tensor in zip(SIDES, both, strict=False)
     }
+
+
+def _operand(
+    name: str, tensor: NamedTensor, ranks: Mapping[str, tuple[str, ...]], side: Factor | None = None
+) -> CascadeOperand:
+    return CascadeOperand(name, replace(tensor, ranks=ranks.get(name, ())), side)
 
 
 def _factors(factors: Sequence[object]) -> dict[str, object]:
@@ -186,11 +195,26 @@ def _fit(
 
 def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
     """The ranks that the rows and the columns of an operand of two ranks are."""
+    if operand.workload.ranks:
+        first, second = operand.workload.ranks
+        return first, second
     first, second = declared
     wants_kept_first = {"left": True, "right": False, None: None}[operand.factor]
     kept = [rank in output for rank in declared]
     turned = wants_kept_first is not None and kept == [not wants_kept_first, wants_kept_first]
     return (second, first) if turned else (first, second)
+
+
+def with_ranks(
+    operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
+) -> dict[str, CascadeOperand]:
+    """Return operands that name the ranks of their dimensions; the arguments are those of ``as_factors``."""
+    named = {}
+    for name, operand in operands.items():
+        own = tuple(declared[name])
+        ranks = matrix_ranks(operand, own, output) if len(own) == MATRIX else operand.workload.ranks or own
+        named[name] = replace(operand, workload=replace(operand.workload, ranks=ranks))
+    return named
 
 
 def trees(
@@ -215,7 +239,7 @@ def trees(
     for operand in operands:
         own = declared[operand.name]
         tensor = operand.workload.of_order(len(own), operand.name)
-        ranks = matrix_ranks(operand, own, output) if len(own) == 2 else tuple(own)
+        ranks = matrix_ranks(operand, own, output) if len(own) == 2 else tensor.ranks or tuple(own)
         fibertrees[operand.name] = tensor, ranks
         least |= {rank: max(size, least.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)}
     return {name: _tree(tensor, ranks, least) for name, (tensor, ranks) in fibertrees.items()}

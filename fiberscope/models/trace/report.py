@@ -116,7 +116,7 @@ def _workload(modelled: ModelledRun) -> parts.Workload:
     first, *others = workloads
     if [workload.digest for workload in others] == [first.digest]:
         others = []
-    return workload([first, *others])
+    return workload([first, *others], modelled.specification.inputs[: 1 + len(others)])
 
 
 def _title(modelled: ModelledRun) -> str:

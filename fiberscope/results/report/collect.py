@@ -100,7 +100,7 @@ def report(
         fidelity=cast(parts.Fidelity, inputs.fidelity),
         accelerator=accelerator.name,
         parts={name: origin(factory) for name, factory in inputs.replaced.items()},
-        workload=workload(problem.operands.values()),
+        workload=workload(problem.operands.values(), problem.operands),
         problem=problem_of(problem),
         config=model.parameters.model_dump(mode="json"),
         chosen=accelerator.chosen(model),

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 
 from fiberscope.accelerators import configuration
@@ -62,15 +63,25 @@ def build_report(
     )
 
 
-def workload(operands: Iterable[object]) -> parts.Workload:
+def workload(operands: Iterable[object], names: Iterable[str] = ()) -> parts.Workload:
     """The operands, the first of them with the others beside it.
 
     Args:
         operands: each with what a report says of one: its name, where it is from, its shape.
+        names: names of the tensors that they are.
     """
-    first, *others = ({name: getattr(operand, name) for name in _OPERAND} for operand in operands)
+    first, *others = (
+        {name: getattr(operand, name) for name in _OPERAND} | {"tensor": _tensor(operand, name)}
+        for operand, name in zip_longest(operands, names, fillvalue="")
+    )
     beside = [parts.Operand(**other) for other in others]
     return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
+
+
+def _tensor(operand: object, name: str) -> str:
+    """Return a tensor with the ranks of an operand's dimensions; empty if the operand has no ranks."""
+    ranks = getattr(operand, "ranks", ())
+    return f"{name}[{', '.join(ranks).lower()}]" if ranks and name else ""
 
 
 def problem_of(problem: Problem) -> parts.Problem:

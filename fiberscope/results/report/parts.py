@@ -63,7 +63,10 @@ Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
 
 class Operand(ReportPart):
-    """One operand: what it is, the file or generator it is from, and what a reader must know of it."""
+    """One operand: what it is, the file or generator it is from, and what a reader must know of it.
+
+    ``tensor`` is the tensor of a specification that it is, with the ranks of its dimensions: ``A[m, k]``.
+    """
 
     name: str
     source: Literal["real", "surrogate", "generated", "memory"]
@@ -72,6 +75,7 @@ class Operand(ReportPart):
     shape: tuple[int, ...]
     nonzeros: int
     notice: str | None = None
+    tensor: str = Field(default="", exclude_if=is_empty)
 
     @property
     def label(self) -> str:

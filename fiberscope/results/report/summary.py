@@ -127,7 +127,8 @@ def _of_chain(machine: str, report: Record) -> Text:
 
 
 def _operand(operand: Operand) -> str:
-    return f"{_shape(operand.shape)}, {operand.nonzeros:,} nonzeros, {operand.source}"
+    tensor = f"{operand.tensor}: " if operand.tensor else ""
+    return f"{tensor}{_shape(operand.shape)}, {operand.nonzeros:,} nonzeros, {operand.source}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:
