@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -224,20 +225,24 @@ class BuiltStage:
     def operations(self) -> dict[str, int]:
         """Count the operations of the blocks of all its instances."""
         operations = Counter[str]()
-        for node, block in self._operating:
-            _count(operations, node, block.counters(), block, adds=self.graph.arithmetic.adds)
+        for node, blocks in self._operating:
+            _count(operations, node, blocks, adds=self.graph.arithmetic.adds)
         if self.sums is not None:
             operations["add"] += self.sums.additions
         return dict(operations)
 
     @cached_property
-    def _operating(self) -> list[tuple[Node, Component]]:
-        """The blocks that count operations, each with its node."""
+    def _operating(self) -> list[tuple[Node, list[Component]]]:
+        """The nodes whose blocks count operations, with these blocks."""
+        blocks: dict[str, list[Component]] = {}
+        for leaf in (self.outside, *self.leaves):
+            for name, block in leaf.blocks.items():
+                blocks.setdefault(name, []).append(block)
+        nodes = {**self.outside.nodes, **self.leaves[0].nodes}
         return [
-            (leaf.nodes[name], block)
-            for leaf in (self.outside, *self.leaves)
-            for name, block in leaf.blocks.items()
-            if not OPERATION_COUNTERS.isdisjoint(block.counters())
+            (nodes[name], alike)
+            for name, alike in blocks.items()
+            if not OPERATION_COUNTERS.isdisjoint(alike[0].counters())
         ]
 
     def output(self) -> FiberTree:
@@ -318,22 +323,28 @@ def _joined(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _count(
-    operations: Counter[str], node: Node, counters: Mapping[str, int], block: Component, *, adds: bool
-) -> None:
-    """Add what a block did to the operations; additions only of an Einsum that ``adds`` up values."""
+def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *, adds: bool) -> None:
+    """Add what the blocks of a node did to the operations; additions only of an Einsum that ``adds``."""
+    counters = blocks[0].counters()
     if "operations" in counters:
-        absent = getattr(block, "absent", 0)  # a part of one's own, or as Verilog, may count all alike
-        operations[COUNTED.get(node["counted"], node["counted"]) or node.primitive.counted] += (
-            counters["operations"] - absent
-        )
+        absent = sum(getattr(block, "absent", 0) for block in blocks)  # a part of one's own may lack it
+        counted = COUNTED.get(node["counted"], node["counted"]) or node.primitive.counted
+        operations[counted] += _total("operations", blocks) - absent
     if adds and "reductions" in counters:
-        operations["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
+        skipped = sum(block.missing + block.filled for block in blocks)  # type: ignore[attr-defined]
+        operations["add"] += _total("reductions", blocks) - skipped
     if adds and "points" in counters and "elements" in counters:
-        operations["add"] += counters["points"] - counters["elements"]
+        operations["add"] += _total("points", blocks) - _total("elements", blocks)
     if adds and "additions" in counters:
-        operations["add"] += counters["additions"]
+        operations["add"] += _total("additions", blocks)
     if "steps" in counters:
-        operations["intersect"] += counters["steps"]
+        operations["intersect"] += _total("steps", blocks)
     if "merged" in counters and "lists" in counters:
-        operations["merge"] += counters["merged"]
+        operations["merge"] += _total("merged", blocks)
+
+
+def _total(counter: str, blocks: Sequence[Component]) -> int:
+    """Add up a counter of blocks; one that they count as attributes needs no dict of all of them."""
+    if all(kind.counters is StreamBlock.counters for kind in set(map(type, blocks))):
+        return sum(map(attrgetter(counter), blocks))
+    return sum(block.counters()[counter] for block in blocks)
