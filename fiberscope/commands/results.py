@@ -14,6 +14,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Markdown
+from fiberscope.commands.stored_comparison import StoredComparison
 from fiberscope.commands.study_files import StudyFiles
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
@@ -73,6 +74,7 @@ _Latex = Annotated[
 def results(
     address: _Address,
     files: StudyFiles,
+    comparison: StoredComparison,
     where: _Where = None,
     sort: _Sort = None,
     columns: _Columns = None,
@@ -87,25 +89,27 @@ def results(
     """Show the results of a sweep as a table, a row for each run.
 
     Prints the most important columns, as --latex and --markdown do; --csv and --json write all columns.
-    --plot draws a figure, and --archive writes the whole store for others to repeat.
+    --compare shows machines side by side, --plot draws a figure, --archive writes the store for others.
 
     \b
     Examples:
       fiberscope results study --where "pe_count > 16" --sort cycles
       fiberscope results study --csv -
-      fiberscope results study --columns workload,pe_count,cycles --latex table.tex
       fiberscope results study --where "pe_count = 32" --plot speedups.pdf
+      fiberscope results study --compare --columns speedup,edp --mean geometric,harmonic --latex table.tex
       fiberscope results study --archive study.zip
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
-    if sql is not None and (where or sort or columns or sources or files.plot):
-        raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
+    _check_query(sql, where or sort or columns or sources or files.plot)
+    comparison.check(files.against, files.plot, {"--sql": sql, "--sources": sources, "--json": json})
     rows_to = {"--csv": csv, "--json": json, "--latex": latex}
     check_outputs({**rows_to, "--plot": files.plot, "--archive": files.archive}, {})
-    from fiberscope.results.store import Store
-
-    store, every = Store(address), sources or all_sources
+    store, every = _open(address), sources or all_sources
     files.write(store, where, sort or [], all_sources=every)
+    if comparison.compare:
+        tables = {"columns": columns, "latex": latex, "csv": csv, "markdown": markdown}
+        comparison.write(store, tables, (where, sort or [], files.against, every))
+        return
     whole = not {csv, json, files.plot, files.archive} <= {None}
     order = sort or (["version", "source"] if sources else [])
     if csv is not None or json is not None:
@@ -115,11 +119,24 @@ def results(
         asked = ", ".join([*([SOURCES] if sources else []), columns or _telling(store, every)])
         rows = store.table(sql or _query(asked, where, order), all_sources=every)
         whole = whole or latex == STANDARD_OUTPUT
-        if latex is not None:
-            write_text(latex, _as_latex(rows, _surrogate_note(store, every)))
-        if not whole:
-            _show(rows, markdown, store, every)
+        _write_table(rows, latex, None if whole else markdown, store, every)
     _tell_hidden(store, 0 if every else store.hidden(), whole, bool(sources or sql))
+
+
+def _open(address: str) -> Store:
+    from fiberscope.results.store import Store
+
+    return Store(address)
+
+
+def _check_query(sql: str | None, others: object) -> None:
+    """Refuse a query beside options that are parts of one.
+
+    Raises:
+        InputError: naming them.
+    """
+    if sql is not None and others:
+        raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
 
 
 def _tell_hidden(store: Store, hidden: int, whole: bool, chosen: bool) -> None:
@@ -248,10 +265,23 @@ def _as_latex(rows: pa.Table, note: str) -> str:
     return latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
 
 
-def _show(result_table: pa.Table, markdown: bool, store: Store, every: bool) -> None:
-    """Print the table and the notes on it."""
-    _show_table(result_table, markdown)
-    _tell_notes(store, every)
+def _write_table(
+    rows: pa.Table, latex: Path | None, markdown: bool | None, store: Store, every: bool
+) -> None:
+    """Write the table as LaTeX, and print it with the notes on it.
+
+    Args:
+        rows: the table.
+        latex: the file for LaTeX, if any.
+        markdown: whether to print Markdown; None to print nothing.
+        store: the store.
+        every: whether the rows are of all sources.
+    """
+    if latex is not None:
+        write_text(latex, _as_latex(rows, _surrogate_note(store, every)))
+    if markdown is not None:
+        _show_table(rows, markdown)
+        _tell_notes(store, every)
 
 
 def _show_table(result_table: pa.Table, markdown: bool) -> None:

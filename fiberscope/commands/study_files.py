@@ -35,8 +35,10 @@ class StudyFiles(Options):
     ] = None
     against: Annotated[
         str | None,
-        typer.Option(metavar="MACHINE", help="Machine that a figure compares with; the first by default."),
-        _NEEDS_PLOT,
+        typer.Option(
+            metavar="MACHINE",
+            help="Machine that a figure or --compare compares with; the first by default.",
+        ),
     ] = None
     figure_width: FigureWidth = None
     archive: Annotated[

@@ -29,7 +29,7 @@ from fiberscope.workloads.suffixes import SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Suite", "SuiteResult", "read_suite", "read_workloads", "suite"]
+__all__ = ["Suite", "SuiteResult", "read_suite", "read_workloads", "suite", "suite_result"]
 
 COMMENT = "#"
 UTILIZATION = "utilization"
@@ -253,7 +253,7 @@ def suite(
     named = list(names)
     pairs = [(workload, machine) for machine in several for workload in named]
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
-    runs = {pair: _ran(row) for pair, row in rows.items()}
+    runs = {pair: suite_result(row) for pair, row in rows.items()}
     resources = {
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
     }
@@ -311,7 +311,8 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
         raise InputError(f"{against} is none of the machines that run; {nearest(against, machines)}")
 
 
-def _ran(row: Mapping[Any, Any]) -> SuiteResult:
+def suite_result(row: Mapping[Any, Any]) -> SuiteResult:
+    """Return the result of a row of a store's frame."""
     if row["status"] != DONE:
         return SuiteResult(row["status"], row["reason"], digest=row["digest"])
     low, high = row["cycles_low"], row["cycles_high"]

@@ -1,0 +1,78 @@
+"""Options of ``fiberscope results`` that lay the machines of a store side by side, as ``suite`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.base.errors import InputError
+from fiberscope.commands.option_groups import Options
+from fiberscope.commands.suite_tables import SuiteTables
+
+if TYPE_CHECKING:
+    from fiberscope.results.store import Store
+
+__all__ = ["StoredComparison"]
+
+
+class StoredComparison(Options):
+    """Options of the table of a suite."""
+
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="Show the tables of 'fiberscope suite': machines side by side. --columns takes the columns "
+            "of suite.",
+        ),
+    ] = False
+    mean: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Means over workloads in these tables: geometric (default), arithmetic, harmonic.",
+        ),
+    ] = None
+
+    def check(self, against: str | None, plot: Path | None, others: Mapping[str, object]) -> None:
+        """Refuse options that do not go together.
+
+        Args:
+            against: the machine to compare with.
+            plot: the file of a figure.
+            others: options that are not for this table, with their values.
+
+        Raises:
+            InputError: naming the option.
+        """
+        if self.mean and not self.compare:
+            raise InputError("--mean needs --compare, the tables of a suite")
+        if against and not (self.compare or plot):
+            raise InputError("--against needs --compare, or --plot FILE, the figure to draw")
+        for name, value in others.items():
+            if self.compare and value:
+                raise InputError(f"{name} is not for --compare; leave one out")
+
+    def write(
+        self,
+        store: Store,
+        tables: Mapping[str, object],
+        rows: tuple[str | None, Sequence[str], str | None, bool],
+    ) -> None:
+        """Write and print the tables of the suite.
+
+        Args:
+            store: the store.
+            tables: values of the options of ``SuiteTables``.
+            rows: the arguments ``where``, ``sort``, ``against`` and ``all_sources`` of ``read_stored_suite``.
+        """
+        from fiberscope.explore.sweeps.stored_suite import read_stored_suite
+
+        options = SuiteTables({**tables, "mean": self.mean})
+        choice = options.choice()
+        where, sort, against, every = rows
+        suite = read_stored_suite(store, where=where, sort=sort, against=against, all_sources=every)
+        options.write(suite.with_evaluation(choice))

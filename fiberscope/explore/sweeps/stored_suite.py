@@ -1,0 +1,71 @@
+"""The runs of a store as a suite: its machines side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.resources import read_resources
+from fiberscope.explore.sweeps.suite import Suite, SuiteResult, suite_result
+from fiberscope.results.figures.study_runs import read_study_runs
+from fiberscope.results.store import Store
+from fiberscope.results.store_layout import DONE
+from fiberscope.workloads.errors import nearest
+
+if TYPE_CHECKING:
+    from fiberscope.results.figures.study_runs import StudyRuns
+
+__all__ = ["read_stored_suite"]
+
+NOT_RUN = SuiteResult("missing", "not run")
+
+
+def read_stored_suite(
+    store: Store | str,
+    *,
+    where: str | None = None,
+    sort: Sequence[str] = (),
+    against: str | None = None,
+    all_sources: bool = False,
+) -> Suite:
+    """Return the runs of a store as a suite.
+
+    A machine with runs of several settings is several machines, with the settings in their names.
+
+    Args:
+        store: the store, or its address.
+        where: a condition in SQL for the rows; all rows by default.
+        sort: the columns that give the order of machines and workloads; by name by default.
+        against: the machine that speedups are over; the first by default.
+        all_sources: whether rows of sources that have changed since are taken too.
+
+    Raises:
+        InputError: there are no rows, no such machine, or two runs of a machine on a workload.
+    """
+    opened = Store(store) if isinstance(store, str) else store
+    runs = read_study_runs(opened, where, sort, all_sources=all_sources)
+    first = against or runs.series[0]
+    if first not in runs.series:
+        raise InputError(f"{first} is none of the machines; {nearest(first, runs.series)}")
+    rows = {row["digest"]: row for row in opened.frame(all_sources=all_sources).to_dict("records")}
+    stored = {key: rows[row["digest"]] for key, row in runs.rows.items()}
+    addresses = {name: str(row["workload"]) for (_, name), row in runs.rows.items()}
+    results = {
+        (addresses[name], machine): suite_result(row) if (row := stored.get((machine, name))) else NOT_RUN
+        for name in runs.workloads
+        for machine in runs.series
+    }
+    resources = {
+        machine: read_resources(row)
+        for (machine, _), row in reversed(stored.items())
+        if row["status"] == DONE
+    }
+    ordered = [addresses[name] for name in runs.workloads]
+    return Suite(runs.series, ordered, first, results, _own_names(runs), resources)
+
+
+def _own_names(runs: StudyRuns) -> Mapping[str, str]:
+    """Return the names of the workloads that have one of their own."""
+    rows: Sequence[Mapping[str, Any]] = list(runs.rows.values())
+    return {row["workload"]: row["workload_name"] for row in rows if row["workload_name"]}
