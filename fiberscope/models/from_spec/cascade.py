@@ -112,7 +112,12 @@ class Cascade(Problem):
             terms += math.prod(work.shapes[rank] for rank in summed)
             reads += len(list(accesses(work.equation.expression)))
         tolerance = Rounding.estimate(self.precision, terms, reads).tolerance
-        return Comparison(error, 0, 0, tolerance, overflows)
+        comparison = Comparison(error, 0, 0, tolerance, overflows)
+        if self._ready.problem is None or not comparison.passed:
+            return comparison
+        reference, solved = self._ready.checked(tensors)
+        self.reference = f"{reference} and {type(self).reference}"
+        return comparison if solved.passed else solved
 
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
         """The last output, by the order in which its ranks are declared."""

@@ -87,7 +87,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         own=_own(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),
         chip_parts=lambda model: chip_parts(model.specification),
-        chosen=lambda model: describe_instances([built.stage for built in model.stages]),
+        chosen=lambda model: describe_instances(model.cascade_stages),
         unmoved=MappedMachine.unmoved,
         stage_begins=MappedMachine.stage_begins,
         workers=_workers(graphs)[-1],

@@ -14,7 +14,7 @@ from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lookahead import add_lookaheads
 from fiberscope.models.from_spec.memory import MappedMemory
-from fiberscope.models.from_spec.rounds import first_round
+from fiberscope.models.from_spec.rounds import first_round, first_stages
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stage_blocks import BuiltStage
 from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
@@ -96,6 +96,12 @@ class MappedMachine(MappedComposition):
         for stage in self.stages:
             operations.update(stage.operations())
         return dict(operations)
+
+    @property
+    def cascade_stages(self) -> Sequence[Stage]:
+        """Return the stages of the cascade, once where it repeats."""
+        stages = [built.stage for built in self.stages]
+        return stages if self.specification.iteration is None else first_stages(stages)
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.specification import Specification
 
-__all__ = ["first_round", "round_begins", "unrolled"]
+__all__ = ["first_round", "first_stages", "round_begins", "unrolled"]
 
 MARK = "@"  # between the name of an Einsum and the number of its round
 
@@ -37,6 +38,19 @@ def first_round(specification: Specification) -> Specification:
     einsums = [(einsum, *einsum.name.rpartition(MARK)) for einsum in specification.einsums]
     first = tuple(replace(einsum, name=name) for einsum, name, _mark, number in einsums if number == "1")
     return replace(specification, einsums=first)
+
+
+def first_stages(stages: Iterable[Stage]) -> list[Stage]:
+    """The stages of the first round, under the names that their Einsums have in the cascade; else all."""
+    kept = []
+    for stage in stages:
+        names = [einsum.name.rpartition(MARK) for einsum in stage.einsums]
+        if all(name and number == "1" for name, _mark, number in names):
+            einsums = zip(stage.einsums, names, strict=True)
+            kept.append(
+                replace(stage, einsums=tuple(replace(einsum, name=name[0]) for einsum, name in einsums))
+            )
+    return kept
 
 
 def round_begins(specification: Specification) -> frozenset[str]:

@@ -21,7 +21,7 @@ from fiberscope.base.notebook import shown_progress
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
-from fiberscope.models.trace.evaluate import CascadeRun, run
+from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.operands import (
@@ -141,17 +141,17 @@ class Prepared:
         energies = energy(self.specification, metrics, outcome.runs, table)
         solved = None
         if self.problem is not None and not outcome.interrupted:
-            solved = ProblemAnswer(self.problem.title, *self._checked(outcome))
+            solved = ProblemAnswer(self.problem.title, *self.checked(outcome.tensors))
         cached = None if self.count_cached is None or outcome.interrupted else self.count_cached()
         inputs = self.specification, self.operands, self.options
         return ModelledRun(*inputs, outcome, metrics, energies, self.chosen, solved, cached)
 
-    def _checked(self, outcome: CascadeRun) -> tuple[str, Comparison]:
-        """Return the reference of the problem's answer, and the comparison with it."""
+    def checked(self, tensors: Mapping[str, FiberTree]) -> tuple[str, Comparison]:
+        """Return the reference of the problem's answer, and the comparison of final tensors with it."""
         assert self.problem is not None
         name = self.problem.inputs[-1]
         iteration = self.specification.iteration
-        tensor = outcome.tensors[iteration.carry.get(name, name) if iteration else name]
+        tensor = tensors[iteration.carry.get(name, name) if iteration else name]
         coordinates, values = tensor.to_coo()
         answer = np.full(tensor.ranks[0].shape, np.inf)
         answer[next(iter(coordinates.values()))] = values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -163,8 +164,20 @@ def _totals(report: Record) -> RenderableType:
     iterations = ("Iterations", _iterations(report))
     formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
     last = iterations, ("Product", product), formats, chosen
-    stages = ("Stages", "; ".join(f"{name} {count:,} cycles" for name, count in report.stages.items()))
+    stages = ("Stages", "; ".join(_stages(report.stages)))
     return _lines(("Cycles", cycles), stages, sampled, ("Operations", operations), *last)
+
+
+def _stages(cycles: Mapping[str, int]) -> Iterator[str]:
+    """The cycles of each stage; of a cascade that repeats, of all rounds (``X@1``, ``X@2``) together."""
+    if not all("@" in name for name in cycles):
+        yield from (f"{name} {count:,} cycles" for name, count in cycles.items())
+        return
+    rounds: dict[str, list[int]] = {}
+    for name, count in cycles.items():
+        rounds.setdefault(name.rpartition("@")[0], []).append(count)
+    for name, counts in rounds.items():
+        yield f"{name} {sum(counts):,} cycles in {len(counts)} round{'s' if len(counts) > 1 else ''}"
 
 
 def _interval(report: Record) -> str:
