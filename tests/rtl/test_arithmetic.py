@@ -159,6 +159,15 @@ def test_pyrtls_own_adder_is_off_there_and_ours_is_not(name):
 
 
 @pytest.mark.parametrize("name", FORMS)
+def test_of_no_number_and_another_neither_is_the_largest_or_the_least(name):
+    bits, fraction = FORMS[name][1:3]
+    quiet = (1 << bits - 1) - 1 & ~((1 << fraction - 1) - 1)
+    for one, other in ((0, quiet), (quiet, 0), (quiet, quiet)):
+        assert computed(name, one, other) == modelled(name, one, other)
+        assert computed(name, one, other)["max"] == computed(name, one, other)["min"] == quiet
+
+
+@pytest.mark.parametrize("name", FORMS)
 def test_of_zeros_the_first_is_the_largest_and_the_least(name):
     sign = 1 << FORMS[name][1] - 1
     for one, other in ((0, sign), (sign, 0)):

@@ -108,14 +108,19 @@ def operate(code: int, value: float, other: float, value_type: ValueType) -> flo
     if code == SUBTRACT:
         return value_type.add(value, -other)
     if code == MINIMUM:
-        return value if value <= other else other if other < value else value_type.add(value, other)
+        return value if value <= other else other if other < value else _no_number(value, other)
     if code == MAXIMUM:
-        return value if value >= other else other if other > value else value_type.add(value, other)
+        return value if value >= other else other if other > value else _no_number(value, other)
     if code in (FIRST, TAKE):
         return value if code == FIRST else other
     if code in (OR, AND, DIFFERS, LESS):
         return 1.0 if _holds(code, value, other) else 0.0
     return value_type.rounded(_function(code, value))
+
+
+def _no_number(value: float, other: float) -> float:  # C: cdef
+    """Return the one of two that is NaN, the second of both."""
+    return other if math.isnan(other) else value
 
 
 def _holds(code: int, value: float, other: float) -> bool:  # C: cdef

@@ -113,12 +113,18 @@ def _leave_whole(plan: LoopPlan, operands: Sequence[Operand]) -> dict[int, tuple
             met = any(rank not in other.uncompressed for other in others)
             if split is None or rank not in operand.tree.names or not set(split.names) <= set(plan.loops):
                 continue
-            if not met or not all(plan.piece_sizes(split)):
+            depth = plan.loops.index(split.names[-1])
+            last = not any(plan.lowest(name) in plan.loops[depth + 1 :] for name in operand.tree.names)
+            if not met or not all(plan.piece_sizes(split)) or (last and not _is_full(operand.tree)):
                 continue
             operand.tree = renamed(operand.tree, {rank: split.names[-1]})
             operand.followed.append(split.names[-1])
             whole[number] = (*whole.get(number, ()), *split.names[:-1])
     return whole
+
+
+def _is_full(tree: FiberTree) -> bool:
+    return tree.nonzeros == math.prod(rank.shape for rank in tree.ranks)
 
 
 def _lookups(
@@ -178,7 +184,7 @@ def _stored(
     tree = operand.ordered.tree.swizzle(names)
     letters = [_letter(specification, plan, operand, rank) if rank not in sought else "s" for rank in names]
     letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
-    if letters and tree.nonzeros < math.prod(rank.shape for rank in tree.ranks):
+    if letters and not _is_full(tree):
         letters[-1] = "s"  # a place without a value would be an operand
     shape = tuple(rank.shape for rank in tree.ranks)
     if not names:

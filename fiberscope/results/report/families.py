@@ -10,7 +10,16 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.report.parts import Component
 from fiberscope.sim.names import family_name, placed
 
-__all__ = ["SATURATED", "Family", "bottleneck", "busiest_stage", "families", "members", "pacing_family"]
+__all__ = [
+    "SATURATED",
+    "Family",
+    "bottleneck",
+    "busiest_stage",
+    "families",
+    "members",
+    "pacing_family",
+    "rounds_of_stages",
+]
 
 SATURATED = 0.8
 NEVER_WITHOUT_REQUEST = 0.95
@@ -90,6 +99,21 @@ def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family 
         kinds[name] for stage in stages if (name := placed(pacing_family(stage, kinds), kinds)) in kinds
     ]
     return max(workers, key=lambda family: family.most_busy, default=None)
+
+
+def rounds_of_stages(cycles: Mapping[str, int], without: str = "") -> dict[str, list[int]]:
+    """Return the cycles of each stage by round; of a cascade that repeats, ``X@2`` is X in the second.
+
+    Args:
+        cycles: by name; a later Einsum of the output Z, where nothing repeats, is ``Z@2``.
+        without: a name that is left out.
+    """
+    repeats = all("@" in name for name in cycles)
+    rounds: dict[str, list[int]] = {}
+    for name, count in cycles.items():
+        if name != without:
+            rounds.setdefault(name.rpartition("@")[0] if repeats else name, []).append(count)
+    return rounds
 
 
 def bottleneck(

@@ -14,7 +14,7 @@ from rich.text import Text
 from fiberscope.results.report.analytical import tables
 from fiberscope.results.report.cost_lines import cost_lines, scale_unit
 from fiberscope.results.report.estimates import format_interval
-from fiberscope.results.report.families import Family, families
+from fiberscope.results.report.families import Family, families, rounds_of_stages
 from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import overflows_in_words
@@ -169,15 +169,10 @@ def _totals(report: Record) -> RenderableType:
 
 
 def _stages(cycles: Mapping[str, int]) -> Iterator[str]:
-    """The cycles of each stage; of a cascade that repeats, of all rounds (``X@1``, ``X@2``) together."""
-    if not all("@" in name for name in cycles):
-        yield from (f"{name} {count:,} cycles" for name, count in cycles.items())
-        return
-    rounds: dict[str, list[int]] = {}
-    for name, count in cycles.items():
-        rounds.setdefault(name.rpartition("@")[0], []).append(count)
-    for name, counts in rounds.items():
-        yield f"{name} {sum(counts):,} cycles in {len(counts)} round{'s' if len(counts) > 1 else ''}"
+    """The cycles of each stage, of all rounds together."""
+    for name, counts in rounds_of_stages(cycles).items():
+        rounds = f" in {len(counts)} rounds" if len(counts) > 1 else ""
+        yield f"{name} {sum(counts):,} cycles{rounds}"
 
 
 def _interval(report: Record) -> str:

@@ -9,6 +9,8 @@ import pyrtl
 from fiberscope.hw.rtl.kit import arithmetic
 from fiberscope.hw.rtl.kit.codec import Codec
 from fiberscope.hw.rtl.kit.interface import float_bits, float_of
+from fiberscope.hw.streams.alu import operate
+from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.value_type import TYPES
 
 FORMS = {  # what a field is, bits of the fraction, the largest exponent of a number
@@ -44,7 +46,7 @@ def modelled(name, one, other):
     kind, codec = TYPES[name], Codec(*reversed(FORMS[name][:2]))
     a, b = (float_of(codec.decode(bits)) for bits in (one, other))
     results = {"mul": kind.multiply(a, b), "add": kind.add(a, b), "sub": kind.add(a, -b)}
-    results |= {"max": b if b > a else a, "min": b if b < a else a, "take": b}
+    results |= {operation: operate(BINARY[operation], a, b, kind) for operation in ("max", "min", "take")}
     return {operation: codec.encode(float_bits(results[operation])) for operation in COMPUTED}
 
 

@@ -143,9 +143,10 @@ class SummingParameters(ValueParameters):
 def operations(values: str) -> Mapping[str, Operation]:
     """Return the operations on two values of a type, by name; of whole numbers with the bits they take."""
     less = pyrtl.signed_lt if values == INTEGER else partial(_less, _FORMS[values])
+    none = _no_integer if values == INTEGER else partial(_no_number, _FORMS[values])
     return {
-        "max": lambda value, other: pyrtl.select(less(value, other), other, value),
-        "min": lambda value, other: pyrtl.select(less(other, value), other, value),
+        "max": lambda value, other: pyrtl.select(less(value, other) | none(other), other, value),
+        "min": lambda value, other: pyrtl.select(less(other, value) | none(other), other, value),
         "take": lambda _one, other: other,
         **(_OF_INTEGERS if values == INTEGER else _floating(_FORMS[values])),
     }
@@ -175,7 +176,7 @@ class _Float:
         self.is_zero = self.exponent == 0  # zero or subnormal
         self.significand = unless(self.is_zero, pyrtl.concat(pyrtl.Const(1, 1), word[: form.fraction]))
         self.is_infinite = word[:-1] == _infinite(form)
-        self.is_nan = word[:-1] > _infinite(form)
+        self.is_nan = _no_number(form, word)
 
 
 def _infinite(form: _Form) -> int:
@@ -349,6 +350,16 @@ def _leading_zeros(word: Signal) -> Signal:
     """Count the zeros before the first one; zero has one less than its number of bits."""
     counts = [pyrtl.Const(zeros, len(word).bit_length()) for zeros in range(len(word))]
     return prioritized_mux(list(word[::-1]), counts)
+
+
+def _no_integer(_word: Signal) -> Signal:
+    """Every word is an integer."""
+    return pyrtl.Const(0, 1)
+
+
+def _no_number(form: _Form, word: Signal) -> Signal:
+    """Return whether a value is NaN."""
+    return word[:-1] > _infinite(form)
 
 
 def _less(form: _Form, value: Signal, other: Signal) -> Signal:
