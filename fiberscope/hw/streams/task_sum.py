@@ -65,17 +65,17 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
 
     def update(self, now: int) -> int:
         """Pass or drop a token of each stream."""
-        for channel in self.inputs:
-            if not channel.can_pop():
-                return self.wait_input(channel)
+        for place in range(self.ways + 1):
+            if not inline.shows(self.inputs, place):
+                return self.wait_input(inline.channel(self.inputs[place]))
         kind, level = self.in_val.control(), self.in_val.coordinate()
         _check_shape(self.inputs, kind, now, self.name)
         if kind == EMPTY or (kind == STOP and level < self.level):
             self.dropped += 1
         else:
             self._pass()
-        for channel in self.inputs:
-            channel.pop()
+        for place in range(self.ways + 1):
+            inline.pop(self.inputs, place)
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _pass(self) -> None:
@@ -229,14 +229,15 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         if not self.begun[instance]:
             self._begin(instance)
         if kind == DATA:
-            self._add(instance, [head.coordinate() for head in heads[: self.ways]], val.value())
+            inner = [inline.coordinate(heads, way) for way in range(self.ways)]
+            self._add(instance, inner, val.value())
         else:
             waiting: Queue = self.waiting[instance]
             waiting.drop(1)
             self.begun[instance] = False
             self.under_way -= 1
-        for channel in heads:
-            channel.pop()
+        for place in range(self.ways + 1):
+            inline.pop(heads, place)
 
     def _begin(self, instance: int) -> None:
         """Begin a task of an instance: what is held of its coordinates is there, or comes back."""
@@ -292,9 +293,8 @@ def _at(columns: list[Growing], task: int) -> Point:
     return tuple([column.integer(task) for column in columns])
 
 
-def _check_shape(heads: list[Channel], kind: int, now: int, name: str) -> None:
-    for channel in heads:
-        if (channel.control() in (DATA, EMPTY)) != (kind in (DATA, EMPTY)) or (
-            kind in (STOP, DONE) and channel.control() != kind
-        ):
+def _check_shape(heads: list[Channel], kind: int, now: int, name: str) -> None:  # C: cdef
+    for place in range(len(heads)):
+        other = inline.control(heads, place)
+        if other != kind and not (other in (DATA, EMPTY) and kind in (DATA, EMPTY)):
             raise SimulationError(f"cycle {now}, {name}: the streams must have the same shape")
