@@ -6,15 +6,18 @@ from __future__ import annotations
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, REF, STOP
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
+from fiberscope.sim.protocol import ANY
 
 
 class Lanes(StreamBlock):
     """Passes the elements of a step to lanes side by side, one to each lane in a cycle.
 
-    Interface: references on ``in_ref``, which leave on ``out_ref``. A stop of ``level`` or above ends a step.
+    Interface: a stream on ``in_stream``, which leaves on ``out_stream``. A stop of ``level`` or above ends a
+    step. With ``in_sizes``, a number for each of these stops, the lanes hold so many elements, of which the
+    stream has some.
 
     Timing: a step of e elements takes ceil(e / lanes) cycles, and at least one. Stops take no time of their
     own. Elements that arrive late take further cycles.
@@ -33,10 +36,15 @@ class Lanes(StreamBlock):
     """
 
     COUNTERS = ("steps", "elements")
-    PORTS = (Input("in_ref", REF), output_stream("out_ref", REF))
+    PORTS = (
+        Input("in_stream", ANY),
+        Input("in_sizes", CRD, optional=True),
+        output_stream("out_stream", ANY),
+    )
 
-    in_ref: Channel
-    out_ref: OutputStream
+    in_stream: Channel
+    in_sizes: Channel | None
+    out_stream: OutputStream
 
     def __init__(self, name: str, lanes: int, level: int = 0) -> None:
         super().__init__(name)
@@ -45,17 +53,51 @@ class Lanes(StreamBlock):
         self.lanes = lanes
         self.level = level
         self.begun = False  # whether elements of the current step have passed, in this cycle or before
+        self.free_from = 0  # cycle from which a step may begin whose size is known
         self.steps = 0
         self.elements = 0
 
     def update(self, now: int) -> int:
         """Pass elements of one step."""
-        source = self.in_ref
-        if not source.can_pop():
-            return self.wait_input(source)
+        if not self.in_stream.can_pop():
+            return self.wait_input(self.in_stream)
+        return self._count(now) if self.in_sizes is None else self._hold(now, self.in_sizes)
+
+    def _hold(self, now: int, sizes: Channel) -> int:
+        """Pass elements of a step whose size is known, and hold the next one."""
+        source = self.in_stream
+        if not self.begun:
+            if now < self.free_from:
+                return self.busy(self.free_from)
+            if source.control() == DONE:
+                self.out_stream.push(DONE)
+                source.pop()
+                return self.finish(now)
+            if not sizes.can_pop():
+                return self.wait_input(sizes)
+            size = sizes.coordinate()
+            sizes.pop()
+            self.begun = True
+            self.elements += size
+            self.free_from = now + max(1, (size + self.lanes - 1) // self.lanes)
+        for _lane in range(self.lanes + 1):  # and the stop
+            if not source.can_pop() or self.out_stream.first_full() is not None:
+                break
+            ends = source.control() == STOP and source.coordinate() >= self.level
+            self.out_stream.push(source.control(), source.coordinate())
+            source.pop()
+            if ends:
+                self.begun = False
+                self.steps += 1
+                return self.busy(max(now + 1, self.free_from))
+        return self.busy(now + 1)
+
+    def _count(self, now: int) -> int:
+        """Pass elements of a step that is as large as the stream says."""
+        source = self.in_stream
         free = self.lanes
         closed = False  # whether the step of this cycle has ended
-        while source.can_pop() and self.out_ref.first_full() is None:
+        while source.can_pop() and self.out_stream.first_full() is None:
             kind = source.control()
             if kind in (DATA, EMPTY):
                 if closed or free == 0:
@@ -69,7 +111,7 @@ class Lanes(StreamBlock):
                 closed = free < self.lanes or not self.begun
                 self.begun = False
                 self.steps += 1
-            self.out_ref.push(kind, source.coordinate())
+            self.out_stream.push(kind, source.coordinate())
             source.pop()
             if kind == DONE:
                 return self.finish(now)

@@ -10,6 +10,7 @@ from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
 from fiberscope.hw.streams.tokens import STOP
 
 Lines: TypeAlias = set[int]
+NO_GROUP = -1
 
 
 class BufferRoom:  # C: final
@@ -32,7 +33,8 @@ class LineFetch(Fetch):
     ``lets_go`` or above empties the buffer; with ``EACH`` every element does. What ``lingers`` is there until
     the next one: so long it may be met again, and then stays.
     Without a buffer the line asked for last is kept, as of ``Fetch``. With ``segments`` a reference names
-    a fiber, and waits for the lines of all its entries, which follow one another.
+    a fiber, and waits for the lines of all its entries, which follow one another. With ``groups`` an entry of
+    another group than the entry before empties the buffer: a loop that no stop tells has moved on.
 
     Source: the buffets of TeAAL (MICRO 2023) and of Pellauer et al. (ASPLOS 2019), as far as a loop tells how
     long they keep a line; that what finds no room is not kept is a choice of this model.
@@ -45,6 +47,7 @@ class LineFetch(Fetch):
         line_bytes: of a request.
         kept: whether there is a buffer, which keeps lines.
         lets_go: level of the stops that empty it.
+        groups: of each entry its group.
         lingers: whether they leave what came since the one before.
         room: of the buffer; without it there is room for all.
         window: tokens held.
@@ -67,6 +70,7 @@ class LineFetch(Fetch):
         line_bytes: int = 64,
         kept: bool = False,
         lets_go: int = NEVER,
+        groups: memoryview[int] | None = None,
         lingers: bool = False,
         room: BufferRoom | None = None,
         window: int = 16,
@@ -88,6 +92,9 @@ class LineFetch(Fetch):
         self.first_line = base // line_bytes
         self.kept = kept
         self.lets_go = lets_go
+        self.grouped = groups is not None
+        self.groups = lines if groups is None else groups  # C: long[::1]
+        self.group = NO_GROUP
         self.buffer: Lines = set()
         self.lingers = lingers
         self.left: Lines = set()  # what lingers
@@ -100,6 +107,9 @@ class LineFetch(Fetch):
             first, last = self.segments[first], self.segments[first + 1] - 1
         if self.lets_go == EACH:
             self._let_go()
+        if self.grouped and self.groups[first] != self.group:
+            self._let_go()
+            self.group = self.groups[first]
         if last < first or self.table[first] == NO_LINE:
             self._next, self._last = 0, NO_LINE
         else:

@@ -14,7 +14,7 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Rows", "StoredArray", "intervals_below", "stored_array"]
+__all__ = ["Rows", "StoredArray", "ancestors", "intervals_below", "stored_array"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,21 @@ def intervals_below(
         first.append(before + rows[:-1] // rows_of_line)
         last.append(np.where(rows[1:] > rows[:-1], before + (rows[1:] - 1) // rows_of_line, NO_LINE))
     return np.stack(first, axis=1).ravel(), np.stack(last, axis=1).ravel()
+
+
+def ancestors(tensor: StoredTensor, place: int, depth: int) -> Integers:
+    """Return for each position of a level the element of the levels above it that it lies in.
+
+    Args:
+        tensor: as the blocks read it.
+        place: the place of the level.
+        depth: number of levels from the root on; the element is one of the last of these. 0: the root.
+    """
+    below = tensor.levels[place]
+    elements = np.arange(below.children)
+    for above in range(place, depth - 1, -1):
+        elements = _places(tensor.levels[above], tensor.shape[above])[0][elements]
+    return elements
 
 
 def _places(level: Level, size: int) -> tuple[Integers, Integers]:

@@ -87,16 +87,17 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
 
 
 def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
-    components = specification.configurations[stage.einsums[0].bindings.config].components
+    configuration = specification.configurations[stage.einsums[0].bindings.config]
+    components = configuration.components
     by_name = {binding.component: binding for binding in reversed(bindings)}
     path = [component for name, component in components.items() if name in by_name]
-    if path[0].kind != "DRAM" or len(path) == 1:
+    if path[0].name not in configuration.memories or len(path) == 1:
         return None
     first = bindings[0]
     stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
     last, beside = by_name[path[-1].name], path[-1]
     kept = not is_shared(beside, stage)
-    shared = next((component for component in reversed(path) if is_shared(component, stage)), None)
+    shared = next((component for component in reversed(path[1:]) if is_shared(component, stage)), None)
     return Chain(
         format=stored,
         bits=stored.entry_bits(first.kind),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from fiberscope.accelerators.errors import ConfigurationError
@@ -29,7 +30,7 @@ from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.nests import accumulated_variables
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.primitives.tasks import LOCATED
+from fiberscope.models.graphs.primitives.tasks import LANE_SEEK, LOCATED
 from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
 
@@ -76,7 +77,6 @@ class InstanceBlocks:
         self.blocks: dict[str, Component] = {}
         self.roots: list[Component] = []
         self.merges: list[Merge] = []
-        self._paced = False  # whether the lanes are there
         self._inputs: dict[tuple[str, str], End] = {}
         self._outputs: dict[tuple[str, str], End] = {}
         self._consumers: Counter[End] = Counter()
@@ -248,22 +248,30 @@ class InstanceBlocks:
         for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
             self._wire((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
-        return self._pace(end) if port == "ref" and self._begins_lanes(node) else end
+        return self._pace(end) if (node.name, port) == self._paced_at else end
 
-    def _begins_lanes(self, node: Node) -> bool:
-        """Return whether lanes are due before a block: the first that reads values of the innermost loop."""
-        stream = self.memory.graph.graph.feeding(node, "ref") if node.primitive.loads else None
-        nest = self.context.nests[stream.source, stream.output] if stream is not None else ()
+    @cached_property
+    def _paced_at(self) -> tuple[str, str] | None:
+        """The node and port behind the lanes: a look-up in the innermost loop, or what reads its values."""
+        ports = [("crd", node) for node in self.nodes.values() if node.type == "seek"]
+        ports += [("ref", node) for node in self.nodes.values() if node.primitive.loads]
         innermost = self.memory.stage.einsums[-1].loop_order[-1]
-        return self.memory.stage.lanes > 0 and not self._paced and nest[-1:] == (innermost,)
+        for port, node in ports if self.memory.stage.lanes else ():
+            stream = self.memory.graph.graph.feeding(node, port)
+            nest = self.context.nests[stream.source, stream.output] if stream is not None else ()
+            if nest[-1:] == (innermost,):
+                return node.name, port
+        return None
 
     def _pace(self, end: End) -> End:
         """Put lanes before a block: their clock is the core's, whatever that of the blocks around them."""
-        self._paced = True
         stage = self.memory.stage
         lanes = self.machine.add(Lanes, f"{self.name}lanes", stage.lanes, stage.vectors - 1)
-        self._wire((lanes, "out_ref[0]"), end)
-        return lanes, "in_ref"
+        self._wire((lanes, "out_stream[0]"), end)
+        for node in self.nodes.values():
+            if node.type == LANE_SEEK:
+                self._wire((self.blocks[node.name], "out_sizes[0]"), (lanes, "in_sizes"), bounded=False)
+        return lanes, "in_stream"
 
     def output(self, node: Node, port: str) -> End:
         """The port for one more consumer of an output."""

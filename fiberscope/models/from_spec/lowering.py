@@ -17,6 +17,7 @@ from functools import cached_property
 
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.from_spec.arithmetic import StageArithmetic
+from fiberscope.models.from_spec.lane_blocks import seek_on_lanes
 from fiberscope.models.from_spec.operands import EinsumLoops
 from fiberscope.models.from_spec.pairs import lists_in, sum_pairs
 from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
@@ -131,6 +132,9 @@ class _Lowering:
         if iteration is None:
             loop = self._counted(term, variable, loops)
         else:
+            on_lanes = seek_on_lanes(self._blocks, self._stage, term, iteration, variable, self._lookups)
+            if on_lanes is not None:
+                return on_lanes
             before = loops[-1].coordinates if loops else None
             loop = go_through(self._blocks, term, iteration, variable, before)
         for operand in operands_in(term):

@@ -26,6 +26,7 @@ from fiberscope.models.trace.memory_entries import (
     least_bytes,
     unmoved_tensors,
 )
+from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.sim.lookahead import LookaheadKernel
@@ -34,6 +35,8 @@ from fiberscope.workloads.fibertree import FiberTree
 __all__ = ["MappedMachine"]
 
 NO_BLOCK = "no block moves it"  # as the rows of an output that is added up where instances meet
+PARTS = 16  # of the core's clock, of which the clock of a store's banks is a multiple
+PICOSECONDS = 10**12  # a second
 MEGAHERTZ = 10**6  # the memory's clock is a whole number of these, so that it fits other clocks
 
 
@@ -112,9 +115,13 @@ class MappedMachine(MappedComposition):
     def memory_parameters(self) -> MemoryParameters:
         """Return the memory parameters of the referred machine, or channels for the file's bandwidth."""
         parameters = self.parameters.memory
+        names = {name for each in self.specification.configurations.values() for name in each.memories}
+        memories = [component for component in self._components() if component.name in names]
+        memory = min(memories, key=lambda component: component.kind != "DRAM")
+        if memory.kind != "DRAM":
+            return self._store_parameters(memory)
         if isinstance(parameters, MemoryParameters):
             return parameters
-        memory = next(component for component in self._components() if component.kind == "DRAM")
         asked = int((memory.bandwidth or 8 * parameters.bandwidth) / 8)
         channels = -(-asked // parameters.bandwidth)
         step = MEGAHERTZ * 2 * parameters.width // 8  # bytes a second: two transfers a cycle
@@ -124,6 +131,21 @@ class MappedMachine(MappedComposition):
             "interleave": -(-parameters.interleave // line) * line,
         }
         return MemoryParameters(channels=channels, **{**parameters.model_dump(mode="json"), **changed})
+
+    def _store_parameters(self, store: Unit) -> MemoryParameters:
+        """Return a store as memory: banks of a line a cycle at most, which answer as those of a cache do."""
+        clock, line, width = int(self.kernel.clocks[0].hertz), self.stores.line, self.parameters.memory.width
+        asked = int((store.bandwidth or 0) / 8)
+        banks = -(-asked // (line * clock))
+        step = clock * 2 * width // (8 * PARTS)  # bytes a second of a clock that fits the core's
+        changed = {
+            "model": "simple",
+            "bandwidth": max(1, round(asked / banks / step)) * step,
+            "interleave": line,
+            "simple_latency": f"{self.parameters.timing.cache_stages * PICOSECONDS // clock} ps",
+            "channels": banks,
+        }
+        return MemoryParameters(**{**self.parameters.memory.model_dump(mode="json"), **changed})
 
     def layouts(self) -> Sequence[Layout]:
         """Operands, and an area of each output's arrays for each instance."""

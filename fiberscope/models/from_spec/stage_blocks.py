@@ -38,6 +38,7 @@ __all__ = ["BuiltStage"]
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
 COUNTED = {"mul": "multiply"}  # the name of an operator's operations in a report, if it has another
+ENOUGH = 1 << 14  # tokens of a channel between blocks on lanes, if that is two for each lane
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
 
 
@@ -95,9 +96,11 @@ class BuiltStage:
 
     @property
     def _depth(self) -> int | None:
-        """Tokens of a channel, one for each lane; None without a bound."""
+        """Tokens of a channel, so many for each lane; None without a bound."""
         capacity = self.machine.parameters.timing.capacity
-        return None if capacity is None else capacity * max(1, self.stage.lanes)
+        if capacity is None or not self.stage.lanes:
+            return capacity
+        return min(capacity * self.stage.lanes, max(ENOUGH, 2 * self.stage.lanes))
 
     def _add_cut(self, prefix: str) -> Cut:
         crossings = self.graph.crossings

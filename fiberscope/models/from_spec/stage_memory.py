@@ -12,7 +12,7 @@ from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
 from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.way_lines import ArrayLines
-from fiberscope.models.from_spec.arrays import StoredArray, intervals_below, stored_array
+from fiberscope.models.from_spec.arrays import StoredArray, ancestors, intervals_below, stored_array
 from fiberscope.models.from_spec.chains import Chain, Chains
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
@@ -20,7 +20,7 @@ from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.loops import Nest, Nests
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, LOCATED, SKIP_AHEAD
+from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, LANE_SEEK, LOCATED, SKIP_AHEAD
 from fiberscope.sim.clock import Clock
 from fiberscope.workloads.canonical import Integers
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     pass
 
 __all__ = ["StageMemory"]
+
+READERS = (LANE_SEEK, SKIP_AHEAD)  # read the fibers of two tensors themselves
 
 
 class StageMemory:
@@ -87,7 +89,7 @@ class StageMemory:
             if chain is not None and self._is_asked_for_here(chain, node, port, stream):
                 yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
                 break
-        if node.type == SKIP_AHEAD:
+        if node.type in READERS:
             for kind, chain in self._coordinates(tensor, place + 1):
                 segments = self._segments(tensor, place + 1)
                 fibers = f"{name}_coordinates"
@@ -151,7 +153,7 @@ class StageMemory:
             graph = self.graph.graph
             behind = next(stream for stream in graph.streams_from(node) if stream.output == port)
             return self._named_at(graph.nodes[behind.target], behind.input)
-        if node.type in (SKIP_AHEAD, FIBER_PAIRS):
+        if node.type in (*READERS, FIBER_PAIRS):
             way = port[len("ref[") : -1]
             return node[f"tensor{way}"], int(node[f"mode{way}"]) - 1
         tensor, place = node["tensor"], -1
@@ -184,6 +186,7 @@ class StageMemory:
         segments: memoryview[int] | None = None,
     ) -> LineFetch:
         array, memory = self._array(tensor, place, kind, chain), self.memory
+        groups = None if segments is not None else self._groups(tensor, place, chain)
         fetch = memory.machine.add_at(
             self.clock,
             LineFetch,
@@ -193,7 +196,8 @@ class StageMemory:
             segments=segments,
             line_bytes=memory.line,
             kept=chain.kept,
-            lets_go=self._lets_go(chain, nest),
+            lets_go=NEVER if groups is not None else self._lets_go(chain, nest),
+            groups=groups,
             lingers=chain.lingers,
             room=self._room(leaf, chain),
             window=memory.timing.window * max(1, self.stage.lanes),
@@ -202,6 +206,18 @@ class StageMemory:
         )
         memory.reads(chain, leaf, self.copy(chain, leaf), fetch)
         return fetch
+
+    def _groups(self, tensor: str, place: int, chain: Chain) -> memoryview[int] | None:
+        """Return the group of each entry whose lines stay together, if tasks do not tell when they go.
+
+        An instance on lanes has each task. So it knows an outer loop by the tensor's own coordinates of it.
+        """
+        outer = self.stage.outer[:-1]
+        if not (self.stage.lanes and self.stage.instances == 1 and chain.kept and chain.evict_on in outer):
+            return None
+        above = outer[: outer.index(chain.evict_on) + 1]
+        depth = sum(rank in above for rank in self.graph.orders[tensor][:place])
+        return integers_of(ancestors(self.graph.tensors[tensor], place, depth))
 
     def copy(self, chain: Chain, leaf: str) -> int:
         """Return which copy of the store on the way serves an instance; the first serves all others."""
@@ -212,6 +228,8 @@ class StageMemory:
         if chain.buffer is None:
             return None
         name, bits = chain.buffer
+        if self.stage.lanes and self.stage.instances == 1:  # of all instances, which work together
+            bits *= self.memory.machine.component(name).all_instances
         return self.rooms.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
 
     def _chain(self, tensor: str, place: int, kind: str) -> Chain | None:

@@ -24,13 +24,13 @@ UNBOUND = "bound to no memory"
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """Entries of a rank that an Einsum binds to DRAM.
+    """Entries of a rank that an Einsum binds to the memory: to DRAM, or to what stands for it.
 
     Args:
         einsum, tensor, rank: names.
         kind: ``coord``, ``payload`` or ``elem``.
         format: in which the tensor is stored.
-        memory: name of the DRAM.
+        memory: name of the memory.
         buffered: whether another store binds the same entries, so that they move between the two.
     """
 
@@ -44,19 +44,17 @@ class MemoryEntry:
 
 
 def memory_entries(specification: Specification) -> list[MemoryEntry]:
-    """Return what the Einsums bind to DRAM, without entries that have no bits."""
+    """Return what the Einsums bind to the memory, without entries that have no bits."""
     entries = []
     for einsum in specification.einsums:
         storage = einsum.bindings.storage
-        components = specification.configurations[einsum.bindings.config].components if storage else {}
+        memories = specification.configurations[einsum.bindings.config].memories if storage else ()
         for bound in storage:
             stored = specification.tensors[bound.tensor].formats[bound.format]
-            if components[bound.component].kind != "DRAM" or not stored.ranks[bound.rank].entry_bits(
-                bound.kind
-            ):
+            if bound.component not in memories or not stored.ranks[bound.rank].entry_bits(bound.kind):
                 continue
             buffered = any(
-                components[other.component].kind != "DRAM"
+                other.component not in memories
                 and (other.tensor, other.rank, other.kind) == (bound.tensor, bound.rank, bound.kind)
                 for other in storage
             )
@@ -92,11 +90,7 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
             here = [(entry, why) for entry, why in bound if entry.einsum == einsum]
             suffix = f" in {einsum}" if len(by_einsum) > 1 else ""
             unmoved |= {f"{name}{suffix}": why for name, why in _parts(tensor, here)}
-    if any(
-        component.kind == "DRAM"
-        for each in specification.configurations.values()
-        for component in each.components.values()
-    ):
+    if any(each.memories for each in specification.configurations.values()):
         ends = _ends(specification)
         unmoved |= {name: UNBOUND for name in ends if name not in {entry.tensor for entry, _why in entries}}
     return {name: unmoved[name] for name in sorted(unmoved)}

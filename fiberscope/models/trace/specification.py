@@ -286,6 +286,13 @@ class Configuration:
     clock_frequency: float
     components: Mapping[str, Component]
 
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """Return the names of the DRAMs; without any, the first store with a bandwidth is the memory."""
+        stores = [each for each in self.components.values() if each.kind in ("DRAM", "Buffet", "Cache")]
+        dram = tuple(each.name for each in stores if each.kind == "DRAM")
+        return dram or tuple(each.name for each in stores if each.bandwidth is not None)[:1]
+
 
 @dataclass(frozen=True)
 class Function:

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.growing_memory import Growing
+from fiberscope.hw.streams.lane_seek import LaneSeek
 from fiberscope.hw.streams.lanes import Lanes
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.root import Root
@@ -97,8 +99,8 @@ def cycles_on_lanes(lanes, level, *tokens):
     source = kernel.add(TimedSource("source", REF, now(*tokens)), fast)
     sink = kernel.add(StreamSink("sink"), fast)
     kernel.add(block)
-    kernel.connect(source, "out", block, "in_ref", capacity=None)
-    kernel.connect(block, "out_ref[0]", sink, "in", capacity=None)
+    kernel.connect(source, "out", block, "in_stream", capacity=None)
+    kernel.connect(block, "out_stream[0]", sink, "in", capacity=None)
     kernel.run()
     assert block.counters()["elements"] == sum(isinstance(one, int) or one == "N" for one in tokens)
     return [cycle // FAST - 1 for cycle, _token in sink.received], block.counters()["steps"]
@@ -116,6 +118,37 @@ def cycles_on_lanes(lanes, level, *tokens):
 )
 def test_a_step_takes_a_cycle_for_so_many_elements_as_there_are_lanes(lanes, level, tokens, cycles, steps):
     assert cycles_on_lanes(lanes, level, *tokens) == (cycles, steps)
+
+
+def test_a_held_fiber_is_looked_up_as_a_whole():
+    """Rows m and k in one coordinate 4 m + k: elements (0, 1), (0, 3), (1, 1) and (2, 0); columns of B.
+
+    A column with k = 1 and 2 finds the first and the third, one with k = 3 the second, an empty one none.
+    """
+    held = Level([0, 4], [1, 3, 5, 8])
+    columns = Level([0, 2, 2, 3], [1, 2, 3])
+    seek = LaneSeek("seek", held, columns, divisor=1, size=4)
+    inputs = {"in_ref0": now(0, "S0", 0, "S0", 0, "S0", "D"), "in_ref1": now(0, "S0", 1, "S0", 2, "S0", "D")}
+    outputs = ["out_crd", "out_ref0", "out_ref1", "out_sizes"]
+    found = {
+        name: [one for _cycle, one in stream]
+        for name, stream in run_streams(seek, inputs, outputs, checked=False).items()
+    }
+    assert found["out_crd"] == [1, 5, "S1", "S1", 3, "S1", "D"]
+    assert found["out_ref0"] == [0, 2, "S1", "S1", 1, "S1", "D"]
+    assert found["out_ref1"] == [0, 0, "S1", "S1", 2, "S1", "D"]
+    assert found["out_sizes"] == [4, 4, 4]
+    assert (seek.matches, seek.folds) == (3, 1)
+
+
+def test_lanes_take_the_time_of_what_they_hold():
+    """Of 5 and 3 elements on two lanes: three cycles and two, however few pass."""
+    lanes = Lanes("lanes", 2)
+    inputs = {"in_stream": now(7, "S0", "S0", "D"), "in_sizes": now(5, 3)}
+    found = run_streams(lanes, inputs, ["out_stream"], checked=False)["out_stream"]
+    assert [one for _cycle, one in found] == [7, "S0", "S0", "D"]
+    assert (lanes.steps, lanes.elements) == (2, 8)
+    assert lanes.done_cycle - lanes.first_input >= 3 + 2
 
 
 def test_there_is_a_lane():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fiberscope.sim import Component
 
 SKIP_AHEAD = "skipahead"
+LANE_SEEK = "laneseek"
 LOCATED = "located"  # the output with what a look-up finds
 FIBER_PAIRS = "fiberpairs"
 
@@ -168,6 +169,20 @@ class _FiberPairs(_SkipAhead):
         return FiberPairs(name, *levels)
 
 
+class _LaneSeek(_SkipAhead):
+    """Unit that looks all elements of a fiber of ``tensor0`` up in a fiber of ``tensor1``."""
+
+    def lacks(self, node: Node) -> str:
+        return f"no hardware here has a {self.type}; a machine from its specification simulates it"
+
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        from fiberscope.hw.streams.lane_seek import LaneSeek
+
+        held, other = (context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))
+        factor, divisor, size = (int(number) for number in node["terms"].split())
+        return LaneSeek(name, held, other, factor, divisor, size, int(node["constant"]))
+
+
 class _Runs(Primitive):
     unit = "run_sum.RunSum"
     named = False
@@ -242,6 +257,22 @@ MADE = (
         },
         "Pairs {outer},{inner} by {index}: {tensor0}, {tensor1}",
         "purple",
+    ),
+    _LaneSeek(
+        LANE_SEEK,
+        (Port("ref[]", (REF,)),),
+        (Port(CRD, (CRD,)), Port("ref[]", (REF,))),
+        {
+            "index": None,
+            "tensor0": None,
+            "mode0": None,
+            "tensor1": None,
+            "mode1": None,
+            "terms": None,
+            "constant": "0",
+        },
+        "Seek {tensor0} in {tensor1}",
+        "green4",
     ),
     _Runs(
         "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"

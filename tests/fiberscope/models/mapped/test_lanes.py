@@ -182,3 +182,37 @@ def test_a_register_file_says_how_many_lanes_there_are(tmp_path, said, lanes):
     assert report.cycles >= ideal.cycles
     lines = np.ceil(np.diff(a.indptr) / 4).sum() * 8
     assert lines <= report.traffic["A"].read_bytes <= lines + 64
+
+
+def steps_of_sigma(a, b, lanes, slice_k=128):
+    """Cycles of all steps of SIGMA: for each slice of k and column of B the fold's elements on lanes."""
+    total = 0
+    for first in range(0, a.shape[1], slice_k):
+        fold = a[:, first : first + slice_k].nnz
+        columns = len(np.unique(b[first : first + slice_k].nonzero()[1]))
+        total += columns * -(-fold // lanes) if fold else 0
+    return total
+
+
+@pytest.mark.parametrize(("lanes", "seed"), [(128, 0), (1, 1), (0, 2)])
+def test_a_step_of_sigma_takes_the_elements_of_its_fold(lanes, seed):
+    """Elements that meet a zero of the column occupy their multipliers, too; 0: as the register files say."""
+    a, _full = product(seed, 300, 0.01)
+    b, _full = product(seed + 9, 300, 0.01)
+    ideal = {"timing.memory": "ideal", "timing.lanes": lanes}
+    report = fiberscope.simulate("spec:sigma", a, b, settings=ideal)
+    wanted = steps_of_sigma(a, b, 128 * (lanes or 128))
+    assert report.verification.passed
+    assert wanted <= report.cycles <= wanted + FILL
+
+
+def test_a_store_with_a_bandwidth_is_the_memory_of_a_machine_without_dram():
+    """Each element of A comes once, and of B each column of a slice: 128 words. Z is bound to no store."""
+    a, _full = product(1, 200, 0.02)
+    report = fiberscope.simulate("spec:sigma", a, a)
+    assert report.verification.passed
+    columns = sum(len(np.unique(a[first : first + 128].nonzero()[1])) for first in (0, 128))
+    assert report.traffic["B"].read_bytes == 4 * 128 * columns
+    assert 4 * a.nnz <= report.traffic["A"].read_bytes <= 4 * a.nnz + 2 * 512
+    assert report.memory.peak_bytes_per_second == pytest.approx(960 * 2**30, rel=0.01)
+    assert list(report.unmoved) == ["Z"]
