@@ -82,3 +82,45 @@ def test_an_instance_with_such_operators_has_no_twin(tmp_path, capsys):
     )
     assert cli.run(["rtl", "export", str(path), "--level", "pe", "-o", str(tmp_path / "out")]) == 2
     assert "no hardware here computes operators of another meaning" in capsys.readouterr().err
+
+
+COMPONENTS = """\
+einsum:
+  declaration: {G: [D, S], L0: [S], C: [D], L1: [S]}
+  expressions:
+    - C[d] = G[d, s] * L0[s]
+    - L1[v] = C[v] + L0[v]
+  operators: {C: {"*": second, "+": min}, L1: {"+": min}}
+  iterate: {carry: {L0: L1}}
+mapping:
+  spacetime:
+    C: {space: [D], time: [S]}
+"""
+
+
+def test_a_cascade_ends_when_nothing_changes(tmp_path):
+    """Labels of a path of four vertices, and of one alone: the least reaches the end in three rounds."""
+    path = tmp_path / "components.yaml"
+    path.write_text(COMPONENTS)
+    edges = sparse.coo_array((np.ones(3), ([0, 1, 2], [1, 2, 3])), shape=(5, 5)).tocsr()
+    tensors = {"G": edges + edges.T, "L0": sparse.csr_array(np.array([[4.0], [3], [2], [1], [9]]))}
+    run, counted = (ask(str(path), tensors=tensors) for ask in (fiberscope.simulate, fiberscope.model))
+    assert run.verification.passed
+    assert run.result.toarray().ravel().tolist() == [1, 1, 1, 1, 9]
+    assert len(run.stages) == 2 * counted.teaal.rounds == 2 * (3 + 1)
+    for name in ("multiply", "add"):
+        assert run.operations[name] == counted.operations[name]
+
+
+def test_functions_are_computed_where_an_operand_is(tmp_path):
+    path = tmp_path / "larger.yaml"
+    path.write_text(
+        "einsum:\n  declaration: {A: [M], B: [M], Z: [M]}\n"
+        "  expressions: ['Z[m] = max(A[m], B[m]) - min(A[m], B[m])']\n"
+    )
+    first, second = np.array([1.0, 0, 4, 0, -2]), np.array([3.0, 2, 0, 0, -2])
+    tensors = {name: sparse.csr_array(values[:, None]) for name, values in (("A", first), ("B", second))}
+    run = fiberscope.simulate(str(path), tensors=tensors)
+    assert run.verification.passed
+    assert run.result.toarray().ravel().tolist() == [2, 2, 4, 0, 0]
+    assert (run.operations["max"], run.operations["min"]) == (4, 4)
