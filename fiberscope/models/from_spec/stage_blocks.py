@@ -348,6 +348,6 @@ def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *,
 
 def _total(counter: str, blocks: Sequence[Component]) -> int:
     """Add up a counter of blocks; one that they count as attributes needs no dict of all of them."""
-    if all(kind.counters is StreamBlock.counters for kind in set(map(type, blocks))):
+    if all(kind.counters is StreamBlock.counters for kind in {type(block) for block in blocks}):
         return sum(map(attrgetter(counter), blocks))
     return sum(block.counters()[counter] for block in blocks)
