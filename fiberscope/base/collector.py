@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept from visiting the objects of a large machine again and again."""
+"""Pauses of Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["frozen_objects", "paused_collector"]
+__all__ = ["paused_collector"]
 
 
 @contextmanager
@@ -19,13 +19,3 @@ def paused_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextmanager
-def frozen_objects() -> Iterator[None]:
-    """Leave all objects that exist out of collections, which then visit new objects alone."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()

@@ -11,7 +11,7 @@ from fiberscope.accelerators.configuration import Configuration, ConfigurationEr
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.user_parts import check_part
-from fiberscope.base.collector import frozen_objects, paused_collector
+from fiberscope.base.collector import paused_collector
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.models.tiles.machines import with_tiles
@@ -87,8 +87,7 @@ def execute(
     prices = prices_of(accelerator, configured)  # finds a fault before the run, not after
     model = build_model(accelerator, configured, problem, options)
     simulation_start = time.perf_counter()
-    with frozen_objects():
-        recorded, watch = _simulate(model, options)
+    recorded, watch = _simulate(model, options)
     simulation_seconds = time.perf_counter() - simulation_start
     run, answer = _check(problem, model, recorded.run, options.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
