@@ -253,4 +253,4 @@ def test_the_bottleneck_names_the_stage_that_works_longest(
     said = bottleneck(machine, parts, 0.3)
     assert said == sentence
     report = fiberscope.simulate(toy, SMALL).model_copy(update={"components": parts})
-    assert measures(report, machine.worker_families)["workers"] in said
+    assert measures(report, machine.worker_families)["worker_kind"] in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
@@ -31,6 +32,7 @@ from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.from_spec.units import own_part, units_in
 from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.load import Draft, draft
+from fiberscope.models.trace.memory_entries import DRAM_ONLY
 from fiberscope.models.trace.source import place_of
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
@@ -230,7 +232,23 @@ def _built(
     timing = parameters.timing
     check_instances(specification, timing.most, timing.lanes)
     graphs = graphs_of(specification, ready.trees, lambda: problem.written, timing.places, timing.lanes)
-    return MappedMachine(parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel)
+    machine = MappedMachine(
+        parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel
+    )
+    _warn_of_unmoved(machine)
+    return machine
+
+
+def _warn_of_unmoved(machine: MappedMachine) -> None:
+    """Warn of tensors that are bound to DRAM alone, whose traffic a user expects to be counted."""
+    names = [name for name, reason in machine.unmoved().items() if reason == DRAM_ONLY]
+    if names:
+        bound = "is" if len(names) == 1 else "are"
+        warnings.warn(
+            f"{', '.join(names)} {bound} {DRAM_ONLY}, which costs no time and no traffic; "
+            "bind a cache or a buffer to the same data, and it is moved",
+            stacklevel=2,
+        )
 
 
 def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401

@@ -132,3 +132,11 @@ def test_a_report_in_a_file_keeps_what_is_not_moved(tmp_path, capsys):
     assert json.loads((tmp_path / "report.json").read_text())["unmoved"] == {"A": ONLY, "Z": ONLY}
     assert cli.run(["report", str(tmp_path / "report.json")]) == 0
     assert f"Not moved   A, Z ({ONLY})" in capsys.readouterr().out
+
+
+def test_a_machine_warns_of_what_is_bound_to_dram_only(tmp_path, recwarn):
+    fiberscope.simulate(str(EXAMPLES / "row_wise.yaml"), tensors=OPERANDS["row_wise"])
+    assert [str(warning.message) for warning in recwarn if ONLY in str(warning.message)] == []
+    document = without(specification("row_wise"), lambda bound: bound.get("tensor") in ("A", "Z"))
+    with pytest.warns(UserWarning, match=f"A, Z are {ONLY}, which costs no time and no traffic"):
+        fiberscope.simulate(write(tmp_path, document), tensors=OPERANDS["row_wise"])
