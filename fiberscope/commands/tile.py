@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,9 +110,20 @@ def tile(
     words = _words(asked, buffer, capacity)
     tensors = load_operands(asked, operands, transpose_b=transpose_b, exact=exact)
     statistics_of_tiles = None if statistics is None else _read_statistics(statistics, asked)
-    _deliver(
-        plan(asked, tensors, words, options, methods, statistics_of_tiles), measure, json, plot, markdown
-    )
+    choose = partial(plan, asked, tensors, words, options, methods, statistics_of_tiles)
+    _deliver(_choose(choose, measure), measure, json, plot, markdown)
+
+
+def _choose(choose: Callable[..., Plan], measure: bool) -> Plan:
+    """Choose tiles, and measure them, with a display of the progress."""
+    from fiberscope.base.progress import ignore_progress
+    from fiberscope.commands.progress import progress_display
+
+    with progress_display(quiet=False) as progress:
+        tiles = choose(progress=progress or ignore_progress)
+        if measure:
+            tiles.measure_all(progress or ignore_progress)
+    return tiles
 
 
 def _files(operands: list[str]) -> dict[str, Path | None]:

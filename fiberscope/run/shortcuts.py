@@ -101,6 +101,7 @@ def tile(
     buffer: int = 128 << 10,
     transpose_b: bool = False,
     exact: bool = False,
+    progress: Progress | bool | None = None,
 ) -> Plan:
     """Choose tiles from statistics of the tensors (D2T2).
 
@@ -111,6 +112,7 @@ def tile(
         buffer: of each operand, in bytes.
         transpose_b: B is A transposed.
         exact: refuse a surrogate.
+        progress: a callback; or whether a notebook shows a bar, which it does by default.
 
     Raises:
         InputError, WorkloadError: operands that do not fit the kernel, or that cannot be had.
@@ -122,7 +124,8 @@ def tile(
 
     asked = Kernel.read(kernel, order)
     tensors = load_operands(asked, in_order(operands, asked.inputs), transpose_b=transpose_b, exact=exact)
-    return plan(asked, tensors, capacity_of(asked, buffer))
+    with shown_progress(progress) as tell:
+        return plan(asked, tensors, capacity_of(asked, buffer), progress=tell)
 
 
 def profile(matrix: object, name: str = "memory") -> Profile:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.base import Scheme, Shape, base_shape
 from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, drt
 from fiberscope.models.tiles.baselines.squares import Square, Squares, swiftiles
@@ -24,6 +25,7 @@ from fiberscope.workloads.tiles.metrics import Metric, metric_called
 __all__ = ["METHODS", "Methods", "Plan", "plan"]
 
 METHODS = ("conservative", "prescient", "tailors", "drt", "d2t2")
+CHOOSING, MEASURING = "choosing tiles", "measuring tiles"  # stages of progress
 STREAMS = 8  # Tailors' buffer streams through one part in so many, where a tile overflows [ours]
 
 
@@ -98,6 +100,23 @@ class Plan:
         """Return the measured traffic of each candidate's tiles."""
         return [self._measured(candidate.shape) for candidate in self.chosen.candidates]
 
+    def measure_all(self, progress: Progress) -> None:
+        """Measure the tiles of every method and of every candidate, for the two properties.
+
+        Args:
+            progress: called with the number of tilings that are measured.
+        """
+        schemes, candidates = self.schemes, self.chosen.candidates
+        total = len(schemes) + len(candidates)
+        measured, of_candidates = {}, []
+        for number, (name, scheme) in enumerate(schemes.items()):
+            progress(MEASURING, number, total)
+            measured[name] = self._measured(scheme.shape, scheme.fullest, scheme.packed)
+        for number, candidate in enumerate(candidates, start=len(schemes)):
+            progress(MEASURING, number, total)
+            of_candidates.append(self._measured(candidate.shape))
+        vars(self).update(measured=measured, measured_candidates=of_candidates)
+
     def fullest(self, shape: Shape) -> int:
         """Return the space of the fullest tile of a shape in a buffer."""
         return Fitter(self.kernel, self.tensors, self.capacity, self.metric).fullest(shape)
@@ -122,6 +141,7 @@ def plan(
     options: Options = DEFAULTS,
     methods: Methods = Methods(),
     tensor_statistics: Mapping[str, Statistics] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Plan:
     """Tiles that fit the buffers, by D2T2 and by the methods that it is compared with.
 
@@ -135,6 +155,7 @@ def plan(
         options: the options of the prediction and the search.
         methods: to compare with.
         tensor_statistics: statistics of an earlier run, by operand; None collects them.
+        progress: called with the number of steps that are done: statistics, each method.
 
     Raises:
         InputError: extents that do not agree, a method that there is not, a capacity that holds nothing, a
@@ -144,23 +165,31 @@ def plan(
     methods.check()
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
     base = base_shape(kernel, extents, capacity, metric_called(options.metric), options.base)
-    statistics = (
-        _checked(tensor_statistics, kernel, tensors, base)
-        if tensor_statistics
-        else collect_all(kernel, tensors, base, options)
-    )
+    steps = 3 + len(methods.compare)
+    progress(CHOOSING, 0, steps)
+    if tensor_statistics:
+        statistics = _checked(tensor_statistics, kernel, tensors, base)
+    else:
+        statistics = collect_all(kernel, tensors, base, options)
+    progress(CHOOSING, 1, steps)
     dynamic = _dynamic(kernel, tensors, capacity, methods) if "drt" in methods.compare else None
     plan_with = partial(Plan, kernel, tensors, capacity, options, statistics)
     if not all(tensor.nonzeros for tensor in tensors.values()):
         names = [name for name in METHODS if name in {"conservative", "d2t2", *methods.compare} - {"drt"}]
         return plan_with({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
     squares = Squares(kernel, tensors, capacity, metric_called(options.metric), methods.step)
+    schemes = _squares(squares, max(base.values()), methods)
+    progress(CHOOSING, steps - 1, steps)
+    judge = partial(_measured_total, kernel, tensors, options) if kernel.is_product else None
+    return plan_with(
+        {**schemes, "d2t2": optimise(kernel, tensors, capacity, options, statistics, judge)}, dynamic
+    )
 
-    def judge(shape: Shape) -> float:
-        return measure(kernel, tensors, shape, output=options.output).total
 
-    chosen = optimise(kernel, tensors, capacity, options, statistics, judge if kernel.is_product else None)
-    return plan_with({**_squares(squares, max(base.values()), methods), "d2t2": chosen}, dynamic)
+def _measured_total(
+    kernel: Kernel, tensors: Mapping[str, SparseTensor], options: Options, shape: Shape
+) -> float:
+    return measure(kernel, tensors, shape, output=options.output).total
 
 
 def _checked(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tiling import examples
 
+import fiberscope
 from fiberscope import cli
 
 PICTURE = Path(__file__).parents[4] / "docs" / "images" / "d2t2.svg"
@@ -230,3 +231,17 @@ def test_statistics_that_are_nested_without_end_are_none(tmp_path, capsys):
     assert cli.run(["tile", "uniform:rows=9,cols=9,nonzeros=9", "--statistics", str(deep)]) == 2
     said = f"fiberscope: {deep}: it has no statistics of A, B; give what tile --json wrote\n"
     assert capsys.readouterr().err == said
+
+
+def test_progress_counts_the_steps_and_the_tilings_that_are_measured() -> None:
+    news: list[tuple[str, int, int]] = []
+    plan = fiberscope.tile(
+        "uniform:rows=60,cols=60,nonzeros=300", buffer=800, progress=lambda *at: news.append(at)
+    )
+    assert news == [("choosing tiles", done, 3) for done in range(3)]
+    news.clear()
+    lazy = plan.measured, plan.measured_candidates
+    plan.measure_all(lambda *at: news.append(at))
+    assert (plan.measured, plan.measured_candidates) == lazy
+    total = len(plan.schemes) + len(plan.chosen.candidates)
+    assert news == [("measuring tiles", done, total) for done in range(total)]
