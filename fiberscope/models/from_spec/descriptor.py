@@ -30,6 +30,7 @@ from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timi
 from fiberscope.models.from_spec.stage_graph import StageGraph
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.from_spec.units import own_part, units_in
+from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS
 from fiberscope.models.trace.area import chip_parts
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.memory_entries import DRAM_ONLY
@@ -46,7 +47,8 @@ UNBOUNDED = 2**40  # coordinates of a tile whose size a run chooses
 ONE_GIGAHERTZ = 10**9  # of a specification without an architecture
 SAMPLE = 8  # coordinates of each rank of a small operand
 PART = "part"  # of a component, one of the user's own: not a parameter
-WORK = ("swap", "mul", "add", "take", "reduce", "runsum")  # what a leaf mainly does, the first that it has
+# What a leaf mainly does, the first that it has:
+WORK = ("swap", FIBER_PAIRS, "mul", "add", "take", "reduce", "runsum")
 
 
 def machine_of(name: str) -> Accelerator[Any]:
