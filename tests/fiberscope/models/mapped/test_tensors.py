@@ -132,7 +132,7 @@ def test_a_convolution_as_an_einsum_and_as_a_product(tmp_path, stride, pad):
     assert product.operations["multiply"] == run.operations["multiply"]
 
 
-def test_a_convolution_of_computed_indices_is_counted_and_refused_as_a_machine(tmp_path):
+def test_a_convolution_of_computed_indices_counts_as_the_trace(tmp_path):
     draws = np.random.default_rng(4)
     image, filters = holed(draws, 2, 6, 6), holed(draws, 3, 2, 3, 3)
     path = tmp_path / "direct.yaml"
@@ -141,10 +141,7 @@ def test_a_convolution_of_computed_indices_is_counted_and_refused_as_a_machine(t
         "  declaration: {I: [C, H, W], F: [M, C, R, S], O: [M, P, Q]}\n"
         '  expressions: ["O[m, p, q] = F[m, c, r, s] * I[c, p + r, q + s]"]\n'
     )
-    counted = fiberscope.model(str(path), tensors={"I": image, "F": filters})
-    assert np.allclose(full(counted.result), np.stack([correlate(image, one, "valid")[0] for one in filters]))
-    with pytest.raises(ConfigurationError, match="computed; give the windows of an image as a tensor"):
-        fiberscope.simulate(str(path), I=image, F=filters)
+    both(str(path), np.stack([correlate(image, one, "valid")[0] for one in filters]), I=image, F=filters)
 
 
 def test_a_layer_is_that_of_scipy_and_of_a_chain():
