@@ -18,6 +18,7 @@ from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
 FIELDS = 3  # numbers of a term
+NOWHERE = (1 << 60) - 1  # a coordinate that no fiber has
 
 
 class Projection(StreamBlock):
@@ -25,7 +26,7 @@ class Projection(StreamBlock):
 
     Interface: coordinates of one shape on ``in_crd[0]`` and so on. For each of them leaves on ``out_crd``
     ``constant`` plus the sum of ``factor * (coordinate // divisor % size)``: a part of a flattened
-    coordinate, or an index such as q + s. A negative sum, and N, leave as N. Stops pass.
+    coordinate, or an index such as q + s. A negative sum leaves as ``NOWHERE``. Stops pass.
 
     Timing: a token a cycle, when all inputs show one.
 
@@ -65,24 +66,23 @@ class Projection(StreamBlock):
         if kind in (STOP, DONE):
             self.out_crd.push(kind, payload)
         else:
-            self.out_crd.push(DATA if computed >= 0 else EMPTY, max(0, computed))
+            self.out_crd.push(DATA, computed if computed >= 0 else NOWHERE)
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _computed(self) -> int:
-        """The coordinate; -1 if any token is N."""
+        """The coordinate."""
         kind = inline.channel(self.in_crd[0]).control()
-        total, missing = self.constant, False
+        total = self.constant
         for place in range(len(self.in_crd)):
             channel: Channel = self.in_crd[place]
             if (channel.control() in (STOP, DONE)) != (kind in (STOP, DONE)):
                 raise SimulationError(f"{self.name}: all in_crd must have the same shape")
-            missing |= channel.control() == EMPTY
             part = channel.coordinate() // self.terms[FIELDS * place + 1]
             size = self.terms[FIELDS * place + 2]
             if size > 0:
                 part %= size
             total += self.terms[FIELDS * place] * part
-        return -1 if missing else total
+        return total
 
 
 class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
@@ -91,7 +91,7 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
     Interface: the coordinates that are sought on ``in_crd``, for each of them the fiber to look in on
     ``in_base``, and any number of streams of their shape on ``in_carried0`` and so on. If the fiber has the
     coordinate, its position leaves on ``out_located``, and the other tokens on ``out_carried0`` and so on. If
-    not, or if either is N, nothing leaves. Stops pass.
+    not, or if the fiber is N, nothing leaves. Stops pass.
 
     Timing: a token a cycle, when all inputs show one; the search itself takes no time beyond, as if the
     fiber lay in a memory that is addressed by coordinates.
