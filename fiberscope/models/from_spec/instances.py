@@ -52,6 +52,8 @@ def count_places(plan: LoopPlan, loop: str) -> int:
         if isinstance(part, Follow) and loop in part.names:
             return count_places(plan, plan.splits[part.leader].names[part.names.index(loop)])
     split = next((split for split in plan.splits.values() if loop in split.names), None)
+    if split is None and loop in plan.flattened:
+        return math.prod(count_places(plan, rank) for rank in plan.flattened[loop].ranks)
     if split is None:
         return max(1, plan.shapes[loop])
     sizes = [count_places(plan, split.rank)]

@@ -145,11 +145,15 @@ class LoopPlan:
         return len(self.loops) if loop is None else self.loops.index(loop)
 
     def piece_loops(self, rank: str) -> list[int]:
-        """The depths of the loops over the pieces of a rank, from the outside in, without the lowest."""
+        """The depths of the loops over the pieces of a rank, from the outside in, without the lowest.
+
+        A piece that is flattened with another rank has no loop of its own.
+        """
         split = self.splits.get(rank)
         if split is None:
             return []
-        return [self.loops.index(name) for name in split.names[:-1]] + self.piece_loops(split.names[-1])
+        own = [self.loops.index(name) for name in split.names[:-1] if name in self.loops]
+        return own + self.piece_loops(split.names[-1])
 
     def leader(self, loop: str) -> str | None:
         """The tensor whose elements are counted to cut what a loop goes over."""

@@ -132,3 +132,47 @@ def test_a_trace_without_an_architecture_has_no_bound_and_says_so(tmp_path, caps
     assert "0 (0 ns)" not in out
     assert cli.run(["check", str(path), SMALL, "-q"]) == 0
     assert re.search(r"[\d,]+ ns by components, no bound by the trace", capsys.readouterr().out)
+
+
+FLATTENED = """\
+einsum:
+  declaration: {A: [K, M], B: [K, N], Z: [M, N]}
+  expressions: ["Z[m, n] = A[k, m] * B[k, n]"]
+mapping:
+  rank-order: {A: [K, M], B: [K, N], Z: [M, N]}
+  partitioning:
+    Z:
+      K: [uniform_shape(4)]
+      %s
+  loop-order: {Z: [%s]}
+  spacetime: {Z: {space: [%s], time: [%s]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "loops", "said"),
+    [
+        (
+            "(K1, M): [flatten()]\n      K1M: [uniform_occupancy(A.6)]",
+            "K1M1, K1M0, K0, N",
+            "67 instances: places of K1M1",
+        ),
+        (
+            "M: [uniform_shape(4)]\n      (M0, K0): [flatten()]",
+            "K1, M1, M0K0, N",
+            "16 instances: places of M0K0",
+        ),
+    ],
+)
+def test_pieces_that_are_flattened_have_the_places_of_their_product(tmp_path, cut, loops, said):
+    """Of K1M 10 x 40 coordinates in pieces of 6; of M0K0 4 x 4."""
+    path = tmp_path / "own.yaml"
+    space = said.split()[-1]
+    time = ", ".join(loop for loop in loops.split(", ") if loop != space)
+    path.write_text(FLATTENED % (cut, loops, space, time))
+    run, trace = fiberscope.simulate(str(path), SMALL), fiberscope.model(str(path), SMALL)
+    assert run.verification.passed
+    assert trace.verification.passed
+    assert run.chosen == (said,)
+    assert run.operations["multiply"] == trace.operations["multiply"]
+    assert run.operations["add"] == trace.operations["add"]
