@@ -97,8 +97,10 @@ def parameters(machine: MachineName | str) -> pd.DataFrame:
 
 def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Parameter]:
     """Return the parameters of a machine as shipped, those of its shared parts behind its own."""
-    files = (accelerator.shipped, *accelerator.defaults)
-    return [parameter for file in files for parameter in configuration.parameters(file)]
+    own = configuration.parameters(accelerator.shipped)
+    keys = set(configuration.leaf_keys(accelerator.configuration))
+    shared = [parameter for file in accelerator.defaults for parameter in configuration.parameters(file)]
+    return [*own, *(parameter for parameter in shared if parameter.key in keys)]
 
 
 def _row(parameter: configuration.Parameter, allowed: Range) -> dict[str, object]:

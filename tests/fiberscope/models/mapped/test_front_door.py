@@ -375,3 +375,10 @@ def test_a_memory_has_channels_for_the_bandwidth_of_the_file(tmp_path):
     assert run.memory.peak_bytes_per_second == 15 * 533 * 16 * 10**6
     slow = fiberscope.simulate(str(path), tensors=given, settings={"memory.bandwidth": "100 GiB/s"})
     assert sum(name.startswith("fast.memory.channel") for name in slow.components) == 2
+
+
+def test_the_type_of_values_of_a_machine_with_a_section_value_is_value_type(capsys):
+    assert cli.run(["info", "spec:sigma"]) == 0
+    shown = capsys.readouterr().out
+    assert "value.type" in shown
+    assert "timing.tasks" in shown
