@@ -27,6 +27,7 @@ from fiberscope.sim import Component, Kernel
 TESTS = Path(__file__).parent
 GRAPHS = TESTS.parent / "examples" / "graphs"
 OUTER = TESTS.parent / "examples" / "specifications" / "outer.yaml"
+IMAGE = TESTS / "support" / "image.yaml"  # whose indices are computed
 SUPPORT = (TESTS / "converters" / "support", *TESTS.glob("accelerators/**/support"))
 
 # Ends of benches: of a memory's trace that is replayed, and of tests of blocks.
@@ -71,8 +72,8 @@ def machines() -> None:
 
 
 def mapped() -> None:
-    """Those of specifications: with mergers, with a loop in front of the cut that is summed over, with
-    intersectors that skip, with lanes.
+    """Those of specifications: with mergers, of more fibers than a tree has ways too, with a loop in front of
+    the cut that is summed over, with intersectors that skip, with lanes, with look-ups.
     """
     for name, factor in (
         ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),
@@ -80,8 +81,14 @@ def mapped() -> None:
         (str(OUTER), "uniform:rows=9,cols=9,nonzeros=30"),
         (str(OUTER.with_name("stationary.yaml")), "uniform:rows=9,cols=9,nonzeros=30"),
         ("spec:extensor", "uniform:rows=9,cols=9,nonzeros=30"),
+        ("spec:sigma", "uniform:rows=9,cols=9,nonzeros=30"),
     ):
         assert simulate(name, factor).verification.passed
+    small = {"tile.count": 1, "l1.count": 1, "timing.memory": "ideal"}
+    column = "uniform:rows=257,cols=1,nonzeros=257"
+    assert simulate("spec:outerspace", "uniform:rows=1,cols=257,nonzeros=257", column, settings=small)
+    tensors = {"I": "tensor:shape=6x6,nonzeros=20", "F": "tensor:shape=2x3,nonzeros=4"}
+    assert simulate(str(IMAGE), tensors=tensors).verification.passed
 
 
 def conversions() -> None:

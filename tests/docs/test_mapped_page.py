@@ -22,7 +22,6 @@ MINIMAL = ROOT / "examples" / "specifications" / "minimal.yaml"
 PIECES = MINIMAL.with_name("minimal_pieces.yaml")
 GAMMA = (ROOT / "fiberscope/accelerators/gamma/spec.yaml").read_text(encoding="utf-8")
 MATRIX, VECTOR = "uniform:rows=8,cols=8,nonzeros=20", "tensor:shape=8,nonzeros=5"
-PRODUCT = "{A: [M, K], B: [K, N], Z: [M, N]}", "Z[m, n] = A[m, k] * B[k, n]"
 MATRICES = {"A": MATRIX, "B": MATRIX}
 LED = (
     "{partitioning: {y: {K: [uniform_occupancy(A.2)]}}, loop-order: {y: [M, K1, K0]},"
@@ -43,8 +42,9 @@ def quoted(*expressions: str) -> str:
 
 
 FLATTEN = '{partitioning: {Z: {"(M, K)": [flatten()]}}, loop-order: {Z: [MK]}}'
-BOTH = "{partitioning: {Z: {K: [uniform_shape(4)]}}, uncompressed: {B: [K]}, loop-order: {Z: [K1, M, K0, N]}}"
-MAXIMUM = '  operators: {Z: {"+": max}}\n'
+BOTH = "{partitioning: {Z: {K: [uniform_shape(4)]}}, uncompressed: {B: [K]}, loop-order: {Z: [K1, K0, N]}}"
+RELU = '  functions: {"relu(x)": "max(x, 0)"}\n'
+LARGER = '  functions: {"larger(x, y)": "max(x, y)"}\n  operators: {Z: {"+": larger}}\n'
 LED_BY_T = "mapping:\n  partitioning:\n    Z: {K: [uniform_occupancy(T.2)]}\n"
 REFUSED = {  # what a row of the page is about: a specification, and its tensors
     "a look-up in": (
@@ -53,18 +53,19 @@ REFUSED = {  # what a row of the page is about: a specification, and its tensors
         ),
         {"A": MATRIX, "B": VECTOR},
     ),
-    "a cascade that repeats": ("spec:graphicionado", {"G": MATRIX, "A0": VECTOR, "P0": VECTOR}),
-    "symbols in an expression": (specification("{A: [I], Z: [I]}", quoted("Z[i] = a * A[i]")), {"A": VECTOR}),
-    "functions": (
-        specification("{A: [I], B: [I], Z: [I]}", quoted("Z[i] = max(A[i], B[i])")),
-        {"A": VECTOR, "B": VECTOR},
+    "functions of the file": (
+        specification("{A: [I], Z: [I]}", quoted("Z[i] = relu(A[i])"), more=RELU),
+        {"A": VECTOR},
     ),
-    "operators": (
-        specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, k]"), more=MAXIMUM),
+    "operators that mean": (
+        specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, k]"), more=LARGER),
         {"A": MATRIX},
     ),
     "an index twice": (specification("{A: [M], Z: [M, N]}", quoted("Z[m, m] = A[m]")), {"A": VECTOR}),
-    "`uncompressed` and": (specification(PRODUCT[0], quoted(PRODUCT[1]), BOTH), MATRICES),
+    "a rank both": (
+        specification("{A: [K, N], B: [K, N], Z: [K, N]}", quoted("Z[k, n] = A[k, n] + B[k, n]"), BOTH),
+        MATRICES,
+    ),
     "a partition that follows another tensor": (
         specification(LED_SUM[0], quoted(LED_SUM[1]), LED),
         {"A": MATRIX, "x": VECTOR},
