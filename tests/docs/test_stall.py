@@ -71,7 +71,7 @@ def test_the_marker_stands_where_the_tour_says(element):
     ]
     start, name, state = min(stalls)
     page = " ".join(text("tour.md").split())
-    assert f"the {name}'s, `{state}` in cycle {start // NANOSECOND}" in page
+    assert f"the {name} stalls first: `{state}` in cycle {start // NANOSECOND}" in page
 
 
 def test_upstream_of_the_stall_is_its_cause_and_downstream_its_effect(element):

@@ -226,6 +226,11 @@ SHAPES = {
         space={"O": "P1 C1 P0 R"},
         sizes={**FILTER, "H": 9, "W": 9},
     ),
+    "a product and a sum with numbers": Shape(
+        ("T[m, n] = A[k, m] * B[k, n]", "Z[m, n] = a * T[m, n] + b * C[m, n]"),
+        {**MATMUL, "T": "M N", "C": "M N"},
+        settings={"a": 2, "b": 3},
+    ),
     "one output of two Einsums": Shape(
         ("Z[m, n] = A[m, n] + B[m, n]", "Z[m, n] = A[m, n] * B[m, n]"),
         {"A": "M N", "B": "M N", "Z": "M N"},

@@ -14,6 +14,7 @@ from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
+from fiberscope.models.trace.specification import Split
 from fiberscope.models.trace.verify import verify
 
 MOST_EQUAL = 2  # factors
@@ -61,6 +62,12 @@ def compare(program, machine):
     added = operations["add"] + operations.get("sub", 0) - counted.get("add", 0) - counted.get("sub", 0)
     assert 0 <= added <= outcome.runs[-1].zero_sums
     whole = {rank for tensor in specification.tensors.values() for rank in tensor.uncompressed}
+    whole |= {
+        name
+        for cut in last.partitioning
+        if isinstance(cut, Split) and cut.rank in whole
+        for name in cut.names
+    }
     for loop, steps in steps_of(machine.stages[-1]).items():
         counts = outcome.runs[-1].intersections[loop]
         untold = (
