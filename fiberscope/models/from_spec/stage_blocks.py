@@ -230,7 +230,7 @@ class BuiltStage:
         operations = Counter[str]()
         for node, blocks in self._operating:
             _count(operations, node, blocks, adds=self.graph.arithmetic.adds)
-        if self.sums is not None:
+        if self.sums is not None and self.graph.arithmetic.adds:
             operations["add"] += self.sums.additions
         return dict(operations)
 

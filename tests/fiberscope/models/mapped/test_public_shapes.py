@@ -153,6 +153,12 @@ SHAPES = {
         space={"Z": "MK00"},
         expected="mk,kn->mn",
     ),
+    "alike copies of several tasks": Shape(
+        ("S[m] = take(A[m], B[n, m], 0)",),
+        {"A": "M", "B": "N M", "S": "M"},
+        loops={"S": "N M"},
+        space={"S": "N"},
+    ),
     "panels with flattened elements": Shape(
         PRODUCT,
         MATMUL,
