@@ -10,7 +10,6 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Parts, Settings
 from fiberscope.commands.output import show
 from fiberscope.results.errors import FailedRunError
-from fiberscope.results.report.families import rounds_of_stages
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
 from fiberscope.results.report.table import Table
 
@@ -110,6 +109,8 @@ def _show(done: Check) -> None:
 
 def _show_parts(done: Check) -> None:
     """Print the cycles of each stage, and where those of the longest go, what is hardly any in one line."""
+    from fiberscope.results.report.families import rounds_of_stages
+
     least, indent = LEAST_SHARE * done.event.cycles, "    " if done.longest else "  "
     for stage, counts in rounds_of_stages(done.event.stages, done.longest).items():
         rounds = f", {len(counts)} rounds" if len(counts) > 1 else ""

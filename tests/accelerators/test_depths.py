@@ -187,8 +187,9 @@ def test_every_unit_holds_as_much_as_its_parameters_say(monkeypatch, make, machi
         return make_noting
 
     monkeypatch.setattr(machine, "add", noting)
-    for part in (element.Prefetcher, element.FiberReader, element.FiberWriter):
+    for part in (element.FiberReader, element.FiberWriter):
         monkeypatch.setattr(element, part.__name__, within(part))
+    monkeypatch.setitem(Gamma.PARTS, "prefetcher", within(Gamma.PARTS["prefetcher"]))
     channels = make().channels
     made["memory.channel"] = {
         key: {str(value)} for channel in channels for key, value in vars(channel.specification).items()

@@ -9,6 +9,8 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 pytest.importorskip("pyrtl")  # cells export Verilog
 
+pytestmark = pytest.mark.usefixtures("heeding")  # the client sets a handler for Ctrl-C where it is ignored
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 LONG = ("cache_policy.ipynb", "three_dataflows.ipynb")  # take some seconds

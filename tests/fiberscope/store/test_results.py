@@ -19,7 +19,15 @@ ODD = (
 )
 
 
-FILES = {"plot": None, "figure": None, "against": None, "figure_width": "page", "archive": None}
+FILES = {
+    "plot": None,
+    "figure": None,
+    "against": None,
+    "figure_width": "page",
+    "archive": None,
+    "compare": False,
+    "mean": None,
+}
 
 
 def results(store: Path | str, **asked: object) -> None:

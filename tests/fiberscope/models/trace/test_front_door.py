@@ -231,6 +231,8 @@ def test_matrices_by_name_are_read_as_in_order_on_the_command_line(command, caps
         reports.append(json.loads(shown.out))
         warned.append([line for line in shown.err.splitlines() if "warning" in line])
     by_name, in_order, declared = reports
+    ranks = [by_name["workload"].pop("tensor"), by_name["workload"]["b"].pop("tensor")]
+    assert ranks == ["A[m, k]", "B[k, n]"]  # as operands in order always are
     for key in ("cycles", "operations", "traffic", "product", "workload"):
         assert by_name[key] == in_order[key]
     assert declared["product"]["shape"] == [9, 9]
