@@ -317,7 +317,7 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
-    from fiberscope.rtl.cosim_request import CosimRequest, load_parts, verilog_files
+    from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
 
     asked = CosimRequest(
         names,
@@ -329,8 +329,9 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         module=options.get("module"),
         lock_step=options.get("lock_step", False),
         waveform=waveform,
-        parts=load_parts(options["accelerator"], names, options.get("part") or ()),
+        part_texts=tuple(options.get("part") or ()),
     )
+    asked.parts  # noqa: B018  (refused here, before anything is written)
     if waveform is not None:
         check_outputs(files_of(waveform.path), asked.inputs)
     return asked

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from fiberscope.run.arguments import check_part_names
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Kernel
 
-__all__ = ["CosimRequest", "find_cosim_machine", "load_parts", "verilog_files"]
+__all__ = ["CosimRequest", "find_cosim_machine", "verilog_files"]
 
 
 def find_cosim_machine(name: str) -> Accelerator[Any]:
@@ -41,24 +41,6 @@ def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def load_parts(name: str, blocks: Sequence[str], texts: Sequence[str]) -> dict[str, PartFactory]:
-    """Load components of the user for a run with RTL.
-
-    Args:
-        name: the accelerator.
-        blocks: the parts that are RTL.
-        texts: ``part=module:Class`` or ``part=file.py:Class``.
-
-    Raises:
-        InputError: the machine has no such part, or is one module; or a component cannot be imported.
-    """
-    parts, machine = parse_parts(texts), find_cosim_machine(name)
-    check_part_names(machine, parts)
-    if parts and "machine" in blocks:
-        raise InputError("--part: all of the machine is RTL; leave --part out, or replace single blocks")
-    return add_policies(parts, machine.parts)
-
-
 @dataclass(frozen=True)
 class CosimRequest:
     """Run with RTL in the loop.
@@ -75,7 +57,8 @@ class CosimRequest:
         lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
             component does, and runs the cycles slept through when it wakes.
         waveform: the waveform of the run with RTL, which is in lock-step then.
-        parts: components of the user by the name of the part, in the run with RTL and in the run without.
+        part_texts: components of the user, in the run with RTL and in the run without, each written
+            ``part=module:Class`` or ``part=file.py:Class``.
     """
 
     blocks: tuple[str, ...]
@@ -89,7 +72,20 @@ class CosimRequest:
     cycle_limit: int | None = None
     lock_step: bool = False
     waveform: Waveform | None = None
-    parts: Mapping[str, PartFactory] = field(default_factory=dict)
+    part_texts: tuple[str, ...] = ()
+
+    @cached_property
+    def parts(self) -> Mapping[str, PartFactory]:
+        """Load the components of the user, by the name of the part.
+
+        Raises:
+            InputError: the machine has no such part, or is one module; or a component cannot be imported.
+        """
+        parts, machine = parse_parts(self.part_texts), find_cosim_machine(self.accelerator)
+        check_part_names(machine, parts)
+        if parts and "machine" in self.blocks:
+            raise InputError("--part: all of the machine is RTL; leave --part out, or replace single blocks")
+        return add_policies(parts, machine.parts)
 
     @property
     def is_in_lock_step(self) -> bool:

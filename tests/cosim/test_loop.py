@@ -292,3 +292,20 @@ def test_an_offered_token_stays_offered_but_at_an_arbiter_another_may_take_its_p
         f"\nPROTOCOL VIOLATION: {at}\nDIFFERENT at its ports, though in no entry of the report\n", out
     )
     assert re.search(f"\nwhere that begins: {at}\n", out)
+
+
+def test_parts_of_ones_own_run_in_the_process_of_the_simulator(simulator, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    slow = (ROOT / "examples" / "own_component" / "slow_merger.py").read_text(encoding="utf-8")
+    Path("mine.py").write_text(
+        f"{slow}\n\nfrom fiberscope.hw.memory.replacement import ReplacementPolicy\n\n\n"
+        "class First(ReplacementPolicy):\n    def victim(self, lines):\n        return lines[0]\n"
+    )
+    words = ["rtl", "loop", "scheduler", "gamma", MATRIX, *SMALL, *THRIFTY, "--sim", simulator]
+    cycles = []
+    for part in ([], ["--part", "merger=mine.py:SlowMerger", "--part", "bank=mine.py:First"]):
+        assert cli.run([*words, *part]) == 0
+        out = capsys.readouterr().out
+        assert "identical in all" in out
+        cycles.append(int(out.partition("cycles with RTL")[2].split()[0].replace(",", "")))
+    assert cycles[0] != cycles[1]
