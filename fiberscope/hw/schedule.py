@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from fiberscope.hw.policy import Policy
-from fiberscope.sim.errors import SimulationError
+from fiberscope.hw.policy import Policy, wrong_choice
 
 __all__ = ["SchedulePolicy", "Task", "Worker", "least_loaded"]
 
@@ -84,7 +83,7 @@ class SchedulePolicy(Policy):
         """
         chosen = self.task(tasks, now)
         if chosen not in tasks:
-            raise SimulationError(f"{type(self).__name__}.task chose {chosen!r}, none of the tasks")
+            raise wrong_choice(self, "task", chosen, "tasks")
         return chosen
 
     def number_of_worker(self, task: Task, workers: Sequence[Worker], now: int) -> int:
@@ -97,5 +96,5 @@ class SchedulePolicy(Policy):
             return -1
         chosen = self.worker(task, workers, now)
         if chosen not in workers:
-            raise SimulationError(f"{type(self).__name__}.worker chose {chosen!r}, none of the workers")
+            raise wrong_choice(self, "worker", chosen, "workers")
         return chosen.number

@@ -66,9 +66,10 @@ def _sample_of(keys: Mapping[str, Any]) -> Sample:
     """
     names = [field.name for field in fields(Sample) if field.name != "window"]
     keys = {key: value for key, value in keys.items() if key in names or value is not None}
-    for key in sorted(set(keys) - set(names), key="over".__ne__):
-        advice = "random designs are under random:" if key == "over" else nearest(key, names)
-        raise InputError(f"sampled runs have no {key}; {advice}")
+    if "over" in keys:
+        raise InputError("sampled runs have no over; random designs are under random:")
+    for key in (key for key in keys if key not in names):
+        raise InputError(f"sampled runs have no {key}; {nearest(key, names)}")
     width = {"half_width": parse_width(keys["half_width"])} if "half_width" in keys else {}
     return Sample(**{**keys, **width})
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fiberscope.hw.policy import Policy
-from fiberscope.sim.errors import SimulationError
+from fiberscope.hw.policy import Policy, wrong_choice
 
 __all__ = ["FiberLines", "PrefetchPolicy"]
 
@@ -64,5 +63,5 @@ class PrefetchPolicy(Policy):
         if chosen is None:
             return -1
         if chosen not in fibers:
-            raise SimulationError(f"{type(self).__name__}.fiber chose {chosen!r}, none of the fibers")
+            raise wrong_choice(self, "fiber", chosen, "fibers")
         return fibers.index(chosen)

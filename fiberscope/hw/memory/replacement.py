@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fiberscope.hw.memory.tags import TagStore
-from fiberscope.hw.policy import Policy
-from fiberscope.sim.errors import SimulationError
+from fiberscope.hw.policy import Policy, wrong_choice
 
 __all__ = ["Line", "ReplacementPolicy"]
 
@@ -62,6 +61,5 @@ class ReplacementPolicy(Policy):
                 lines.append(Line(tags.lines[way], tags.priorities[way], dirty, tags.reuse[way]))
         chosen = self.victim(lines)
         if chosen not in lines:
-            policy = type(self).__name__
-            raise SimulationError(f"{policy}.victim chose {chosen!r}, none of the lines")
+            raise wrong_choice(self, "victim", chosen, "lines")
         return tags.find(set_index, chosen.number)

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fiberscope.hw.policy import Policy
+from fiberscope.hw.policy import Policy, wrong_choice
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.errors import SimulationError
 
 __all__ = ["ArbitrationPolicy", "Head", "head_of"]
 
@@ -58,5 +57,5 @@ class ArbitrationPolicy(Policy):
         """
         chosen = self.winner(output, heads, now)
         if chosen not in heads:
-            raise SimulationError(f"{type(self).__name__}.winner chose {chosen!r}, none of the heads")
+            raise wrong_choice(self, "winner", chosen, "heads")
         return chosen.port
