@@ -5,6 +5,7 @@
 Each is planted in a copy of the tree, of which only the module concerned is compiled again, and the tests
 run that ``finders.yaml`` names for its file, without the slow ones, up to the first that fails. What is done
 stands in ``build/faults/results.jsonl``: a run that was ended goes on, until a source or a test changes.
+Tests that hang with a fault are counted apart: no assertion has found it.
 AREA is an area, or a part of a file's path. Exit code 1: a fault survived without a reason in DEVIATIONS.md.
 """
 
@@ -30,8 +31,9 @@ HERE = ROOT / "build" / "faults"
 RESULTS = HERE / "results.jsonl"
 ROOMS = ("sim", "hw", "accelerators", "converters", "workloads", "fiberscope")
 PASSED, FAILED, NO_TESTS = 0, 1, 5  # exit codes of pytest
-LIMIT = 1800  # seconds for the tests of one fault: what hangs is found
-FOUND, SURVIVED, BROKEN, SOUND = "found", "survived", "broken", "sound"
+HANG = -1  # in their place, where pytest does not end
+LIMIT = 1800  # seconds for the tests of one fault
+FOUND, SURVIVED, HUNG, BROKEN, SOUND = "found", "survived", "hung", "broken", "sound"
 
 
 class Tree:
@@ -74,13 +76,13 @@ class Tree:
                 cached.unlink()
 
     def test(self, *arguments: str) -> int:
-        """Run tests; the exit code of pytest, that of a failure if they do not end."""
+        """Run tests; the exit code of pytest, or HANG if they do not end."""
         shutil.rmtree(self.place / ".hypothesis", ignore_errors=True)
         options = ("-q", "-x", "-p", "no:cacheprovider", "-m", "not slow")
         try:
             return self._run("-m", "pytest", *options, *arguments)
         except subprocess.TimeoutExpired:
-            return FAILED
+            return HANG
 
     def _run(self, *arguments: str) -> int:
         with (self.place / "output.txt").open("w", encoding="utf-8") as output:
@@ -161,7 +163,7 @@ def _tried(tree: Tree, fault: Fault) -> str:
         codes = (tree.test(*options, *tests) for options in (*first, ()))
         for code in codes:
             if code not in (PASSED, NO_TESTS):
-                return FOUND if code == FAILED else BROKEN
+                return {FAILED: FOUND, HANG: HUNG}.get(code, BROKEN)
     return SURVIVED
 
 
@@ -210,11 +212,11 @@ def _tell(faults: Sequence[Fault], results: Results) -> bool:
     counts: dict[str, Counter[str]] = {}
     for fault in faults:
         counts.setdefault(fault.area, Counter())[results.outcomes[fault.key]] += 1
-    print(f"\n{'area':<24}{FOUND:>8}{SURVIVED:>10}")
-    for area, count in sorted(counts.items()):
-        print(f"{area:<24}{count[FOUND]:>8}{count[SURVIVED]:>10}")
-    total = sum(counts.values(), Counter[str]())
-    print(f"{'all':<24}{total[FOUND]:>8}{total[SURVIVED]:>10}\n")
+    print(f"\n{'area':<24}{FOUND:>8}{HUNG:>8}{SURVIVED:>10}")
+    counts["all"] = sum(counts.values(), Counter[str]())
+    for area, count in sorted(counts.items(), key=lambda row: (row[0] == "all", row[0])):
+        print(f"{area:<24}{count[FOUND]:>8}{count[HUNG]:>8}{count[SURVIVED]:>10}")
+    print()
     amiss = [fault for fault in faults if results.outcomes[fault.key] != _expected(fault)]
     for fault in amiss:
         outcome = results.outcomes[fault.key]
