@@ -5,20 +5,18 @@ from __future__ import annotations
 
 from fiberscope.hw.fibers.intersection import FiberIntersection
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.reference_pairs import ReferencePairs
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
-from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Input, Signal
+from fiberscope.sim.component import Signal
 from fiberscope.sim.constants import MAX_TIME
-from fiberscope.sim.errors import SimulationError
 
 WANTS_LISTS, WALKS, MET, ENDED = range(4)
 MODES = ("wants_lists", "walks", "met", "ended")
 
 
-class FiberPairs(StreamBlock):
+class FiberPairs(ReferencePairs):
     """Intersects the fibers of two lists in pairs; pairs without a match leave nothing.
 
     Interface: two streams of references of one shape, ``in_ref0`` and ``in_ref1``, to fibers of ``rows`` and
@@ -47,18 +45,15 @@ class FiberPairs(StreamBlock):
     """
 
     PORTS = (
-        Input("in_ref0", REF),
-        Input("in_ref1", REF),
+        *ReferencePairs.PORTS,
         output_stream("out_outer", CRD),
         output_stream("out_inner", CRD),
         output_stream("out_ref0", REF),
         output_stream("out_ref1", REF),
     )
     COUNTERS = ("steps", "matches", "pairs")
-    SIGNALS = (*StreamBlock.SIGNALS, Signal("mode", 2, "state", MODES), Signal("steps", 48))
+    SIGNALS = (*ReferencePairs.SIGNALS, Signal("mode", 2, "state", MODES), Signal("steps", 48))
 
-    in_ref0: Channel
-    in_ref1: Channel
     out_outer: OutputStream
     out_inner: OutputStream
     out_ref0: OutputStream
@@ -86,7 +81,7 @@ class FiberPairs(StreamBlock):
 
     def tick(self, now: int) -> int:
         """Sleep until the step that was worked out last; then as any block."""
-        return self.busy(self.until) if now < self.until else StreamBlock.tick(self, now)
+        return self.busy(self.until) if now < self.until else ReferencePairs.tick(self, now)
 
     def update(self, now: int) -> int:
         """Take two lists, or go on to the next match or the end."""
@@ -94,28 +89,21 @@ class FiberPairs(StreamBlock):
             return self._send(now)
         if self.mode == WALKS:
             return self._walk(now)
-        for source in (self.in_ref0, self.in_ref1):
-            if not source.can_pop():
-                return self.wait_input(source)
+        missing = self.missing_input()
+        if missing is not None:
+            return self.wait_input(missing)
         return self._end_lists(now) if self.mode == ENDED else self._take(now)
 
     def _take(self, now: int) -> int:
         """Take two references, or what else stands there."""
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
-        self._pop(now)
+        self.pop_pair(now)
         if kind in (DATA, EMPTY):
             self._begin(first, second, kind == other == DATA)
             return self._walk(now)
         self._send_end(kind, first + 1)
         return self.busy(now + 1) if kind == STOP else self.finish(now)
-
-    def _pop(self, now: int) -> None:
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
-        if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
-            raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
-        self.in_ref0.pop()
-        self.in_ref1.pop()
 
     def _begin(self, first: int, second: int, present: bool) -> None:
         """Turn to two lists, if both are present."""
@@ -179,10 +167,7 @@ class FiberPairs(StreamBlock):
 
     def _end_lists(self, now: int) -> int:
         """Send the stop behind two lists, of the level that comes behind their references."""
-        level = 0
-        if self.in_ref0.control() == STOP:
-            level = self.in_ref0.coordinate() + 1
-            self._pop(now)
+        level = self.pop_stop_level(now)
         self.mode = WANTS_LISTS
         self._send_end(STOP, level)
         return self.busy(now + 1)

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fiber_states import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.reference_pairs import ReferencePairs
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
-from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Input, Signal
-from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.component import Signal
 
 
-class LaneSeek(StreamBlock):
+class LaneSeek(ReferencePairs):
     """Looks all elements of a fiber up in another one, side by side.
 
     Interface: two streams of references of one shape: ``in_ref0`` to the fiber whose elements are held by
@@ -42,18 +40,15 @@ class LaneSeek(StreamBlock):
     """
 
     PORTS = (
-        Input("in_ref0", REF),
-        Input("in_ref1", REF),
+        *ReferencePairs.PORTS,
         output_stream("out_crd", CRD),
         output_stream("out_ref0", REF),
         output_stream("out_ref1", REF),
         output_stream("out_sizes", CRD),
     )
     COUNTERS = ("matches", "folds")
-    SIGNALS = (*StreamBlock.SIGNALS, Signal("mode", 2, "state", MODES), Signal("matches", 48))
+    SIGNALS = (*ReferencePairs.SIGNALS, Signal("mode", 2, "state", MODES), Signal("matches", 48))
 
-    in_ref0: Channel
-    in_ref1: Channel
     out_crd: OutputStream
     out_ref0: OutputStream
     out_ref1: OutputStream
@@ -85,16 +80,16 @@ class LaneSeek(StreamBlock):
         """Send an element, or what stands between fibers."""
         if self.mode == IN_FIBER:
             return self._send(now)
-        for source in (self.in_ref0, self.in_ref1):
-            if not source.can_pop():
-                return self.wait_input(source)
+        missing = self.missing_input()
+        if missing is not None:
+            return self.wait_input(missing)
         return self._end_fiber(now) if self.mode == OWES_STOP else self._take(now)
 
     def _take(self, now: int) -> int:
         """Take two references, or what else stands there."""
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
-        self._pop(now)
+        self.pop_pair(now)
         if kind in (DATA, EMPTY):
             self.held = 0
             if kind == DATA:
@@ -109,13 +104,6 @@ class LaneSeek(StreamBlock):
         self.held = 0
         self._stop(STOP, first + 1)
         return self.busy(now + 1)
-
-    def _pop(self, now: int) -> None:
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
-        if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
-            raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
-        self.in_ref0.pop()
-        self.in_ref1.pop()
 
     def _hold(self, fiber: int) -> None:
         """Have an index of the fiber that the lanes hold."""
@@ -151,10 +139,7 @@ class LaneSeek(StreamBlock):
 
     def _end_fiber(self, now: int) -> int:
         """Send the stop of a pair, which a stop behind the references raises."""
-        level = 0
-        if self.in_ref0.control() == STOP:
-            level = self.in_ref0.coordinate() + 1
-            self._pop(now)
+        level = self.pop_stop_level(now)
         self._stop(STOP, level)
         self.mode = WANTS_FIBER
         return self.busy(now + 1)

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fiber_states import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
-from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Input, Signal
-from fiberscope.sim.errors import SimulationError
+from fiberscope.hw.streams.reference_pairs import ReferencePairs
+from fiberscope.hw.streams.tokens import CRD, DATA, EMPTY, REF, STOP
+from fiberscope.sim.component import Signal
 
 
-class SkipAhead(StreamBlock):
+class SkipAhead(ReferencePairs):
     """Intersects fibers that lie beside it.
 
     Interface: two streams of references of one shape, ``in_ref0`` and ``in_ref1``, each to fibers of its
@@ -39,17 +37,14 @@ class SkipAhead(StreamBlock):
     """
 
     PORTS = (
-        Input("in_ref0", REF),
-        Input("in_ref1", REF),
+        *ReferencePairs.PORTS,
         output_stream("out_crd", CRD),
         output_stream("out_ref0", REF),
         output_stream("out_ref1", REF),
     )
     COUNTERS = ("steps", "matches")
-    SIGNALS = (*StreamBlock.SIGNALS, Signal("mode", 2, "state", MODES), Signal("steps", 48))
+    SIGNALS = (*ReferencePairs.SIGNALS, Signal("mode", 2, "state", MODES), Signal("steps", 48))
 
-    in_ref0: Channel
-    in_ref1: Channel
     out_crd: OutputStream
     out_ref0: OutputStream
     out_ref1: OutputStream
@@ -66,27 +61,20 @@ class SkipAhead(StreamBlock):
         """Make a step, or send what stands between fibers."""
         if self.mode == IN_FIBER:
             return self._step(now)
-        for source in (self.in_ref0, self.in_ref1):
-            if not source.can_pop():
-                return self.wait_input(source)
+        missing = self.missing_input()
+        if missing is not None:
+            return self.wait_input(missing)
         return self._end_fiber(now) if self.mode == OWES_STOP else self._take(now)
 
     def _take(self, now: int) -> int:
         """Take two references, or what else stands there."""
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
-        self._pop(now)
+        self.pop_pair(now)
         if kind in (DATA, EMPTY):
             return self._begin(first, second, now) if kind == other == DATA else self._ended(now)
         self.send_control(kind, first + 1 if kind == STOP else 0)
         return self.busy(now + 1) if kind == STOP else self.finish(now)
-
-    def _pop(self, now: int) -> None:
-        kind, other = self.in_ref0.control(), self.in_ref1.control()
-        if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
-            raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
-        self.in_ref0.pop()
-        self.in_ref1.pop()
 
     def _begin(self, first: int, second: int, now: int) -> int:
         self.level.check_fiber(first, self.name)
@@ -131,10 +119,7 @@ class SkipAhead(StreamBlock):
         return self.busy(now + 1)
 
     def _end_fiber(self, now: int) -> int:
-        level = 0
-        if self.in_ref0.control() == STOP:
-            level = self.in_ref0.coordinate() + 1
-            self._pop(now)
+        level = self.pop_stop_level(now)
         self.send_control(STOP, level)
         self.mode = WANTS_FIBER
         return self.busy(now + 1)

@@ -1,0 +1,50 @@
+# cython: infer_types=True
+"""Base of blocks that take two references at once, each to a fiber of its own level."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.tokens import DONE, REF, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Port
+from fiberscope.sim.errors import SimulationError
+
+
+class ReferencePairs(StreamBlock):
+    """Takes two streams of references of one shape, ``in_ref0`` and ``in_ref1``, token by token.
+
+    Source: the two operands of an intersection, SAM (ASPLOS 2023), Definition 3.2.
+
+    Raises:
+        SimulationError: in the run, if the streams differ in shape.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("in_ref0", REF), Input("in_ref1", REF))
+
+    in_ref0: Channel
+    in_ref1: Channel
+
+    def missing_input(self) -> Channel | None:
+        """Return the first input that shows no token; None if both do."""
+        for source in (self.in_ref0, self.in_ref1):
+            if not source.can_pop():
+                return source
+        return None
+
+    def pop_pair(self, now: int) -> None:
+        """Take the tokens that both inputs show."""
+        kind, other = self.in_ref0.control(), self.in_ref1.control()
+        if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
+            raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
+        self.in_ref0.pop()
+        self.in_ref1.pop()
+
+    def pop_stop_level(self, now: int) -> int:
+        """Return the level of the stop behind two fibers; a stop behind their references is taken with it."""
+        if self.in_ref0.control() != STOP:
+            return 0
+        level = self.in_ref0.coordinate() + 1
+        self.pop_pair(now)
+        return level
