@@ -13,10 +13,11 @@ from fiberscope.workloads.binary import read_binary
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import Entries, gather
+from fiberscope.workloads.graph_files import read_dimacs, read_metis, read_serialized
 from fiberscope.workloads.market_header import is_market
 from fiberscope.workloads.matrixmarket import read_matrix_market
 from fiberscope.workloads.smtx import read_smtx
-from fiberscope.workloads.suffixes import EDGE_SUFFIXES, MAGIC, SUFFIXES, suffix_of
+from fiberscope.workloads.suffixes import EDGE_SUFFIXES, GRAPH_SUFFIXES, MAGIC, SUFFIXES, suffix_of
 from fiberscope.workloads.text import Grammar, first_entry, open_text, read_line, scan
 from fiberscope.workloads.tns_header import read_header
 
@@ -49,6 +50,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
       ``{'weight': 3}`` as the weight.
     - ``.tns``, ``.tns.gz``: FROSTT with two indices a line, counted from 1; the shape is the largest of each,
       or that of a header, see ``fiberscope.workloads.tns_header``.
+    - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: graphs; see ``fiberscope.workloads.graph_files``.
 
     Raises:
         WorkloadError: for whatever is wrong, one line naming the file and, where it applies, the line of it.
@@ -72,11 +74,20 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             return _read_tns(stream, where, duplicates)
         if suffix in EDGE_SUFFIXES:
             return _read_edges(stream, where, duplicates)
+        if suffix in GRAPH_SUFFIXES:
+            return _read_graph(stream, suffix, where, duplicates)
     refuse_unnamed(where)
-    suffixes = ", ".join(SUFFIXES)
-    raise WorkloadError(
-        "neither its content nor its name tells a format", where=where, fix=f"known: {suffixes}"
-    )
+    suffixes = ", ".join(suffix for suffix in SUFFIXES if not suffix.endswith(".gz"))
+    fix = f"known: {suffixes}; those of text also with .gz"
+    raise WorkloadError("neither its content nor its name tells a format", where=where, fix=fix)
+
+
+def _read_graph(stream: BinaryIO, suffix: str, where: str, duplicates: Duplicates) -> CsrArray:
+    if suffix == ".gr":
+        return read_dimacs(stream, where, duplicates)
+    if suffix == ".graph":
+        return read_metis(stream, where, duplicates)
+    return read_serialized(stream, suffix == ".wsg", where)
 
 
 def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["EDGE_SUFFIXES", "MAGIC", "MATLAB", "SUFFIXES", "suffix_of"]
+__all__ = ["EDGE_SUFFIXES", "GRAPH_SUFFIXES", "MAGIC", "MATLAB", "SUFFIXES", "suffix_of"]
 
 MATLAB = b"MATLAB 5.0 MAT"
 MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", MATLAB: ".mat"}  # how a file of each begins
 EDGE_SUFFIXES = (".txt", ".el", ".wel", ".edges", ".edgelist", ".tsv")
-_PLAIN = (".mtx", ".ttx", ".tns", ".smtx", *EDGE_SUFFIXES)
+GRAPH_SUFFIXES = (".gr", ".graph", ".sg", ".wsg")
+_PLAIN = (".mtx", ".ttx", ".tns", ".smtx", *EDGE_SUFFIXES, *GRAPH_SUFFIXES)
 SUFFIXES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN), *MAGIC.values())
 
 

@@ -1,0 +1,187 @@
+"""Graphs as adjacency matrices, from the files of METIS, of the DIMACS challenges and of GAPBS.
+
+An edge from u to v with weight w is the entry (u, v) with value w, or 1 in a graph without weights.
+
+Sources: METIS 5.1.0 manual, section 4.1.1; 9th DIMACS Implementation Challenge, "Shortest Paths"; S. Beamer,
+K. Asanovic, D. Patterson, "The GAP Benchmark Suite", arXiv 1508.03619, and its reference code.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import BinaryIO, TypeAlias
+
+import numpy as np
+
+from fiberscope.workloads.array_checks import check_pointers, check_within
+from fiberscope.workloads.canonical import (
+    CsrArray,
+    Duplicates,
+    check_shape,
+    compressed,
+    finished,
+    from_coordinates,
+)
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.gathering import gather
+from fiberscope.workloads.text import Grammar, scan
+
+__all__ = ["read_dimacs", "read_metis", "read_serialized"]
+
+_GALOIS = b"\x01\0\0\0\0\0\0\0"  # the version, in 64 bits
+_PROBLEM = re.compile(rb"^p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*$", re.MULTILINE)
+_OTHER_LINE = re.compile(rb"^(?![ \t\r]*$|c|p[ \t]|a[ \t])", re.MULTILINE)
+_NOT_ARC = re.compile(rb"^[cp].*$", re.MULTILINE)
+_ARC = re.compile(rb"^a(?=[ \t])", re.MULTILINE)
+_MOST_DIGITS = 18  # of a number in 64 bits
+_Line: TypeAlias = tuple[int, list[bytes]]  # its number and its words
+_SERIALIZED = np.dtype([("directed", "u1"), ("edges", "<i8"), ("nodes", "<i8")])
+
+
+def read_dimacs(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+    """Return the directed, weighted graph of a ``.gr`` file of the DIMACS challenge on shortest paths.
+
+    Args:
+        stream: the file, at its beginning.
+        where: the file's name, for errors.
+        duplicates: what becomes of arcs between the same nodes.
+
+    Raises:
+        WorkloadError: a binary graph of Galois, another problem than ``sp``, or a line that is none of the
+            format, more or fewer arcs than declared, a node out of range.
+    """
+    text = stream.read()
+    if text.startswith(_GALOIS):
+        raise WorkloadError("a binary graph of Galois", where=where, fix="convert it to an edge list")
+    problem = _PROBLEM.search(text)
+    if problem is None or problem[1] != b"sp":
+        line = _line_at(text, problem.start()) if problem else None
+        raise WorkloadError("no graph of DIMACS, which has a line p sp NODES ARCS", where=where, line=line)
+    nodes, arcs = int(problem[2]), int(problem[3])
+    check_shape(nodes, nodes, arcs, where)
+    if (other := _OTHER_LINE.search(text)) is not None:
+        line = _line_at(text, other.start())
+        raise WorkloadError("a line of a graph of DIMACS begins with c, p or a", where=where, line=line)
+    bare = io.BytesIO(_ARC.sub(b" ", _NOT_ARC.sub(b"", text)))
+    blocks = scan(bare, Grammar(["index", "index", "real"], "#"), where)
+    entries = gather(blocks, where, declared=arcs, shape=(nodes, nodes), base=1)
+    return from_coordinates(entries.rows, entries.cols, entries.values, (nodes, nodes), where, duplicates)
+
+
+def _line_at(text: bytes, place: int) -> int:
+    return text.count(b"\n", 0, place) + 1
+
+
+def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+    """Return the graph of a ``.graph`` file of METIS: a line a vertex, with its neighbours from 1 on.
+
+    An undirected graph lists each edge at both of its vertices. A file that lists as many neighbours as it
+    declares edges is directed, as GAPBS has them. Sizes and weights of vertices are ignored.
+
+    Args:
+        stream: the file, at its beginning.
+        where: the file's name, for errors.
+        duplicates: what becomes of edges between the same vertices.
+
+    Raises:
+        WorkloadError: with the line: a number that is none, a vertex out of range, a weight that is missing;
+            too few or too many lines or edges.
+    """
+    lines = [
+        (number, line.split())
+        for number, line in enumerate(stream.read().removesuffix(b"\n").split(b"\n"), start=1)
+        if not line.lstrip().startswith(b"%")
+    ]
+    if not lines:
+        raise WorkloadError("no line with the number of vertices", where=where)
+    (number, header), lines = lines[0], lines[1:]
+    for at, words in ((number, header), *lines):
+        if words and not (b"".join(words).isdigit() and max(map(len, words)) <= _MOST_DIGITS):
+            raise WorkloadError("a word that is no whole number from 0 on", where=where, line=at)
+    if len(header) not in (2, 3, 4):
+        what = f"{len(header)} words; the first line is VERTICES EDGES, perhaps with a format and weights"
+        raise WorkloadError(what, where=where, line=number)
+    vertices, edges = int(header[0]), int(header[1])
+    check_shape(vertices, vertices, 2 * edges, where, number)
+    while len(lines) > vertices and not lines[-1][1]:
+        lines.pop()
+    if len(lines) != vertices:
+        extra = lines[vertices][0] if len(lines) > vertices else None
+        raise WorkloadError(f"{len(lines)} lines for {vertices} vertices", where=where, line=extra)
+    return _adjacency(lines, edges, *_layout(header[2:], lines, where, number), where, duplicates)
+
+
+def _layout(words: Sequence[bytes], lines: Sequence[_Line], where: str, number: int) -> tuple[int, int]:
+    """Return how many words stand before a vertex's neighbours, and how many a neighbour has."""
+    layout = words[0].zfill(3) if words else b"000"
+    if len(layout) != 3 or layout.strip(b"01"):
+        what = f"the format {words[0].decode()}; it has three digits, each 0 or 1"
+        raise WorkloadError(what, where=where, line=number)
+    sizes, weights, weighted = (digit == ord("1") for digit in layout)
+    if not all(line for _number, line in lines):
+        sizes = False  # graphs of GAPBS declare sizes and have none
+    constraints = int(words[1]) if len(words) > 1 else int(weights)
+    return sizes + (constraints if weights else 0), 1 + weighted
+
+
+def _adjacency(
+    lines: Sequence[_Line],
+    edges: int,
+    lead: int,
+    width: int,
+    where: str,
+    duplicates: Duplicates,
+) -> CsrArray:
+    """Return the matrix of the lines, of which each has ``lead`` words, then ``width`` a neighbour."""
+    vertices = len(lines)
+    counts = np.array([len(words) for _number, words in lines]) - lead
+    if (wrong := (counts < 0) | (counts % width != 0)).any():
+        at, words = lines[int(np.argmax(wrong))]
+        what = f"{len(words)} words; there are {lead} of the vertex, then {width} a neighbour"
+        raise WorkloadError(what, where=where, line=at)
+    neighbours = counts // width
+    if neighbours.sum() not in (edges, 2 * edges):
+        what = f"{neighbours.sum()} neighbours for {edges} edges; there should be {2 * edges}"
+        raise WorkloadError(what, where=where, fix="each edge stands at both of its vertices")
+    text = b" ".join(word for _number, words in lines for word in words[lead:])
+    table = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, width) if text else np.empty((0, width))
+    rows, columns = np.repeat(np.arange(vertices), neighbours), table[:, 0].astype(np.int64) - 1
+    if (wrong := (columns < 0) | (columns >= vertices)).any():
+        entry = int(np.argmax(wrong))
+        what = f"the neighbour {columns[entry] + 1} is outside 1 to {vertices}"
+        raise WorkloadError(what, where=where, line=lines[int(rows[entry])][0])
+    values = table[:, 1].astype(np.float64) if width == 2 else np.ones(len(columns))
+    return from_coordinates(rows, columns, values, (vertices, vertices), where, duplicates)
+
+
+def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
+    """Return a serialized graph of GAPBS: outgoing edges by node, then incoming ones, which are ignored.
+
+    Args:
+        stream: the file, at its beginning, in little-endian byte order.
+        weighted: whether each neighbour, in 32 bits, is followed by a weight (``.wsg``).
+        where: the file's name, for errors.
+
+    Raises:
+        WorkloadError: another length than the header says, pointers that fall, a neighbour out of range.
+    """
+    data = stream.read()
+    if len(data) < _SERIALIZED.itemsize:
+        raise WorkloadError("too short for a serialized graph of GAPBS", where=where)
+    directed, edges, nodes = (int(number) for number in np.frombuffer(data, _SERIALIZED, 1)[0])
+    part = 8 * (nodes + 1) + 4 * (1 + weighted) * edges
+    length = _SERIALIZED.itemsize + part * (1 + directed)
+    if directed > 1 or min(edges, nodes) < 0 or len(data) != length:
+        what = f"{len(data)} bytes; a graph of GAPBS with {nodes} nodes and {edges} edges has {length}"
+        fix = "a graph with weights has the suffix .wsg, one without .sg"
+        raise WorkloadError(what, where=where, fix=fix)
+    check_shape(nodes, nodes, edges, where)
+    pointers = np.frombuffer(data, "<i8", nodes + 1, _SERIALIZED.itemsize).astype(np.int64)
+    check_pointers(pointers, nodes, edges, where)
+    table = np.frombuffer(data, "<i4", edges * (1 + weighted), _SERIALIZED.itemsize + 8 * (nodes + 1))
+    columns = table[:: 1 + weighted].astype(np.int64)
+    check_within(columns, nodes, "the neighbour", where)
+    values = table[1::2].astype(np.float64) if weighted else np.ones(edges)
+    return finished(compressed((nodes, nodes), pointers, columns, values), where)
