@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from fiberscope.workloads.errors import WorkloadError
@@ -21,10 +22,13 @@ _FOREIGN = {
     b"matlab 7.3 mat": ("a file of MATLAB version 7.3, which is HDF5", "save it with -v7"),
     b"\xff\xfe": ("text in UTF-16", "save it as UTF-8"),
     b"\xfe\xff": ("text in UTF-16", "save it as UTF-8"),
+    b"adjacencygraph": ("a graph of Ligra", "convert it to an edge list"),
+    b"weightedadjacencygraph": ("a graph of Ligra", "convert it to an edge list"),
     b"bzh": ("a bzip2 archive", "unpack it first, or pack it by gzip"),
     b"\xfd7zxz": ("an xz archive", "unpack it first, or pack it by gzip"),
     b"\x28\xb5\x2f\xfd": ("a zstd archive", "unpack it first, or pack it by gzip"),
 }
+_BOEING = re.compile(rb"^[RPCI][SUHZR][AE][ \t]+\d+[ \t]+\d+[ \t]+\d+[ \t]+\d+", re.MULTILINE | re.IGNORECASE)
 _ARCHIVE, _TAR = 257, b"ustar"  # where a tar archive has its mark
 
 
@@ -36,12 +40,16 @@ def check_content(beginning: bytes, where: str) -> None:
         where: the file's name, for errors.
 
     Raises:
-        WorkloadError: a pointer of Git LFS, a web page, an HDF5 file, an archive.
+        WorkloadError: a pointer of Git LFS, a web page, an HDF5 file, an archive, a graph or matrix in a form
+            that is not read.
     """
     text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for mark, (what, fix) in _FOREIGN.items():
         if text.startswith(mark):
             raise WorkloadError(f"{what}", where=where, fix=fix)
+    if _BOEING.search(beginning):
+        what = "a matrix in Harwell-Boeing or Rutherford-Boeing form"
+        raise WorkloadError(what, where=where, fix="take its MatrixMarket file, or save it as .mtx")
     if beginning[_ARCHIVE : _ARCHIVE + len(_TAR)] == _TAR:
         raise WorkloadError("a tar archive", where=where, fix="unpack it, and name the matrix in it")
 

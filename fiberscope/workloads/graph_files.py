@@ -1,9 +1,10 @@
-"""Graphs as adjacency matrices, from the files of METIS, of the DIMACS challenges and of GAPBS.
+"""Graphs as adjacency matrices, from the files of METIS, of the DIMACS challenges, of GAPBS and of KONECT.
 
 An edge from u to v with weight w is the entry (u, v) with value w, or 1 in a graph without weights.
 
 Sources: METIS 5.1.0 manual, section 4.1.1; 9th DIMACS Implementation Challenge, "Shortest Paths"; S. Beamer,
-K. Asanovic, D. Patterson, "The GAP Benchmark Suite", arXiv 1508.03619, and its reference code.
+K. Asanovic, D. Patterson, "The GAP Benchmark Suite", arXiv 1508.03619, and its reference code;
+J. Kunegis, "KONECT: the Koblenz network collection", WWW 2013 Companion, and its handbook, section 9.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from fiberscope.workloads.array_checks import check_pointers, check_within
 from fiberscope.workloads.canonical import (
+    MOST_ROWS,
     CsrArray,
     Duplicates,
     check_shape,
@@ -26,15 +28,20 @@ from fiberscope.workloads.canonical import (
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import gather
-from fiberscope.workloads.text import Grammar, scan
+from fiberscope.workloads.text import Grammar, first_entry, scan
 
-__all__ = ["read_dimacs", "read_metis", "read_serialized"]
+__all__ = ["is_konect", "read_dimacs", "read_konect", "read_metis", "read_serialized"]
 
 _GALOIS = b"\x01\0\0\0\0\0\0\0"  # the version, in 64 bits
 _PROBLEM = re.compile(rb"^p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*$", re.MULTILINE)
 _OTHER_LINE = re.compile(rb"^(?![ \t\r]*$|c|p[ \t]|a[ \t])", re.MULTILINE)
 _NOT_ARC = re.compile(rb"^[cp].*$", re.MULTILINE)
 _ARC = re.compile(rb"^a(?=[ \t])", re.MULTILINE)
+_KONECT = re.compile(
+    rb"%[ \t]*(sym|asym|bip)[ \t]+[a-z]+[ \t\r]*\n"
+    rb"(?:%[ \t]*\d+[ \t]+(\d{1,18})[ \t]+(\d{1,18}))?"  # edges, and the nodes of both sides
+)
+_TIME = re.compile(rb"^([^%\r\n]\S*[ \t]+\S+[ \t]+\S+)[ \t]+[-+.\deE]+(?=[ \t\r]*$)", re.MULTILINE)
 _MOST_DIGITS = 18  # of a number in 64 bits
 _Line: TypeAlias = tuple[int, list[bytes]]  # its number and its words
 _SERIALIZED = np.dtype([("directed", "u1"), ("edges", "<i8"), ("nodes", "<i8")])
@@ -185,3 +192,47 @@ def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
     check_within(columns, nodes, "the neighbour", where)
     values = table[1::2].astype(np.float64) if weighted else np.ones(edges)
     return finished(compressed((nodes, nodes), pointers, columns, values), where)
+
+
+def is_konect(beginning: bytes) -> bool:
+    """Return whether a file begins as those of KONECT, with the kind of graph and of weights."""
+    return _KONECT.match(beginning) is not None
+
+
+def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+    """Return a graph of KONECT: ``from to``, perhaps a weight, perhaps a time, which is ignored.
+
+    Nodes count from 1. An undirected graph is symmetric, and a bipartite one has the nodes of the right side
+    as columns. Without sizes in the second line, the largest nodes give the shape.
+
+    Args:
+        stream: the file, at its beginning.
+        where: the file's name, for errors.
+        duplicates: what becomes of edges between the same nodes.
+
+    Raises:
+        WorkloadError: with the line: another number of columns, or a node out of range.
+    """
+    text = stream.read()
+    header = _KONECT.match(text)
+    assert header is not None
+    first, words = first_entry(io.BytesIO(text), where)
+    if words not in (2, 3, 4):
+        what = f"{words} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"
+        raise WorkloadError(what, where=where, line=first)
+    bare = io.BytesIO(_TIME.sub(rb"\1", text) if words == 4 else text)
+    grammar = Grammar(["index", "index", "real"][: min(words, 3)], "%")
+    square = header[1] != b"bip"
+    declared = [int(size) for size in header.groups()[1:] if size] or [MOST_ROWS, MOST_ROWS]
+    sides = [min(max(declared) if square else size, MOST_ROWS) for size in declared]
+    entries = gather(scan(bare, grammar, where), where, shape=(sides[0], sides[1]), base=1)
+    rows, columns, values = entries.rows, entries.cols, entries.values
+    if header[2] is None:
+        sides = [1 + int(nodes.max()) for nodes in (rows, columns)]
+    shape = (max(sides),) * 2 if square else (sides[0], sides[1])
+    if header[1] == b"sym":
+        other = rows != columns
+        rows, columns = np.concatenate([rows, columns[other]]), np.concatenate([columns, rows[other]])
+        values = np.concatenate([values, values[other]])
+    check_shape(*shape, len(values), where, fix="number the nodes from 1 without gaps")
+    return from_coordinates(rows, columns, values, shape, where, duplicates)

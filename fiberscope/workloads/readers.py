@@ -12,8 +12,9 @@ from fiberscope.workloads.array_file import refuse_unnamed
 from fiberscope.workloads.binary import read_binary
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.foreign_content import BEGINNING
 from fiberscope.workloads.gathering import Entries, gather
-from fiberscope.workloads.graph_files import read_dimacs, read_metis, read_serialized
+from fiberscope.workloads.graph_files import is_konect, read_dimacs, read_konect, read_metis, read_serialized
 from fiberscope.workloads.market_header import is_market
 from fiberscope.workloads.matrixmarket import read_matrix_market
 from fiberscope.workloads.smtx import read_smtx
@@ -36,8 +37,8 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     Duplicates are summed, unless those of a MatrixMarket file or a list of edges are to be kept, or but the
     least of them.
 
-    Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
-    *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
+    Explicit zeros stay as stored nonzeros (a pattern is a pattern), except those of a MatrixMarket *array*
+    file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip, KONECT), else its suffix:
 
     - ``.mtx``, ``.mtx.gz``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: of ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
@@ -50,7 +51,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
       ``{'weight': 3}`` as the weight.
     - ``.tns``, ``.tns.gz``: FROSTT with two indices a line, counted from 1; the shape is the largest of each,
       or that of a header, see ``fiberscope.workloads.tns_header``.
-    - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: graphs; see ``fiberscope.workloads.graph_files``.
+    - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: see ``fiberscope.workloads.graph_files``.
 
     Raises:
         WorkloadError: for whatever is wrong, one line naming the file and, where it applies, the line of it.
@@ -58,13 +59,15 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     where = os.fspath(path)
     file = Path(path)
     with open_text(file, where) as stream:
-        start = stream.read(16)
+        start = stream.read(BEGINNING)
         stream.seek(0)
         if not start:
             raise WorkloadError("the file is empty", where=where)
         suffix = suffix_of(file)
         if is_market(start) or suffix in (".mtx", ".ttx"):
             return read_matrix_market(stream, where, duplicates)
+        if is_konect(start) or suffix in GRAPH_SUFFIXES:
+            return _read_graph(stream, "" if is_konect(start) else suffix, where, duplicates)
         binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
         if binary in MAGIC.values():
             return read_binary(stream, binary, where)
@@ -74,8 +77,6 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             return _read_tns(stream, where, duplicates)
         if suffix in EDGE_SUFFIXES:
             return _read_edges(stream, where, duplicates)
-        if suffix in GRAPH_SUFFIXES:
-            return _read_graph(stream, suffix, where, duplicates)
     refuse_unnamed(where)
     suffixes = ", ".join(suffix for suffix in SUFFIXES if not suffix.endswith(".gz"))
     fix = f"known: {suffixes}; those of text also with .gz"
@@ -83,6 +84,8 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
 
 
 def _read_graph(stream: BinaryIO, suffix: str, where: str, duplicates: Duplicates) -> CsrArray:
+    if not suffix:
+        return read_konect(stream, where, duplicates)
     if suffix == ".gr":
         return read_dimacs(stream, where, duplicates)
     if suffix == ".graph":

@@ -96,6 +96,24 @@ def test_arcs_between_the_same_nodes_are_summed_or_kept(tmp_path):
     assert (read_matrix(tmp_path / "a.gr", "least").toarray() == [[0, 3], [0, 0]]).all()
 
 
+@pytest.mark.parametrize("name", ["out.moreno", "a.tsv", "a.txt.gz"])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("% asym positive\n% 3 3 3\n1 2 5\n2 3 7\n3 1 2\n", DIRECTED),
+        ("% asym weighted\n1\t2\t5\t1082040961\n2\t3\t7\t1082040962\n3\t1\t2\t-1\n", DIRECTED),
+        (
+            "% sym unweighted\n% 4 4 4\n1 2\n2 3\n3 1\n4 4\n",
+            [[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]],
+        ),
+        ("% bip unweighted\r\n% 2 2 4\r\n1 3\r\n2 1\r\n", [[0, 0, 1, 0], [1, 0, 0, 0]]),
+        ("% bip posweighted\n1 3 2\n2 1 4\n2 1 1\n", [[0, 0, 2], [5, 0, 0]]),
+    ],
+)
+def test_graphs_of_konect_have_the_shape_and_the_symmetry_of_their_header(name, text, right, tmp_path):
+    assert (read(tmp_path, name, text) == np.array(right)).all()
+
+
 OUT_OF_RANGE = serialized(DIRECTED, False)[:49] + b"\3" + serialized(DIRECTED, False)[50:]
 
 
@@ -128,6 +146,13 @@ OUT_OF_RANGE = serialized(DIRECTED, False)[:49] + b"\3" + serialized(DIRECTED, F
         ("a.graph", "3 3\n2 3\n1\n1 2\n", "a.graph: 5 neighbours for 3 edges; there should be 6"),
         ("a.graph", "999999999999 0\n", "a.graph:1: a shape of 999999999999 x 999999999999"),
         ("a.graph", "% only a comment\n", "a.graph: no line with the number of vertices"),
+        ("out.a", "% sym unweighted\n% 2 2 2\n1 3\n", "out.a:3: the column is outside 1 to 2"),
+        ("out.a", "% sym weighted\n1 2 3 4 5\n", "out.a:2: 5 columns; a graph of KONECT has <from> <to>"),
+        ("out.a", "% sym weighted\n1 2 3 4\n1 2 x 4\n", "out.a:3: '1 2 x' does not fit"),
+        ("out.a", "% sym weighted\n", "out.a: no entry in the file"),
+        ("a.adj", "AdjacencyGraph\n3\n3\n", "a.adj: a graph of Ligra"),
+        ("a.rua", "title  key\n 5 1 1 3 0\nRUA  4 4 4 0\n", "a.rua: a matrix in Harwell-Boeing or"),
+        ("a.rb", "title  |12\n 5 1 1 3\nrsa  4 4 4 0\n(10I8)\n", "a.rb: a matrix in Harwell-Boeing or"),
         ("a.sg", b"\1\0", "a.sg: too short for a serialized graph of GAPBS"),
         (
             "a.sg",
