@@ -66,20 +66,21 @@ class ArrayLoad(StreamBlock):
         kind, payload = source.control(), source.coordinate()
         source.pop()
         if kind == DATA:
-            self._load(payload)
+            self.out_val.push(DATA, self.mark, self.load(payload))
         elif kind == EMPTY:
             self.out_val.push_absent(self.mark_of_empty, self.empty)
         else:
             self.out_val.push(kind, payload)
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
-    def _load(self, address: int) -> None:
+    def load(self, address: int) -> float:
+        """Return the value at an address, and count the load."""
         check_address(self.name, address, self.size)
         self.loads += 1
         if not self._seen[address]:
             self._seen[address] = 1
             self.addresses += 1
-        self.out_val.push(DATA, self.mark, self.values[address])
+        return self.values[address]
 
 
 def check_address(reader: str, address: int, size: int) -> None:  # C: reader=str, cpdef

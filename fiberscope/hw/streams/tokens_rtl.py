@@ -13,7 +13,7 @@ from operator import and_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
-from fiberscope.hw.rtl.kit.twin import InputStream, OutputStream, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, named, unless
 from fiberscope.hw.streams.memory_rtl import OVERFLOW
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 
@@ -71,6 +71,16 @@ class Head:
     def from_stream(cls, stream: InputStream) -> Head:
         """Return the head of a stream."""
         return cls(stream.valid, stream.fields)
+
+    def registered(self, moves: Signal) -> Head:
+        """Return the head of the last cycle in which ``moves`` was high, without its payload."""
+        shown: Signal = pyrtl.Register(1, "holds")
+        kind: Signal = DataRegister(KIND_BITS, "held_kind")
+        level: Signal = DataRegister(LEVEL_BITS, "held_level")
+        shown.next <<= pyrtl.select(moves, self.shown, shown)
+        kind.next <<= pyrtl.select(moves, self.fields["control"], kind)
+        level.next <<= pyrtl.select(moves, self.level, level)
+        return Head(shown, {"control": kind, "payload": level})
 
     @property
     def raised(self) -> Signal:

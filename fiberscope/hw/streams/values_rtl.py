@@ -13,6 +13,7 @@ from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, buffered
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import check_range, choice, number
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -20,6 +21,7 @@ from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory, value_words
 from fiberscope.hw.streams.reduce import ScalarReduce
+from fiberscope.hw.streams.registered_memory import RegisteredArray
 from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter, check_usual
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
@@ -41,12 +43,14 @@ class ArrayParameters(ValueParameters):
         reference_bits: bits of a place: enough for all.
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
+        memory: ``combinational`` reads in the cycle of the address, ``registered`` a cycle later.
     """
 
     entries: int = number(512, 1, 1 << 16)
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
     value_bits: int = number(32, 1, WHOLE_BITS)
     values: str = value_type()
+    memory: str = memory_kind()
 
     def __post_init__(self) -> None:
         """Refuse references that cannot tell all places."""
@@ -100,18 +104,28 @@ def array_carried(parameters: ArrayParameters) -> Carried:
 
 
 def array_design(parameters: ArrayParameters, between: Streams) -> None:
-    """A memory; a reference that is empty loads zero."""
+    """A memory; a reference that is empty loads zero.
+
+    While the output has no space, a registered memory holds the word that it has read.
+    """
     head, room, load = (
         Head.from_stream(between.inputs["in_ref"]),
         tokens.room_in(between),
         between.inputs[LOAD],
     )
     load.accept(pyrtl.Const(1, 1))
-    words = Memory("words", parameters.entries, parameters.value_field.width)
-    words.write(load.fields["address"], load.fields["word"], load.valid)
     between.inputs["in_ref"].accept(room)
+    if parameters.memory == REGISTERED:
+        sram = Sram("words", parameters.entries, parameters.value_field.width)
+        sram.write(load.fields["address"], [load.fields["word"]], [load.valid])
+        (word,) = sram.read(head.payload[: index_bits(parameters.entries)], room)
+        head = head.registered(room)
+    else:
+        words = Memory("words", parameters.entries, parameters.value_field.width)
+        words.write(load.fields["address"], load.fields["word"], load.valid)
+        word = words[head.payload]
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
-    value = unless(head.is_empty, words[head.payload])
+    value = unless(head.is_empty, word)
     tokens.send(between.outputs["out_val[0]"], room & head.shown, kind, head.level, value)
 
 
@@ -259,18 +273,22 @@ class ScalarReducerAdapter(StreamAdapter):
 
 def _of_array(array: ArrayLoad) -> dict[str, object]:
     check_usual(array.empty == 0.0)
-    return {"entries": max(1, array.size)}
+    memory = REGISTERED if isinstance(array, RegisteredArray) else COMBINATIONAL
+    return {"entries": max(1, array.size), "memory": memory}
 
 
-ARRAY = unit(
-    "array",
-    ArrayLoad,
-    ArrayParameters,
-    array_carried,
-    array_design,
-    base=ArrayAdapter,
-    alone=False,
-    instance=_of_array,
+ARRAY = replace(
+    unit(
+        "array",
+        ArrayLoad,
+        ArrayParameters,
+        array_carried,
+        array_design,
+        base=ArrayAdapter,
+        alone=False,
+        instance=_of_array,
+    ),
+    kinds=(ArrayLoad, RegisteredArray),
 )
 
 

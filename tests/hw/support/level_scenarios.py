@@ -11,6 +11,7 @@ from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.dense import DenseScanner
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.quirks import Q6
+from fiberscope.hw.streams.registered_memory import RegisteredArray
 from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
 from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.writers import BitVectorWriter, CompressedWriter, ValuesWriter
@@ -48,6 +49,10 @@ LEVEL_SCENARIOS = {
     "generator": (lambda quirks: RepeatSignalGenerator("block", quirks), _streams(in_crd=MATRIX)),
     "repeater": (lambda quirks: Repeater("block", quirks), _streams(in_ref=REFERENCES, in_repsig=SIGNALS)),
     "load": (lambda quirks: ArrayLoad("block", [0.5] * 5, quirks), _streams(in_ref=WITH_EMPTY)),
+    "registered load": (
+        lambda quirks: RegisteredArray("block", [0.5] * 5, quirks),
+        _streams(in_ref=WITH_EMPTY),
+    ),
     "level": (lambda quirks: CompressedWriter("block", quirks=quirks), _streams(in_crd=MATRIX)),
     "numbers": (lambda quirks: ValuesWriter("block", quirks=quirks), _streams(in_val=NUMBERS)),
     "word level": (lambda quirks: BitVectorWriter("block", quirks=quirks), _streams(in_bv=MATRIX)),

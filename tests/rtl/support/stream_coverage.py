@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fiberscope.hw.rtl.kit.sram import MEMORIES
+
 
 def _missing(port: str) -> Any:
     return lambda run: any(
@@ -76,6 +78,12 @@ STREAM_BINS = {
         "values of 53 bits": lambda run: run.given.value_bits == 53 and run.counted("loads") > 100,
         "more than 200 addresses": lambda run: run.counted("addresses") > 200,
         "one entry": lambda run: run.given.entries == 1 and run.counted("loads") > 1,
+        **{
+            f"{memory} memory": lambda run, memory=memory: (
+                run.given.memory == memory and run.counted("loads") > 100
+            )
+            for memory in MEMORIES
+        },
         "a reference missing": _missing("in_ref"),
         "no space behind": _full("out_val"),
     },

@@ -11,7 +11,9 @@ from nested import EMPTY_TOKEN, mapped, nested, number, stream, value
 from stream_base import LEAVES, FilledScenario, StreamScenario
 
 from fiberscope.hw.rtl.kit.interface import Token as Load
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES, REGISTERED
 from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.registered_memory import RegisteredArray
 from fiberscope.hw.streams.tokens import DATA, VAL
 from fiberscope.hw.streams.values_rtl import (
     EMPTY_FIBERS,
@@ -27,6 +29,7 @@ from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim import Input
 from fiberscope.sim.testing import Token
 
+ARRAYS = {COMBINATIONAL: ArrayLoad, REGISTERED: RegisteredArray}
 EXTREMES = (0.0, -0.0, math.inf, -math.inf, math.nan, 1e-40, 1e-310, 3e38)
 
 
@@ -126,9 +129,8 @@ LARGE_REDUCER = replace(
 
 
 def _array(generator: random.Random) -> ArrayParameters:
-    return ArrayParameters(
-        generator.choice([1, 3, 64]), generator.choice([6, 20, 62]), generator.choice([2, 32, 53])
-    )
+    sizes = generator.choice([1, 3, 64]), generator.choice([6, 20, 62]), generator.choice([2, 32, 53])
+    return ArrayParameters(*sizes, memory=generator.choice(MEMORIES))
 
 
 def _places(generator: random.Random, given: ArrayParameters) -> dict[str, list[Token]]:
@@ -150,7 +152,12 @@ ARRAY = FilledScenario(
     _places,
     (),
     contents=_words,
-    made=lambda name, _given, words: ArrayLoad(name, words),
+    made=lambda name, given, words: ARRAYS[given.memory](name, words),
     loads=lambda words: [Load(0, place, 0, word) for place, word in enumerate(words)],
 )
-LARGE_ARRAY = replace(ARRAY, draw=lambda generator: ArrayParameters(generator.choice([900, 1500]), 16, 53))
+LARGE_ARRAY = replace(
+    ARRAY,
+    draw=lambda generator: ArrayParameters(
+        generator.choice([900, 1500]), 16, 53, memory=generator.choice(MEMORIES)
+    ),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,10 @@ class RtlBlock:
         A stand-in needs its status outputs, a design of one's own mostly does not. Comments at the head give
         the parameters and the contract of the ports.
         """
-        numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
         interface = self.interface(parameters)
         modules = self.modules(parameters, module or interface.module, status=status)
         rules = contract(interface, registered=self.has_registered_outputs)
-        return f"// {self.name}: {self.summary}\n// {numbers}\n//\n{rules}\n{modules}"
+        return f"// {self.name}: {self.summary}\n// {parameters.header}\n//\n{rules}\n{modules}"
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
         """The module, under this name, and those that it consists of."""

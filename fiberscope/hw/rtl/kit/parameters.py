@@ -6,14 +6,15 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from fiberscope.sim.names import nearest
 
 CHOICES = "choices"  # keys in a field's metadata: the names of which the parameter is one,
 BOUNDS = "bounds"  # the least and the most number that it may be,
-NUMBERS = "numbers"  # the numbers of which it is one
+NUMBERS = "numbers"  # the numbers of which it is one,
+UNNAMED = "unnamed"  # whether the head of the Verilog names it only with a value that is no default
 
 
 class Refusals:
@@ -66,6 +67,16 @@ class Parameters:
             _check_number(block, own_field.name, value, own_field.metadata[NUMBERS])
         if CHOICES in own_field.metadata:
             check_choice(block, own_field.name, value, own_field.metadata[CHOICES])
+
+    @property
+    def header(self) -> str:
+        """Return the parameters as the head of the Verilog has them, each as ``name=value``."""
+        values = asdict(self)
+        return " ".join(
+            f"{own.name}={values[own.name]}"
+            for own in fields(self)
+            if UNNAMED not in own.metadata or values[own.name] != own.default
+        )
 
     @property
     def block_name(self) -> str:

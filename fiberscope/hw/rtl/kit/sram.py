@@ -7,13 +7,23 @@ read and one to write. ``srams`` lists those of a twin, by which an area is know
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.parameters import CHOICES, UNNAMED
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Twin, index_bits
 
-__all__ = ["Macro", "Sram", "srams"]
+__all__ = ["COMBINATIONAL", "MEMORIES", "REGISTERED", "Macro", "Sram", "memory_kind", "srams"]
+
+# How a block reads its memory: in the cycle of the address, or with a latency of one cycle.
+MEMORIES = COMBINATIONAL, REGISTERED = "combinational", "registered"
+
+
+def memory_kind() -> str:
+    """Declare the parameter ``memory`` of a block; the head of its Verilog names only ``registered``."""
+    parameter: str = field(default=COMBINATIONAL, metadata={CHOICES: MEMORIES, UNNAMED: True})
+    return parameter
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,66 @@
+"""Memories with a registered output become block RAM, and the same without become LUT RAM."""
+
+import json
+
+import pytest
+from optional_programs import needs
+
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED
+from fiberscope.hw.rtl.tools.area import synthesized
+
+READS = """\
+read_verilog {source}
+hierarchy -top {module}
+proc
+opt
+memory -nomap
+write_json cells.json
+"""
+ECP5 = """\
+read_verilog {source}
+synth_ecp5 -top {module} -run begin:map_ffram
+tee -q -o cells.json stat -json
+"""
+BLOCK_RAM, LUT_RAM = "DP16KD", "TRELLIS_DPR16X4"
+LARGE = {"array": {"entries": 1024}}
+
+
+def synthesize(script, block, memory):
+    """Return what a script of Yosys says of a block whose memory is of this kind."""
+    chosen = BLOCKS[block]
+    parameters = chosen.parameters(**LARGE[block], memory=memory)
+    (cells,) = synthesized(chosen.verilog(parameters), block, script, ("cells.json",))
+    return json.loads(cells)
+
+
+def read_ports(block, memory):
+    """Return for each read port of a block's memories whether it is clocked."""
+    cells = synthesize(READS, block, memory)["modules"][block]["cells"].values()
+    memories = [cell["parameters"] for cell in cells if cell["type"] == "$mem_v2"]
+    assert memories
+    return [bit == "1" for memory in memories for bit in memory["RD_CLK_ENABLE"]]
+
+
+@needs("yosys")
+@pytest.mark.parametrize("block", LARGE)
+def test_yosys_infers_clocked_reads_of_registered_memories_alone(block):
+    assert all(read_ports(block, REGISTERED))
+    assert not any(read_ports(block, COMBINATIONAL))
+
+
+@pytest.mark.slow
+@needs("yosys")
+@pytest.mark.parametrize("block", LARGE)
+def test_an_ecp5_has_registered_memories_in_block_ram(block):
+    for memory, kind in ((REGISTERED, BLOCK_RAM), (COMBINATIONAL, LUT_RAM)):
+        cells = synthesize(ECP5, block, memory)["design"]["num_cells_by_type"]
+        assert {BLOCK_RAM, LUT_RAM} & cells.keys() == {kind}
+
+
+def test_the_head_of_the_verilog_names_only_a_memory_that_is_registered():
+    heads = [
+        BLOCKS["array"].verilog(BLOCKS["array"].parameters(memory=memory)).splitlines()[1]
+        for memory in (COMBINATIONAL, REGISTERED)
+    ]
+    assert heads[1] == f"{heads[0]} memory=registered"
