@@ -68,7 +68,15 @@ _Ports = Annotated[
 _Status = Annotated[
     bool, typer.Option("--status", help="Add the status outputs that counters and accounting need.")
 ]
-_Core = Annotated[bool, typer.Option("--core", help="Also write a FuseSoC core file, BLOCK.core.")]
+_Period = Annotated[
+    float | None,
+    typer.Option(
+        "--clock-ns",
+        min=0.001,
+        metavar="NS",
+        help="Clock period of the constraints; of a machine by default its own, else 1 ns.",
+    ),
+]
 _Every = Annotated[
     str | None,
     typer.Argument(help="Block or machine; by default every block with its default parameters."),
@@ -156,13 +164,14 @@ def export(
     output: Folder = Path("build"),
     ports: _Ports = "plain",
     status: _Status = False,
-    core: _Core = False,
+    period: _Period = None,
 ) -> int:
     """Write a block, an instance or a machine as Verilog.
 
-    Writes BLOCK.v. The same parameters give the same text, byte for byte. With registered or axis ports, each
-    output has a channel of two tokens behind it; axis uses the names of AXI4-Stream. Checked ports are
-    registered, and stop a simulation in which an offered token changes or disappears before it is taken.
+    Writes BLOCK.v, and beside it README.md, a list of files, constraints (SDC, XDC) and a FuseSoC core file.
+    The same parameters give the same text, byte for byte. With registered or axis ports, each output has a
+    channel of two tokens behind it; axis uses the names of AXI4-Stream. Checked ports are registered, and
+    stop a simulation in which an offered token changes or disappears before it is taken.
     --status adds outputs for the counters that no stream shows.
 
     A machine is written as one module without its memory, with AXI4 ports for memory, a list of files, and a
@@ -175,19 +184,19 @@ def export(
     Examples:
       fiberscope rtl export merger --set radix=64 -o build/
       fiberscope rtl export two_finger --ports registered
-      fiberscope rtl export two_finger --ports checked --core
+      fiberscope rtl export two_finger --ports checked --clock-ns 2.5
       fiberscope rtl export merger --set radix=4 --ports axis
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
       fiberscope rtl export gamma my.mtx --set pe.count=2 --set fibercache.banks=2 --set value=integer
     """
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}
-        return export_leaf(block, level, tensors, settings, simulator, output, **sizes)
+        return export_leaf(block, level, tensors, settings, simulator, output, **sizes, period=period)
     if block in names() and level is None:
-        return export_machine(block, tensors, settings, output)
+        return export_machine(block, tensors, settings, output, period=period)
     if level is not None or tensors:
         raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
-    export_block(find_block(block), settings or [], output, ports, status=status, core=core)
+    export_block(find_block(block), settings or [], output, ports, status=status, period=period)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``fiberscope rtl export BLOCK``: writes a block's Verilog with a kind of ports, and a core file."""
+"""``fiberscope rtl export BLOCK``: writes a block's Verilog with a kind of ports, and what is handed over."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["export_block", "write_verilog"]
 
 
 def export_block(
-    chosen: RtlBlock, settings: list[str], output: Path, ports: str, *, status: bool, core: bool
+    chosen: RtlBlock, settings: list[str], output: Path, ports: str, *, status: bool, period: float | None
 ) -> None:
-    """Write the Verilog of a block, and a FuseSoC core file where it is asked for.
+    """Write the Verilog of a block, and what is handed over beside it.
 
     Args:
         chosen: the block.
@@ -29,26 +29,48 @@ def export_block(
         output: the folder.
         ports: the kind of ports.
         status: whether the module has status outputs.
-        core: whether the core file is written.
+        period: clock period in ns; None for the default.
 
     Raises:
         InputError: there is no such kind of ports, or a setting is wrong.
     """
-    from fiberscope import __version__
-    from fiberscope.hw.rtl.kit.core_file import core_file
+    from dataclasses import asdict
+
     from fiberscope.hw.rtl.kit.parameters import parse
+    from fiberscope.rtl.handover.export import PERIOD, Handover, write_handover
+    from fiberscope.rtl.handover.readme import check_readme
     from fiberscope.workloads.errors import nearest
 
     kinds = _kinds_of_ports(chosen, status)
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with input_errors():
-        text = kinds[ports](parse(chosen.name, chosen.parameters, settings))
+        parameters = parse(chosen.name, chosen.parameters, settings)
+        text = kinds[ports](parameters)
+    check_readme(output)
     write_verilog(chosen, text, output)
-    if core:
-        path = output / f"{chosen.name}.core"
-        write_text(path, core_file(chosen.name, chosen.summary, [f"{chosen.name}.v"], __version__))
-        print(f"Core: {path}")
+    handover = Handover(
+        chosen.name,
+        chosen.interface(parameters).module,
+        chosen.summary,
+        text,
+        period or PERIOD,
+        asdict(parameters),
+        _logic_sections(chosen, parameters, ports),
+    )
+    for path in write_handover(handover, output):
+        print(f"Written: {path}")
+
+
+def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict[str, str]:
+    """Return the sections of the README that follow from the logic of a block with these ports."""
+    from fiberscope.hw.rtl.kit.axis import axis_names
+    from fiberscope.hw.rtl.kit.registered import registered
+    from fiberscope.rtl.handover.export import twin_sections
+
+    logic = block if ports == "plain" else registered(block)
+    names = axis_names(logic.interface(parameters)) if ports == "axis" else {}
+    return twin_sections(logic.twin(parameters, status=False), names)
 
 
 def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:

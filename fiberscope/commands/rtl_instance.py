@@ -22,6 +22,7 @@ def export_leaf(
     *,
     value_bits: int,
     points: int,
+    period: float | None,
 ) -> int:
     """Write an instance, run it beside its machine, and print how that went; gives the exit code.
 
@@ -49,7 +50,7 @@ def export_leaf(
     order = ElementRequest(specification, level, operands, asked, value_bits, points)
     order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
     simulator = _chosen_simulator(simulator)
-    exported = export_element(order, folder)
+    exported = export_element(order, folder, period)
     for path in exported.files:
         print(f"Written: {path}")
     try:

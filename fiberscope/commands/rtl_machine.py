@@ -13,7 +13,12 @@ SEED = 1
 
 
 def export_machine(
-    accelerator: str, tensors: list[str] | None, settings: list[str] | None, folder: Path
+    accelerator: str,
+    tensors: list[str] | None,
+    settings: list[str] | None,
+    folder: Path,
+    *,
+    period: float | None,
 ) -> int:
     """Write the module, and say what was written; gives the exit code.
 
@@ -30,7 +35,7 @@ def export_machine(
     make_folder(folder)
     operands = a_and_b(tensors or [_drawn(folder)])
     order = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
-    for path in export(order, folder):
+    for path in export(order, folder, period):
         print(f"Written: {path}")
     return 0
 

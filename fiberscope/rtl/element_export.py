@@ -14,7 +14,8 @@ import numpy as np
 from fiberscope.accelerators.machine import EVENT
 from fiberscope.base.progress import ignore_progress
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
-from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.composition import Composition
+from fiberscope.hw.rtl.kit.twin import Twin, build
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.hdl import Bench, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
@@ -24,6 +25,8 @@ from fiberscope.models.graphs.transcript import of_module
 from fiberscope.models.graphs.verilog import module_name, write_verilog
 from fiberscope.models.trace.load import draft
 from fiberscope.results.report.files import make_folder, write_text
+from fiberscope.rtl.handover.export import Handover, twin_sections, write_handover
+from fiberscope.rtl.handover.readme import check_readme
 from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find, specification_of
 
@@ -32,6 +35,10 @@ __all__ = ["PYRTL", "ElementRequest", "ExportedElement", "check_element", "expor
 PYRTL = "pyrtl"
 SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn,
 FEWER = (4, 3, 5, 2)  # and where one has more than two
+_CONTENTS = {  # of the files beside the Verilog, by how their names end
+    "_words.csv": "words that fill the memories, by port, before the run",
+    "_streams.csv": "tokens at the inputs in a run of the machine, and the cycles that offer them",
+}
 MORE = 20  # cycles that a module runs on
 SEED = 1
 
@@ -68,11 +75,24 @@ class ElementRequest:
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
         """
+        return instance_verilog(self.machine, self.level, self.module, self.value_bits, self.points)
+
+    @cached_property
+    def machine(self) -> MappedMachine:
+        """The machine, with ideal memory; ``leaf`` runs it.
+
+        Raises:
+            InputError, ConfigurationError, WorkloadError: there is no such machine.
+        """
         accelerator = find(self.specification)
         ready = resolve_run(accelerator, {**self.settings, "timing.memory": "ideal"})
         problem = ready.maker.load(None, None, False, ignore_progress, self.tensors)
-        machine = cast(MappedMachine, accelerator.models[EVENT](ready.configured, *problem.machine_inputs()))
-        return instance_verilog(machine, self.level, self.module, self.value_bits, self.points)
+        return cast(MappedMachine, accelerator.models[EVENT](ready.configured, *problem.machine_inputs()))
+
+    @property
+    def period(self) -> float:
+        """The clock period of the machine in ns."""
+        return float(10**9 / self.machine.kernel.clocks[0].hertz)
 
     def differences(self, backend: Callable[[InstanceVerilog], Backend]) -> list[str]:
         """The first token of each stream in which the module and the machine differ."""
@@ -118,24 +138,39 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
     return files
 
 
-def export_element(order: ElementRequest, folder: Path) -> ExportedElement:
-    """Write an instance: the module, what fills its memories, what comes to its ports, and a list of files.
+def export_element(order: ElementRequest, folder: Path, period: float | None = None) -> ExportedElement:
+    """Write an instance: the module, what fills its memories, what comes to its ports, and a README.
+
+    Args:
+        order: the instance.
+        folder: where the files are written.
+        period: clock period in ns; None for that of the machine.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: as of ``ElementRequest.leaf``.
     """
     make_folder(folder)
+    check_readme(folder)
     leaf, name = order.leaf, order.module
     files = write_verilog(leaf.verilog, name, folder)
-    streams, listed = folder / f"{name}_streams.csv", folder / f"{name}.f"
+    streams = folder / f"{name}_streams.csv"
     lines = [
         f"{port},{cycle},{token.control},{token.coordinate},{token.value:.17g}\n"
         for port, tokens in leaf.offers.items()
         for cycle, token in tokens
     ]
     write_text(streams, "".join(["port,cycle,control,payload,value\n", *lines]))
-    write_text(listed, f"{name}.v\n")
-    return ExportedElement(order, (*files, streams, listed))
+    handover = Handover(
+        name,
+        name,
+        f"the first {order.level} of the machine {order.specification}",
+        leaf.verilog.text,
+        period or order.period,
+        order.settings,
+        twin_sections(_twin(leaf.verilog.composition.without_status())),
+        {path.name: _CONTENTS[path.name.removeprefix(name)] for path in (*files[1:], streams)},
+    )
+    return ExportedElement(order, (*files, streams, *write_handover(handover, folder)))
 
 
 def check_element(exported: ExportedElement, simulator: str, folder: Path) -> int:
@@ -166,6 +201,8 @@ def check_element(exported: ExportedElement, simulator: str, folder: Path) -> in
 
 
 def _in_pyrtl(leaf: InstanceVerilog) -> Backend:
-    composition = leaf.verilog.composition
-    twin = build(composition.interface(), lambda between: flat(composition, between))
-    return PyrtlBackend(twin, SEED, watched=True)
+    return PyrtlBackend(_twin(leaf.verilog.composition), SEED, watched=True)
+
+
+def _twin(composition: Composition) -> Twin:
+    return build(composition.interface(), lambda between: flat(composition, between))

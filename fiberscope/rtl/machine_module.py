@@ -17,7 +17,7 @@ from fiberscope.accelerators.machine import EVENT, Machine
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, ignore_progress
-from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, with_axi
+from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, axi_names, with_axi
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.composition import Composition
@@ -46,6 +46,8 @@ from fiberscope.rtl.cosim_runs import (
     writable_folder,
     write_sources,
 )
+from fiberscope.rtl.handover.export import Handover, twin_sections, write_handover
+from fiberscope.rtl.handover.readme import check_readme
 from fiberscope.rtl.substitution import ALL, makers
 from fiberscope.sim import Kernel
 from fiberscope.workloads import Problem
@@ -131,12 +133,18 @@ def verilog(composition: Composition) -> str:
     return hierarchical(composition, composition.module)
 
 
-def export(request: CosimRequest, folder: Path) -> tuple[Path, ...]:
-    """Write the module with memory in AXI4, a list of files, what a bench has to know, and a bench.
+def export(request: CosimRequest, folder: Path, period: float | None = None) -> tuple[Path, ...]:
+    """Write the module with memory in AXI4, a cocotb bench, what the bench has to know, and a README.
+
+    Args:
+        request: the machine and its operands.
+        folder: where the files are written.
+        period: clock period in ns; None for that of the machine.
 
     Raises:
         InputError: as of ``compose_parts``, or the folder cannot be written to.
     """
+    check_readme(folder)
     kernel, composition = compose_parts(request)
     try:
         facts = build_module(request.accelerator).bench_data(kernel, _product(request))
@@ -146,14 +154,29 @@ def export(request: CosimRequest, folder: Path) -> tuple[Path, ...]:
     name, rules = composition.module, contract(module.interface(), registered=True)
     texts = {
         f"{name}.v": "\n".join([rules, verilog(module), axi_module(module)]),
-        f"{name}.f": f"{name}.v\n",
         f"{name}_told.json": json.dumps(facts),
         f"test_{name}.py": BENCH.read_text(encoding="utf-8"),
     }
     with writable_folder(folder):
         for file, text in texts.items():
             write_text(folder / file, text)
-    return tuple(folder / file for file in texts)
+        handover = Handover(
+            name,
+            f"{name}_axi",
+            f"the accelerator {request.accelerator} without its memory, which is behind ports of AXI4",
+            texts[f"{name}.v"],
+            period or float(10**9 / kernel.clocks[0].hertz),
+            dict(setting.split("=", 1) for setting in request.settings),
+            twin_sections(
+                build(module.interface(), lambda between: flat(module, between)), axi_names(module)
+            ),
+            {
+                f"{name}_told.json": "contents of memory, loads and the product, for the bench",
+                f"test_{name}.py": "cocotb bench, with the memory models of cocotbext-axi",
+            },
+        )
+        written = write_handover(handover, folder)
+    return (*(folder / file for file in texts), *written)
 
 
 def _product(request: CosimRequest) -> CsrArray:

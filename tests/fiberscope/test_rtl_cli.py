@@ -40,11 +40,9 @@ def test_nothing_more_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "export", "merger", "--set", "radix=12", "-o", "some/where") == (
-        0,
-        "Verilog: some/where/merger.v\n",
-        "",
-    )
+    code, out, err = said(capsys, "export", "merger", "--set", "radix=12", "-o", "some/where")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "Verilog: some/where/merger.v"
     text = Path("some/where/merger.v").read_text()
     assert text.startswith("// merger: merges up to radix fibers")
     assert "// radix=12 coordinate_bits=32 reference_bits=64 value_bits=64" in text
@@ -52,7 +50,9 @@ def test_the_verilog_has_the_parameters_and_readable_names(capsys: pytest.Captur
     assert "    input [31:0] ways_11_coordinate,\n" in text
     assert max(map(len, text.splitlines())) < 200
     assert "node05_level1_00_right_wins" in text
-    assert [path.name for path in Path("some/where").iterdir()] == ["merger.v"]
+    assert {line.partition(": ")[2] for line in out.splitlines()} == set(
+        map(str, Path("some/where").iterdir())
+    )
 
 
 def test_a_parameter_may_be_one_of_several_names() -> None:
@@ -92,7 +92,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
     assert path.read_text() == "older"
     assert cli.run(["rtl", "export", "merger"]) == 0
     assert "module merger" in path.read_text()
-    assert list(path.parent.iterdir()) == [path]
+    assert not [file for file in path.parent.iterdir() if file.stem not in {"merger", "README"}]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from cones import cone
 from pairs import check_pair
 from scenarios import SCENARIOS
 
@@ -69,23 +70,6 @@ def test_it_is_the_component_and_a_channel_behind_each_output(name, seed):
     composed = behind_channels(pair, interface)
     around = pair.around if "store" not in block.adapter.PORTS[-1].name else NOTHING
     assert check_pair(replace(pair, rtl=rtl, composed=composed, around=around)) > 60
-
-
-def cone(block, wire):
-    """The inputs on which a wire depends within a cycle."""
-    sources, _ = block.net_connections()
-    seen, inputs, ahead = set(), set(), [wire]
-    while ahead:
-        wire = ahead.pop()
-        if wire in seen:
-            continue
-        seen.add(wire)
-        net = sources.get(wire)
-        if net is None:
-            inputs.add(wire.name)
-        elif net.op != "r":
-            ahead += net.args
-    return inputs
 
 
 def waits(block, parameters):

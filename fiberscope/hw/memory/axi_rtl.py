@@ -11,14 +11,14 @@ from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition, Link, Part
-from fiberscope.hw.rtl.kit.interface import Content, Interface, Payload, Stream, Wire
+from fiberscope.hw.rtl.kit.interface import Content, Interface, Payload, Stream
 from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
 
-__all__ = ["AxiParameters", "axi_module", "with_axi"]
+__all__ = ["AxiParameters", "axi_module", "axi_names", "with_axi"]
 
 LINES = (16, 32, 64, 128)  # bytes of a beat
 WRITES_BITS = 6  # of the number of writes that are not answered
@@ -147,13 +147,16 @@ def with_axi(composition: Composition, parameters: AxiParameters) -> Composition
 def axi_module(composition: Composition) -> str:
     """A module around such a one, whose ports have the names of AXI4: ``m0_axi_araddr``."""
     interface = composition.interface()
-    wires = {wire.name: replace(wire, name=_axi_name(wire)) for wire in interface.wires()}
+    names = axi_names(composition)
+    wires = {wire.name: replace(wire, name=names[wire.name]) for wire in interface.wires()}
     ports = ",\n".join(f"    {wire}" for wire in wires.values())
     pins = ",\n".join(f"        .{name}({wire.name})" for name, wire in wires.items())
     head = f"module {interface.module}_axi(\n{ports}\n);\n"
     return f"{head}    {interface.module} machine(\n{pins}\n    );\nendmodule\n"
 
 
-def _axi_name(wire: Wire) -> str:
-    match = re.fullmatch(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)", wire.name)
-    return f"m{match[2]}_axi_{match[1]}{match[3]}" if match else wire.name
+def axi_names(composition: Composition) -> dict[str, str]:
+    """Return the port of AXI4 for each wire of a machine with AXI4."""
+    pattern = re.compile(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)")
+    names = [wire.name for wire in composition.interface().wires()]
+    return {name: pattern.sub(r"m\2_axi_\1\3", name) if pattern.fullmatch(name) else name for name in names}

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import bit_range
 
-__all__ = ["axis"]
+__all__ = ["axis", "axis_names"]
 
 CORE = "registered"  # what the name of the module within ends with
 _CONTRACT = (
@@ -36,6 +36,16 @@ def axis(block: RtlBlock, parameters: Parameters) -> str:
     core = f"{interface.module}_{CORE}"
     lines = [_head(interface), *_nets(interface), _core(interface, core), "endmodule", ""]
     return "\n".join([_comment(interface), *lines, inner.modules(parameters, core, status=False)])
+
+
+def axis_names(interface: Interface) -> dict[str, str]:
+    """Return the port of AXI4-Stream that carries each wire of a module's streams."""
+    names = {part: f"t{part}" for part in ("valid", "ready")} | {MASK: "tkeep"}
+    return {
+        stream.wire(part): stream.wire(names.get(part, "tdata"))
+        for stream in interface.streams
+        for part in ("valid", "ready", *stream.widths)
+    }
 
 
 def _lane_bytes(stream: Stream) -> int:

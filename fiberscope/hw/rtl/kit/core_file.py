@@ -35,17 +35,18 @@ def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: 
     return [folder / name for name in texts]
 
 
-def core_file(module: str, summary: str, sources: Sequence[str], version: str) -> str:
-    """The text of ``<module>.core``.
+def core_file(name: str, summary: str, sources: Sequence[str], version: str, *, top: str = "") -> str:
+    """The text of ``<name>.core``.
 
     Args:
-        module: the top of the source.
+        name: of the core.
         summary: the summary of the block, in one line.
         sources: the Verilog files, beside the core file.
-        version: of what wrote it, as in ``1.2.3``.
+        version: of what wrote it, as in ``1.2.3``; what follows a ``+``, which FuseSoC refuses, is left out.
+        top: the top module, if it is not called as the core.
     """
     return f"""CAPI=2:
-name: {VENDOR}:{module}:{version}
+name: {VENDOR}:{name}:{version.partition("+")[0]}
 description: "{summary}"
 filesets:
   rtl:
@@ -54,11 +55,10 @@ filesets:
 targets:
   default: &default
     filesets: [rtl]
-    toplevel: {module}
+    toplevel: {top or name}
   lint:
     <<: *default
-    default_tool: verilator
-    tools:
-      verilator:
-        mode: lint-only
+    flow: lint
+    flow_options:
+      tool: verilator
 """

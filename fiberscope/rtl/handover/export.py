@@ -1,0 +1,172 @@
+"""The files beside exported Verilog: README, file list, timing constraints and FuseSoC core file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fiberscope.base.version import __version__
+from fiberscope.hw.rtl.kit.core_file import core_file
+from fiberscope.hw.rtl.kit.twin import Twin
+from fiberscope.results.report.files import write_text
+from fiberscope.rtl.handover.constraints import OUTSIDE, sdc, xdc
+from fiberscope.rtl.handover.module_text import contract_text, module_ports
+from fiberscope.rtl.handover.readme import code, table, write_readme
+from fiberscope.rtl.handover.structure import combinational_paths, memories
+
+__all__ = ["PERIOD", "Handover", "twin_sections", "write_handover"]
+
+PERIOD = 1.0  # ns, of a block, which has no clock of its own: that of the machines' clock of 1 GHz
+_CLOCKS = {"clk": ("rst", "high"), "aclk": ("aresetn", "low")}  # reset of a clock, and its level
+_FIXED = """\
+The text is for these values. Another value changes the widths of wires, the number of registers or the
+depth of logic, so none of them is a parameter of the Verilog. Export the module again instead."""
+
+
+@dataclass(frozen=True)
+class Handover:
+    """An exported module, as the files beside its Verilog describe it.
+
+    Args:
+        name: of the export; its files begin with it.
+        module: the top module.
+        summary: what it does, in one line.
+        text: the Verilog, in the file ``<name>.v``.
+        period: clock period in ns.
+        parameters: values by name.
+        sections: further sections of the README, by heading.
+        files: further files in the folder, and what each is.
+    """
+
+    name: str
+    module: str
+    summary: str
+    text: str
+    period: float = PERIOD
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def clock(self) -> str:
+        """The name of the clock port."""
+        return next(port.name for port in module_ports(self.text, self.module) if port.name in _CLOCKS)
+
+
+def write_handover(handover: Handover, folder: Path) -> list[Path]:
+    """Write all files of a handover but the Verilog; gives their paths, the README's last.
+
+    Args:
+        handover: the export.
+        folder: where its Verilog is.
+
+    Raises:
+        InputError: the folder cannot be written to, or has a README of other origin.
+    """
+    name, module = handover.name, handover.module
+    ports = module_ports(handover.text, module)
+    constrained = module, ports, handover.clock, handover.period
+    sources = [f"{name}.v"]
+    texts = {
+        f"{name}.f": "".join(f"{source}\n" for source in sources),
+        f"{name}.sdc": sdc(*constrained),
+        f"{name}.xdc": xdc(*constrained),
+        f"{name}.core": core_file(name, handover.summary, sources, __version__, top=module),
+    }
+    readme = write_readme(folder, name, _sentence(handover.summary), __version__, _sections(handover))
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    return [*(folder / file for file in texts), readme]
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:].removesuffix('.')}."
+
+
+def _sections(handover: Handover) -> dict[str, str]:
+    parameters = table(("parameter", "value"), handover.parameters.items())
+    return {
+        "Files": _files(handover),
+        "Use": _use(handover),
+        "Parameters": f"{parameters}\n\n{_FIXED}" if parameters else "",
+        "Ports": _ports(handover),
+        "Clock and reset": _clock_and_reset(handover),
+        **handover.sections,
+    }
+
+
+def _files(handover: Handover) -> str:
+    name = handover.name
+    files = {
+        f"{name}.v": f"the Verilog; the top module is `{handover.module}`",
+        f"{name}.f": "list of the Verilog files, for `-f` of simulators",
+        f"{name}.sdc": "clock and delays at the ports, for synthesis and timing analysis",
+        f"{name}.xdc": "the same for Vivado",
+        f"{name}.core": "FuseSoC core file (CAPI 2)",
+        **handover.files,
+    }
+    return table(("file", "content"), ((f"`{file}`", content) for file, content in files.items()))
+
+
+def _use(handover: Handover) -> str:
+    name, module = handover.name, handover.module
+    commands = [
+        f"iverilog -g2012 -Wall -s {module} -o {name}.vvp -f {name}.f",
+        f"verilator --lint-only --top-module {module} -f {name}.f",
+        f"yosys -p 'read_verilog -sv {name}.v; synth -top {module}'",
+        f"fusesoc --cores-root . run --target lint fiberscope:rtl:{name}",
+    ]
+    return code("\n".join(commands), "sh")
+
+
+def _ports(handover: Handover) -> str:
+    ports = module_ports(handover.text, handover.module)
+    rows = ((f"`{port.name}`", port.direction, port.width) for port in ports)
+    return f"{code(contract_text(handover.text))}\n\n{table(('port', 'direction', 'bits'), rows)}"
+
+
+def _clock_and_reset(handover: Handover) -> str:
+    clock, period = handover.clock, handover.period
+    reset, level = _CLOCKS[clock]
+    share = f"{OUTSIDE:.0%}".replace("%", " %")
+    return f"""\
+- One clock, `{clock}`. The constraints ask for a period of {period:.3f} ns ({1000 / period:,.1f} MHz).
+  The period is a goal; it was not measured.
+- The logic outside of a port has {share} of the period, at inputs and at outputs. Adapt the constraints.
+- `{reset}` is synchronous and active {level}. One cycle of reset is enough.
+- The reset sets all control registers. It does not set data registers and memories. A control bit says when
+  their contents count. Gate-level simulation therefore begins with X in them, and no X reaches a `valid`."""
+
+
+def twin_sections(twin: Twin, names: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the sections of a README that follow from the logic of a module.
+
+    Args:
+        twin: the logic.
+        names: the module's port by the name of the twin's, where the two differ.
+    """
+    return {
+        "Paths without a register": _paths(twin, names or {}),
+        "Memories": _memories(twin) or "None: all storage is in registers.",
+    }
+
+
+def _memories(twin: Twin) -> str:
+    reads = {False: "in the cycle of the address", True: "one cycle after the address"}
+    rows = (
+        (f"`{memory.name}`", count, f"{memory.entries:,}", memory.bits, reads[memory.registered])
+        for memory, count in memories(twin).items()
+    )
+    return table(("memory", "number", "entries", "bits of an entry", "data of a read"), rows)
+
+
+def _paths(twin: Twin, names: Mapping[str, str]) -> str:
+    paths = combinational_paths(twin, names)
+    if not paths:
+        return "None: every output comes from a register."
+    rows = ((f"`{output}`", ", ".join(f"`{name}`" for name in inputs)) for output, inputs in paths)
+    return (
+        "These outputs depend on inputs in the same cycle. All other outputs come from registers. "
+        "`*` stands for any number.\n\n" + table(("output", "depends on"), rows)
+    )

@@ -1,0 +1,99 @@
+"""Memories of a twin, and its paths from inputs to outputs without a register."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import CLOCKING
+from fiberscope.hw.rtl.kit.sram import Macro
+from fiberscope.hw.rtl.kit.twin import Twin
+
+__all__ = ["Memory", "combinational_paths", "memories"]
+
+_NUMBER = re.compile(r"\d+")
+_LANE = re.compile(r"_\d\d$")  # at the end of the name of a memory's lane
+
+
+@dataclass(frozen=True, order=True)
+class Memory:
+    """Memories of a twin that are alike.
+
+    Args:
+        name: of each, with its instance; ``*`` stands for a number.
+        entries: of each.
+        bits: of an entry.
+        registered: whether the data of a read come one cycle after the address, not in its cycle.
+    """
+
+    name: str
+    entries: int
+    bits: int
+    registered: bool
+
+
+def memories(twin: Twin) -> dict[Memory, int]:
+    """Return the memories of a twin, sorted by name, and how many of each there are.
+
+    The lanes of a synchronous memory count as one memory.
+    """
+    by_name: dict[str, Memory] = {}
+    for array in {net.op_param[1] for net in twin.block.logic_subset("m")}:
+        macro: Macro | None = getattr(array, "macro", None)
+        name = array.name.replace("/", ".")
+        if macro is None:
+            by_name[name] = Memory(_alike(name), 1 << array.addrwidth, array.bitwidth, registered=False)
+        else:
+            name = _LANE.sub("", name) if macro.lanes > 1 else name
+            by_name[name] = Memory(_alike(name), macro.entries, macro.width, registered=True)
+    return dict(sorted(Counter(by_name.values()).items()))
+
+
+def combinational_paths(twin: Twin, names: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Return each output that depends on inputs in the same cycle, with these inputs.
+
+    A number in a name stands as ``*``: ports of an array are alike.
+
+    Args:
+        twin: the logic of a module.
+        names: the module's port by the name of the twin's, where the two differ.
+    """
+    sources = _sources(twin.block)
+    paths: dict[str, dict[str, None]] = {}
+    for wire in twin.interface.wires():
+        if wire.direction == "output" and (inputs := sources[wire.name]):
+            ports = [_alike(names.get(name, name)) for name in (wire.name, *inputs)]
+            paths.setdefault(ports[0], {}).update(dict.fromkeys(ports[1:]))
+    return [(name, list(inputs)) for name, inputs in paths.items()]
+
+
+def _alike(name: str) -> str:
+    return _NUMBER.sub("*", name)
+
+
+def _sources(block: pyrtl.Block) -> dict[str, list[str]]:
+    """Return the names of the inputs on which each output of a block depends within a cycle."""
+    inputs = sorted(wire.name for wire in block.wirevector_subset(pyrtl.Input) if wire.name not in CLOCKING)
+    masks = {block.get_wirevector_by_name(name): 1 << place for place, name in enumerate(inputs)}
+    for net in block:  # PyRTL yields nets in an order in which arguments come first
+        if net.op not in "r@":
+            masks[net.dests[0]] = _union(masks.get(argument, 0) for argument in net.args)
+    return {
+        wire.name: [inputs[place] for place in _places(masks.get(wire, 0))]
+        for wire in block.wirevector_subset(pyrtl.Output)
+    }
+
+
+def _union(masks: Iterable[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
+
+
+def _places(mask: int) -> Iterator[int]:
+    return (place for place in range(mask.bit_length()) if mask >> place & 1)
