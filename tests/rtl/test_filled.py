@@ -28,9 +28,11 @@ from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.networks.islip_rtl import IslipParameters
 from fiberscope.hw.rtl.kit.channel import ChannelParameters
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
+from fiberscope.hw.streams.counter_rtl import CounterParameters
 from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
 from fiberscope.hw.streams.locator_rtl import LocatorParameters
 from fiberscope.hw.streams.scanner_rtl import CompressedScannerParameters
+from fiberscope.hw.streams.seek_rtl import ProjectionParameters, SeekParameters
 from fiberscope.hw.streams.values_rtl import ArrayParameters
 from fiberscope.hw.streams.writers_rtl import CompressedWriterParameters, ValuesWriterParameters
 
@@ -90,6 +92,37 @@ def test_dense_levels_end_behind_their_last_coordinate(size):
     coordinates = stream([number(place) for place in (*range(size + 2), size - 1)], 0)
     inputs = {"in_crd": coordinates, "in_ref": coordinates}
     assert check("locator", LocatorParameters(size, 0, 8, 8), inputs) > size
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_counter_ends_behind_its_last_coordinate(size):
+    begins = [number(begin) for begin in (0, size - 1, size, 15)]
+    for step in SIZES:
+        for piece in (0, 1, 8, 9):
+            given = CounterParameters(size, step, piece, 4, 4)
+            assert check("counter", given, {"in_ref": stream(begins, 0)}) > len(begins)
+
+
+@pytest.mark.parametrize("divisor", [*SIZES, 255, 256, 257])
+def test_every_coordinate_of_a_byte_is_divided(divisor):
+    """The factor of the remainder tells both numbers apart."""
+    given = ProjectionParameters(2, 1, 1, divisor, 256, divisor, coordinate_bits=17)
+    coordinates = stream([number(coordinate) for coordinate in range(256)], 0)
+    assert check("projection", given, {"in_crd[0]": coordinates, "in_crd[1]": coordinates}) > 256
+
+
+@pytest.mark.parametrize("fibers", SIZES)
+def test_every_word_of_a_look_up_is_read(fibers):
+    """Fibers are full and empty by turns; none has what lies behind the last coordinate of the one before."""
+    for size in SIZES:
+        full = size * ((fibers + 1) // 2)
+        given = SeekParameters(fibers, size, full, 0, coordinate_bits=4, reference_bits=7)
+        segments = [size * ((fiber + 1) // 2) for fiber in range(fibers + 1)]
+        level = Level(segments, list(range(size)) * ((fibers + 1) // 2))
+        asked = [(fiber, coordinate) for fiber in range(fibers) for coordinate in (*range(size), size, 15)]
+        crd, base = (stream([number(pair[side]) for pair in asked], 0) for side in (1, 0))
+        contents = {"contents": lambda *_, given=given, level=level: (given, level)}
+        assert check("seek", given, {"in_crd": crd, "in_base": base}, **contents) > len(asked)
 
 
 @pytest.mark.parametrize("points", [size for size in SIZES if size > 1])

@@ -19,7 +19,7 @@ class Counter(Scanner):
     element on that are less than so much beyond it, as a loop within a partition has them. The same numbers
     leave on ``out_ref``.
 
-    Timing: that of ``Scanner``: m coordinates take m + 1 cycles. It has no twin in RTL.
+    Timing: that of ``Scanner``: m coordinates take m + 1 cycles.
 
     Source: the uncompressed scanner of SAM (ASPLOS 2023), Section 3; pieces are those of TeAAL (MICRO 2023).
 

@@ -18,7 +18,6 @@ from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
 FIELDS = 3  # numbers of a term
-NOWHERE = (1 << 60) - 1  # a coordinate that no fiber has
 
 
 class Projection(StreamBlock):
@@ -26,7 +25,7 @@ class Projection(StreamBlock):
 
     Interface: coordinates of one shape on ``in_crd[0]`` and so on. For each of them leaves on ``out_crd``
     ``constant`` plus the sum of ``factor * (coordinate // divisor % size)``: a part of a flattened
-    coordinate, or an index such as q + s. A negative sum leaves as ``NOWHERE``. Stops pass.
+    coordinate, or an index such as q + s. A negative sum leaves as N. Stops pass.
 
     Timing: a token a cycle, when all inputs show one.
 
@@ -65,8 +64,10 @@ class Projection(StreamBlock):
             channel.pop()
         if kind in (STOP, DONE):
             self.out_crd.push(kind, payload)
+        elif computed >= 0:
+            self.out_crd.push(DATA, computed)
         else:
-            self.out_crd.push(DATA, computed if computed >= 0 else NOWHERE)
+            self.out_crd.push(EMPTY)
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _computed(self) -> int:
@@ -93,16 +94,13 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
     coordinate, its position leaves on ``out_located``, and the other tokens on ``out_carried0`` and so on. If
     not, or if the fiber is N, nothing leaves. Stops pass.
 
-    Timing: a token a cycle, when all inputs show one; the search itself takes no time beyond, as if the
-    fiber lay in a memory that is addressed by coordinates.
+    Timing: a token a cycle, when all inputs show one; the search itself takes no time beyond: the fiber lies
+    in a memory that is addressed by coordinates, as in its twin.
 
     Counts: ``hits`` and ``misses``.
 
     Source: the locator of SAM (ASPLOS 2023), Definition 4.1, for a level that is not dense; that other
     streams travel along and are dropped is a choice of this model.
-
-    It has no twin in RTL, and neither has ``Projection``: a search of a compressed fiber in one cycle asks
-    for a content-addressable memory, which the kit has not.
 
     Args:
         name: instance name.

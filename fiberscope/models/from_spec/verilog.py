@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.interface import Token
@@ -67,7 +67,9 @@ def instance_verilog(
     hardware.verilog()  # what has none is refused before a long run
     into = {f"{plain(link.consumer.component, instance)}.{link.consumer.label}": link for link in links}
     taken, sent = watched(machine.kernel, {name: link.channel for name, link in into.items()})
-    verilog = hardware.verilog()
+    payloads = [token[2] for tokens in sent.values() for token in tokens]
+    widest = max(sizes.payload, max(payloads, default=0).bit_length())  # outer loops have larger coordinates
+    verilog = replace(hardware, sizes=replace(sizes, payload=widest)).verilog()
     offers = {
         exported(end): [
             (cycle + into[end].channel.latency, Token(kind, payload, 0, value))

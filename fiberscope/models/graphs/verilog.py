@@ -22,6 +22,7 @@ from fiberscope.hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from fiberscope.hw.rtl.kit.wrapper import Link as Wire
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.counter import Counter
 from fiberscope.hw.streams.dense import DenseScanner
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
@@ -29,6 +30,7 @@ from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merged_sums import FiberSums
 from fiberscope.hw.streams.netlist_rtl import netlist
 from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.seek import Seek
 from fiberscope.hw.streams.task_cut import TaskEnd
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
 from fiberscope.hw.streams.values_rtl import PIPELINE, AluParameters, PipelineParameters
@@ -347,11 +349,11 @@ def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
     """Return the bits that all coordinates and positions need."""
     most = 1 << LEVEL_BITS - 1
     for block in blocks.values():
-        if isinstance(block, CompressedScanner):
+        if isinstance(block, CompressedScanner | Seek):
             level = block.level
             positions = level.begin(level.fibers)
             most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
-        elif isinstance(block, ArrayLoad):
+        elif isinstance(block, Counter | ArrayLoad):
             most = max(most, block.size)
         elif isinstance(block, FiberWays):
             lists = 4 * block.table.most_lists  # numbers of lists use references too

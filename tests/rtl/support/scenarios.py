@@ -43,6 +43,8 @@ _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "fiber_intersect": ((5,), (6,)),
     "fiber_union": ((5,), ()),
     "repeater": ((), (6,)),
+    "projection": ((10,), ()),
+    "seek": ((4, 7), (4, 6)),
     "touched": ((), (4, 6)),
 }
 
@@ -59,6 +61,7 @@ _FILES = (
     "streams_scenario",
     "stream_values_scenario",
     "stream_dense_scenario",
+    "stream_lookups_scenario",
     "stream_reducers_scenario",
     "items_scenario",
     "counter_banks_scenario",

@@ -187,6 +187,45 @@ STREAM_BINS = {
         "no space for coordinates": _full("out_crd"),
         "no space for what is found": _full("out_ref2"),
     },
+    "counter": {
+        "no coordinates": lambda run: run.given.size == 0 and run.counted("out_crd_stops") > 10,
+        "pieces": lambda run: run.given.piece > 1 and run.counted("out_crd_data") > 10,
+        "pieces with steps": lambda run: (
+            run.given.piece > run.given.step > 1 and run.counted("out_crd_data") > 10
+        ),
+        "1000 coordinates": lambda run: run.given.size == 1000 and run.counted("out_crd_data") > 300,
+        "references of 62 bits": lambda run: run.given.reference_bits == 62,
+        "a reference missing": _missing("in_ref"),
+        "no space for coordinates": _full("out_crd"),
+        "no space for references": _full("out_ref"),
+    },
+    "projection": {
+        f"{ways} coordinates": lambda run, ways=ways: (
+            run.given.ways == ways and run.counted("out_crd_data") > 9
+        )
+        for ways in (1, 2, 3)
+    }
+    | {
+        "a remainder of no power of two": lambda run: any(
+            factor and divisor in (3, 7) and size == 5 for factor, divisor, size in run.given.terms
+        ),
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55,
+        "a coordinate missing": _missing("in_crd"),
+        "no space for coordinates": _full("out_crd"),
+    },
+    "seek": {
+        f"{along} along": lambda run, along=along: run.given.along == along and run.counted("hits") > 10
+        for along in (0, 1, 2, 3, 6)
+    }
+    | {
+        "misses": lambda run: run.counted("misses") > 20,
+        "1000 words": lambda run: run.given.entries >= 1000 and run.counted("hits") > 5,
+        "a coordinate missing": _missing("in_crd"),
+        "a fiber missing": _missing("in_base"),
+        "what travels along missing": _missing("in_carried0"),
+        "no space for positions": _full("out_located"),
+        "no space for what travels along": _full("out_carried0"),
+    },
     "run_sum": {
         "many additions": lambda run: run.counted("additions") > 50,
         "runs of one": lambda run: run.counted("out_crd_data") > 50,

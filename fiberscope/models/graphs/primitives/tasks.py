@@ -104,9 +104,6 @@ class _LookUp(Primitive):
     named = False
     of_loop = alike = True
 
-    def lacks(self, node: Node) -> str:
-        return f"no hardware here has a {self.type}; a machine from its specification simulates it"
-
 
 class _Projection(_LookUp):
     """Unit that computes a coordinate; ``terms`` has factor, divisor and size of each input."""
@@ -137,6 +134,13 @@ class _Seek(_LookUp):
         fibers = context.fibers_at(node["tensor"], node["mode"])
         places = range(context.graph.arity(node))
         return Seek(name, fibers, [context.carried_into(node, f"carried[{place}]") for place in places])
+
+    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+        from fiberscope.hw.streams.seek import Seek
+        from fiberscope.hw.streams.seek_rtl import words_of
+
+        assert isinstance(block, Seek)
+        return words_of(block)
 
 
 class _Count(_LookUp):

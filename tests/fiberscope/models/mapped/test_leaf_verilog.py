@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("pyrtl")
 
+from drawn_flattened import computed, flattening
 from drawn_specifications import merging, programs
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
@@ -94,9 +95,15 @@ def test_one_with_a_merger_does_so_too(program):
     held(program, depth=3, stages=2)
 
 
+@FEW
+@given(flattening() | computed())
+def test_one_with_look_ups_does_so_too(program):
+    held(program)
+
+
 @pytest.mark.slow
 @MANY
-@given(programs())
+@given(programs() | flattening() | computed())
 def test_three_hundred_instances(program):
     held(program)
 

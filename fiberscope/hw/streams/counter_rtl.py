@@ -1,0 +1,78 @@
+"""The counter of a loop as RTL: the twin of ``fiberscope.hw.streams``' ``Counter``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, resized
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.counter import Counter
+from fiberscope.hw.streams.scanner_rtl import Walk
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
+
+MOST = 1 << 14  # coordinates of a loop
+
+
+@dataclass(frozen=True)
+class CounterParameters(Parameters):
+    """Parameters of a counter.
+
+    Args:
+        size: end of the coordinates, 0 to 16384.
+        step: the distance between two, 1 to 16384.
+        piece: coordinates of a piece, which begins at the element that is taken; 0: all from 0 on.
+        coordinate_bits: 4 to 55, enough for all coordinates; a stop's level has to fit as well.
+        reference_bits: the same of references, and of the element that is taken.
+    """
+
+    size: int = number(64, 0, MOST)
+    step: int = number(1, 1, MOST)
+    piece: int = number(0, 0, MOST)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot tell all coordinates."""
+        super().__post_init__()
+        for name, most in (("coordinate_bits", 55), ("reference_bits", 62)):
+            check_range("counter", name, getattr(self, name), index_bits(self.size), most)
+
+
+def carried(parameters: CounterParameters) -> Carried:
+    """References in; coordinates and references out."""
+    references = tokens.numbers(parameters.reference_bits)
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
+
+
+def design(parameters: CounterParameters, between: Streams) -> None:
+    """The coordinate that was sent, and where there are pieces the end of this one."""
+    size, piece = pyrtl.Const(parameters.size), parameters.piece
+    reference = between.inputs["in_ref"].fields["payload"]
+    coordinate: Signal = DataRegister(index_bits(parameters.size), "coordinate")
+    end: Signal = DataRegister(len(size), "end_of_piece") if piece else size
+    following = coordinate + pyrtl.Const(parameters.step)
+    walk = Walk(between, reference >= size if piece else size == 0, following >= end)
+    first = resized(reference, len(coordinate)) if piece else pyrtl.Const(0, len(coordinate))
+    place = pyrtl.select(walk.starts, first, following[: len(coordinate)])
+    coordinate.next <<= pyrtl.select(walk.moves, place, coordinate)
+    if piece:
+        behind = first + pyrtl.Const(piece)
+        last = pyrtl.select(behind < size, resized(behind, len(size)), size)
+        end.next <<= pyrtl.select(walk.moves & walk.starts, last, end)
+    walk.send(place.zero_extended(parameters.coordinate_bits), place.zero_extended(parameters.reference_bits))
+
+
+BLOCK = unit(
+    "counter",
+    Counter,
+    CounterParameters,
+    carried,
+    design,
+    arguments=("size", "step", "piece"),
+    base=StreamAdapter,
+)

@@ -1,0 +1,282 @@
+"""Look-ups as RTL: the twins of ``Projection`` and ``Seek`` of ``fiberscope.hw.streams``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Token
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized
+from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.dense_rtl import times
+from fiberscope.hw.streams.memory_rtl import LOAD, Memory
+from fiberscope.hw.streams.seek import Projection, Seek
+from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
+from fiberscope.hw.streams.tokens import DATA, EMPTY
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.sim import Input, Output
+from fiberscope.sim.protocol import ANY
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+TERMS = 3
+FAR = 1 << 16
+OF_TERM = "factor", "divisor", "size"  # the numbers of a term
+ENTRIES = 1 << 14  # words of the memory of a look-up
+ALONG = 6  # streams that travel along
+
+
+@dataclass(frozen=True)
+class ProjectionParameters(Parameters):
+    """Parameters of a projection, which adds ``factor * (coordinate // divisor % size)`` of its inputs.
+
+    Args:
+        ways: inputs, 1 to 3.
+        factor0, factor1, factor2: -65536 to 65536.
+        divisor0, divisor1, divisor2: 1 to 65536.
+        size0, size1, size2: 0, where there is no remainder, to 65536.
+        constant: what is added, -65536 to 65536.
+        coordinate_bits: 4 to 55; of sums that do not fit, it is for the sender to avoid.
+    """
+
+    ways: int = number(2, 1, TERMS)
+    factor0: int = number(1, -FAR, FAR)
+    divisor0: int = number(1, 1, FAR)
+    size0: int = number(0, 0, FAR)
+    factor1: int = number(1, -FAR, FAR)
+    divisor1: int = number(1, 1, FAR)
+    size1: int = number(0, 0, FAR)
+    factor2: int = number(1, -FAR, FAR)
+    divisor2: int = number(1, 1, FAR)
+    size2: int = number(0, 0, FAR)
+    constant: int = number(0, -FAR, FAR)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+
+    def __post_init__(self) -> None:
+        """Refuse coordinates that do not hold the constant."""
+        super().__post_init__()
+        least = max(0, self.constant).bit_length()
+        check_range("projection", "coordinate_bits", self.coordinate_bits, least, 55)
+
+    @property
+    def terms(self) -> list[tuple[int, int, int]]:
+        """Factor, divisor and size of each input."""
+        terms = ([getattr(self, f"{name}{way}") for name in OF_TERM] for way in range(self.ways))
+        return [(factor, divisor, size) for factor, divisor, size in terms]
+
+
+def projection_carried(parameters: ProjectionParameters) -> Carried:
+    """Coordinates in, and one out."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    return {"in_crd": Each(coordinates, parameters.ways), "out_crd": coordinates}
+
+
+def projection_design(parameters: ProjectionParameters, between: Streams) -> None:
+    """Dividers and remainders by constants, and a sum; no registers."""
+    heads = [Head.from_stream(stream) for stream in between.inputs.values()]
+    first, bits = heads[0], parameters.coordinate_bits
+    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    for stream in between.inputs.values():
+        stream.accept(acts)
+    added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
+    total = added - taken
+    data = (first.is_data | first.is_empty) & ~total[-1]
+    kind = tokens.kind_of(data, first.is_stop, first.is_done)
+    tokens.send(between.outputs["out_crd[0]"], acts, kind, first.level, resized(total[:-1], bits))
+
+
+def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
+    """The sum of all parts with factors of a sign, and of the constant if it has it."""
+    total: Signal = pyrtl.Const(max(0, sign * parameters.constant))
+    for head, (factor, divisor, size) in zip(heads, parameters.terms, strict=True):
+        if sign * factor > 0:
+            part, _rest = divided(head.payload, divisor)
+            part = divided(part, size)[1] if size else part
+            total = total + times(part.zero_extended(len(part) + factor.bit_length()), sign * factor)
+    return total
+
+
+def divided(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
+    """The quotient and the remainder of a constant: wires for a power of two, else a row of subtractors.
+
+    The remainder is less than the divisor, so a subtractor is as wide as this, not as the dividend.
+    """
+    width = (divisor - 1).bit_length()
+    if width >= len(dividend) + 1:
+        return pyrtl.Const(0, 1), dividend
+    if divisor == 1 << width:
+        quotient = dividend[width:] if width < len(dividend) else pyrtl.Const(0, 1)
+        return quotient, dividend[:width] if width else pyrtl.Const(0, 1)
+    rest: Signal = pyrtl.Const(0, width)
+    quotient_bits = []
+    for bit in dividend[::-1]:
+        before = pyrtl.concat(rest, bit)
+        fits = before >= divisor
+        rest = pyrtl.select(fits, before - divisor, before)[:width]
+        quotient_bits.append(fits)
+    return pyrtl.concat(*quotient_bits), rest
+
+
+def _of_projection(projection: Projection) -> dict[str, object]:
+    numbers = list(projection.terms)
+    ways = len(numbers) // len(OF_TERM)
+    if ways > TERMS:
+        raise ValueError(f"no hardware here adds parts of {ways} coordinates, but of {TERMS} at most")
+    names = [f"{name}{way}" for way in range(ways) for name in OF_TERM]
+    named_numbers: dict[str, object] = dict(zip(names, numbers, strict=True))
+    return {"ways": ways, **named_numbers, "constant": projection.constant}
+
+
+PROJECTION = unit(
+    "projection",
+    Projection,
+    ProjectionParameters,
+    projection_carried,
+    projection_design,
+    base=StreamAdapter,
+    component=lambda name, parameters: Projection(name, parameters.terms, parameters.constant),
+    instance=_of_projection,
+)
+
+
+@dataclass(frozen=True)
+class SeekParameters(Parameters):
+    """Parameters of a look-up, whose memory has a word for each coordinate of each fiber.
+
+    Args:
+        fibers: fibers of the level, 1 to 16384.
+        size: coordinates of a fiber, present or not, 1 to 16384; both multiplied at most 16384.
+        elements: of all fibers, 1 to 16384.
+        along: streams that travel along, 0 to 6.
+        coordinate_bits: 4 to 55.
+        reference_bits: bits of a position or a fiber's number, enough for both.
+    """
+
+    fibers: int = number(16, 1, ENTRIES)
+    size: int = number(64, 1, ENTRIES)
+    elements: int = number(512, 1, ENTRIES)
+    along: int = number(1, 0, ALONG)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+    def __post_init__(self) -> None:
+        """Refuse a memory that is too large, and references that cannot tell all positions."""
+        super().__post_init__()
+        check_range("seek", "fibers times size", self.entries, 1, ENTRIES)
+        least = max(index_bits(self.fibers), index_bits(self.elements))
+        check_range("seek", "reference_bits", self.reference_bits, least, 62)
+
+    @property
+    def entries(self) -> int:
+        """Words of the memory."""
+        return self.fibers * self.size
+
+
+def seek_carried(parameters: SeekParameters) -> Carried:
+    """``load`` writes whether a fiber has a coordinate, by ``control``, and where."""
+    references = tokens.numbers(parameters.reference_bits)
+    wider = tokens.numbers(max(parameters.coordinate_bits, parameters.reference_bits))
+    words: Content = {
+        "control": 1,
+        "address": Field("coordinate", index_bits(parameters.entries), "unsigned"),
+        "word": Field("reference", index_bits(parameters.elements), "unsigned"),
+    }
+    places = range(parameters.along)
+    return {
+        "in_crd": tokens.numbers(parameters.coordinate_bits),
+        "in_base": references,
+        **{f"in_carried{place}": tokens.source(f"in_carried{place}", wider) for place in places},
+        LOAD: words,
+        "out_located": references,
+        **{f"out_carried{place}": tokens.sink(f"out_carried{place}", wider) for place in places},
+    }
+
+
+def seek_design(parameters: SeekParameters, between: Streams) -> None:
+    """A memory that is addressed by fiber and coordinate; no registers."""
+    inputs = [stream for label, stream in between.inputs.items() if label != LOAD]
+    crd, base, *along = heads = [Head.from_stream(stream) for stream in inputs]
+    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    for stream in inputs:
+        stream.accept(acts)
+    load = between.inputs[LOAD]
+    load.accept(pyrtl.Const(1, 1))
+    words = Memory("words", parameters.entries, 1 + index_bits(parameters.elements))
+    place, word = load.fields["address"], pyrtl.concat(load.fields["control"], load.fields["word"])
+    words.write(place, word, load.valid)
+    bits = index_bits(parameters.entries)
+    address = (times(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[:bits]
+    located = words[address]
+    within = named("within", crd.payload < pyrtl.Const(parameters.size))
+    hits = named("hits", crd.is_data & base.is_data & within & located[-1])
+    sends = named("sends", acts & (hits | crd.is_control))
+    kind = tokens.kind_of(hits, crd.is_stop, crd.is_done)
+    position = resized(located[:-1], parameters.reference_bits)
+    tokens.send(between.outputs["out_located[0]"], sends, kind, crd.level, position)
+    for number_along, head in enumerate(along):
+        tokens.pass_on(between.outputs[f"out_carried{number_along}[0]"], sends, head)
+
+
+class SeekAdapter(StreamAdapter):
+    """Stands in for a ``Seek``, whose ports depend on what travels along."""
+
+    PORTS = (Input("in_crd", ANY), Input("in_base", ANY), LOAD_PORT, Output("out_located", ANY, array=True))
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._asked = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count what is asked for."""
+        super().observe(moved)
+        self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
+
+    def counters(self) -> dict[str, int]:
+        """Return the counters of the component."""
+        hits = self.moved["out_located[0]", DATA]
+        return {"hits": hits, "misses": self._asked - hits} | super().counters()
+
+
+def words_of(seek: Seek) -> list[Token]:
+    """The words that fill the memory of the twin of a look-up."""
+    level, size = seek.level, _size_of(seek)
+    words = [(0, 0)] * (level.fibers * size)
+    for fiber in range(level.fibers):
+        for position in range(level.begin(fiber), level.end(fiber)):
+            words[fiber * size + level.coordinate(position)] = 1, position
+    return [Token(present, address, position, 0.0) for address, (present, position) in enumerate(words)]
+
+
+def _size_of(seek: Seek) -> int:
+    """Coordinates of a fiber, as far as any fiber has one."""
+    return max(map(seek.level.coordinate, range(seek.level.begin(seek.level.fibers))), default=0) + 1
+
+
+def _of_seek(seek: Seek) -> dict[str, object]:
+    level = seek.level
+    return {
+        "fibers": max(1, level.fibers),
+        "size": _size_of(seek),
+        "elements": max(1, level.begin(level.fibers)),
+        "along": len(seek.ports) // 2 - 1,
+    }
+
+
+SEEK = unit(
+    "seek",
+    Seek,
+    SeekParameters,
+    seek_carried,
+    seek_design,
+    base=SeekAdapter,
+    alone=False,
+    instance=_of_seek,
+)
