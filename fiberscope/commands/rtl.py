@@ -22,8 +22,19 @@ from fiberscope.commands.rtl_export import export_block, write_verilog
 from fiberscope.commands.rtl_instance import export_leaf
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
-from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, ValueBits
+from fiberscope.commands.rtl_options import (
+    Folder,
+    Formal,
+    Numbers,
+    Period,
+    Points,
+    Ports,
+    Simulator,
+    Status,
+    ValueBits,
+)
 from fiberscope.commands.rtl_power import power
+from fiberscope.commands.rtl_prove import prove
 from fiberscope.commands.run_options import WaveformOptions
 from fiberscope.results.report.files import check_outputs
 from fiberscope.rtl.select_block import condense_error, find_block, input_errors, rtl_blocks
@@ -57,25 +68,6 @@ _Tensors = Annotated[
 _Level = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Level of the specification whose first instance is written."),
-]
-_Ports = Annotated[
-    str,
-    typer.Option(
-        metavar="KIND",
-        help="Ports: plain, registered (valid does not wait for ready), checked, or axis (AXI4-Stream).",
-    ),
-]
-_Status = Annotated[
-    bool, typer.Option("--status", help="Add the status outputs that counters and accounting need.")
-]
-_Period = Annotated[
-    float | None,
-    typer.Option(
-        "--clock-ns",
-        min=0.001,
-        metavar="NS",
-        help="Clock period of the constraints; of a machine by default its own, else 1 ns.",
-    ),
 ]
 _Every = Annotated[
     str | None,
@@ -162,9 +154,10 @@ def export(
     points: Points = 64,
     simulator: Simulator = "pyrtl",
     output: Folder = Path("build"),
-    ports: _Ports = "plain",
-    status: _Status = False,
-    period: _Period = None,
+    ports: Ports = "plain",
+    status: Status = False,
+    period: Period = None,
+    formal: Formal = False,
 ) -> int:
     """Write a block, an instance or a machine as Verilog.
 
@@ -186,6 +179,7 @@ def export(
       fiberscope rtl export two_finger --ports registered
       fiberscope rtl export two_finger --ports checked --clock-ns 2.5
       fiberscope rtl export merger --set radix=4 --ports axis
+      fiberscope rtl export divider --set width=4 --formal -o build/
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
       fiberscope rtl export gamma my.mtx --set pe.count=2 --set fibercache.banks=2 --set value=integer
     """
@@ -196,7 +190,9 @@ def export(
         return export_machine(block, tensors, settings, output, period=period)
     if level is not None or tensors:
         raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
-    export_block(find_block(block), settings or [], output, ports, status=status, period=period)
+    export_block(
+        find_block(block), settings or [], output, ports, status=status, period=period, formal=formal
+    )
     return 0
 
 
@@ -396,3 +392,4 @@ def _show_files(files: Mapping[str, Path]) -> None:
 rtl.command()(power)
 rtl.command()(bench)
 rtl.command()(netlists)
+rtl.command()(prove)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.rtl_prove import write_formal
 from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.select_block import input_errors
 
@@ -19,20 +20,27 @@ __all__ = ["export_block", "write_verilog"]
 
 
 def export_block(
-    chosen: RtlBlock, settings: list[str], output: Path, ports: str, *, status: bool, period: float | None
+    chosen: RtlBlock,
+    settings: list[str],
+    output: Path,
+    ports: str,
+    *,
+    status: bool,
+    period: float | None,
+    formal: bool,
 ) -> None:
     """Write the Verilog of a block, and what is handed over beside it.
 
     Args:
-        chosen: the block.
+        chosen, output: the block, and the folder.
         settings: its parameters, each as ``name=value``.
-        output: the folder.
         ports: the kind of ports.
         status: whether the module has status outputs.
         period: clock period in ns; None for the default.
+        formal: whether formal properties are written, too.
 
     Raises:
-        InputError: there is no such kind of ports, or a setting is wrong.
+        InputError: there is no such kind of ports, no formal properties of it, or a setting is wrong.
     """
     from dataclasses import asdict
 
@@ -48,6 +56,7 @@ def export_block(
         parameters = parse(chosen.name, chosen.parameters, settings)
         text = kinds[ports](parameters)
     check_readme(output)
+    sections = write_formal(chosen, parameters, output, ports) if formal else {}
     write_verilog(chosen, text, output)
     handover = Handover(
         chosen.name,
@@ -56,7 +65,7 @@ def export_block(
         text,
         period or PERIOD,
         asdict(parameters),
-        _logic_sections(chosen, parameters, ports),
+        _logic_sections(chosen, parameters, ports) | sections,
     )
     for path in write_handover(handover, output):
         print(f"Written: {path}")

@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Folder", "HdlSimulator", "Numbers", "Points", "Simulator", "ValueBits"]
+__all__ = [
+    "Folder",
+    "Formal",
+    "HdlSimulator",
+    "Numbers",
+    "Period",
+    "Points",
+    "Ports",
+    "Simulator",
+    "Status",
+    "ValueBits",
+]
 
 Numbers = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
@@ -26,5 +37,27 @@ Points = Annotated[
     int,
     typer.Option(
         "--points", min=2, max=4096, metavar="N", help="Number of points that an accumulator holds."
+    ),
+]
+Status = Annotated[
+    bool, typer.Option("--status", help="Add the status outputs that counters and accounting need.")
+]
+Period = Annotated[
+    float | None,
+    typer.Option(
+        "--clock-ns",
+        min=0.001,
+        metavar="NS",
+        help="Clock period of the constraints; of a machine by default its own, else 1 ns.",
+    ),
+]
+Formal = Annotated[
+    bool, typer.Option("--formal", help="Also write formal properties, for SymbiYosys and for Yosys alone.")
+]
+Ports = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="Ports: plain, registered (valid does not wait for ready), checked, or axis (AXI4-Stream).",
     ),
 ]

@@ -1,114 +1,225 @@
-"""Units that are proven to lose, make and reorder no token, and to let none wait forever."""
+"""Claims of blocks are proven, planted faults refute them, and a proof says where it proves nothing."""
 
 from dataclasses import replace
 
-import claims
 import pyrtl
 import pytest
 from faults import read
 from optional_programs import needs
 
-from fiberscope.hw.networks.concentrator_rtl import BLOCK as CONCENTRATOR
-from fiberscope.hw.networks.concentrator_rtl import ConcentratorParameters
-from fiberscope.hw.networks.crossbar_rtl import BLOCK as CROSSBAR
-from fiberscope.hw.networks.crossbar_rtl import CrossbarParameters
-from fiberscope.hw.rtl.kit.channel import BLOCK as CHANNEL
-from fiberscope.hw.rtl.kit.channel import ChannelParameters
-from fiberscope.hw.rtl.tools.proof import LONGEST, RefutedError, UnprovenError, prove
-from fiberscope.hw.streams.joiner_rtl import INTERSECT, UNION, JoinerParameters
-from fiberscope.hw.streams.repeater_rtl import REPEATER, RepeaterParameters
+from fiberscope import cli
+from fiberscope.hw.rtl.catalogue import BLOCKS
+from fiberscope.rtl.formal.catalogue import SPECIFICATIONS, kit_of, small_parameters
+from fiberscope.rtl.formal.kit import formal_kit
+from fiberscope.rtl.formal.prover import LONGEST, prove
 
-pytestmark = needs("yosys")
-
-
-def channel(capacity, latency=1):
-    bits = {"control_bits": 1, "coordinate_bits": 1, "reference_bits": 0, "value_bits": 0}
-    return CHANNEL, ChannelParameters(capacity=capacity, latency=latency, **bits), claims.channel
-
-
-def joiner(ways, bits=4):
-    return JoinerParameters(ways=ways, coordinate_bits=bits, reference_bits=bits)
-
-
-def crossbar(inputs, outputs):
-    small = {"route": "port", "tag_bits": 34, "address_bits": 17}
-    return CROSSBAR, CrossbarParameters(inputs=inputs, outputs=outputs, **small), claims.crossbar
-
-
-def concentrator(requesters, repliers):
-    given = {"first_port": 3, "tag_bits": 37, "address_bits": 17}
-    parameters = ConcentratorParameters(requesters=requesters, repliers=repliers, **given)
-    return CONCENTRATOR, parameters, claims.concentrator
-
-
-REPEATS = REPEATER, RepeaterParameters(reference_bits=5), claims.repeater
-# Each with the length of its induction.
-PROVEN = {
-    **{f"channel of {capacity}": (*channel(capacity), 1) for capacity in (1, 2, 3, 4, 5, 17)},
-    "channel of 3, latency 2": (*channel(3, 2), 2),
-    "channel of 4, latency 3": (*channel(4, 3), 3),
-    "repeater": (*REPEATS, 1),
-    **{f"intersection of {ways}": (INTERSECT, joiner(ways), claims.intersect, 1) for ways in (2, 3, 4)},
-    **{f"union of {ways}": (UNION, joiner(ways), claims.union, 1) for ways in (2, 3, 4)},
-    "intersection of 32 bits": (INTERSECT, joiner(2, 32), claims.intersect, 1),
-    "union of 32 bits": (UNION, joiner(2, 32), claims.union, 1),
-    "crossbar of 2 by 2": (*crossbar(2, 2), 1),
-    "crossbar of 4 by 3": (*crossbar(4, 3), 1),
-    "crossbar of 9 by 1": (*crossbar(9, 1), 1),
-    "concentrator of 3": (*concentrator(3, 2), 1),
-    "concentrator of 8": (*concentrator(8, 8), 1),
+DEPTH = 10
+QUICK = ("bump_allocator", "packer")
+# More sizes, each with the length of its induction.
+SIZES = {
+    **{f"channel capacity={capacity}": 1 for capacity in (1, 2, 4, 5, 17)},
+    "channel capacity=3 latency=2": 2,
+    "channel capacity=4 latency=3": 3,
+    **{f"{joiner} ways={ways}": 1 for joiner in ("fiber_intersect", "fiber_union") for ways in (3, 4)},
+    "fiber_intersect coordinate_bits=32 reference_bits=32": 1,
+    "fiber_union coordinate_bits=32 reference_bits=32": 1,
+    "crossbar inputs=4 outputs=3": 1,
+    "crossbar inputs=9 outputs=1": 1,
+    "concentrator requesters=8 repliers=8": 1,
+    "benes form=double": 1,
 }
+TWO_LEFT = ("adder_network",)  # blocks with claims that no induction proves
 
 
-@pytest.mark.parametrize("name", PROVEN)
-def test_it_loses_makes_and_reorders_nothing(name):
-    block, parameters, claimed, length = PROVEN[name]
-    assert prove(block, parameters, claimed) == length
+def kit(text, changed=lambda block: block):
+    name, *settings = text.split()
+    block = BLOCKS[name]
+    return kit_of(changed(block), small_parameters(block, settings))
+
+
+def proven(text, **options):
+    return prove(kit(text, **options), DEPTH)
+
+
+def check(result, length=1):
+    assert not result.failed
+    assert not result.has_contradiction
+    assert not result.is_interrupted
+    verdicts = result.verdicts.values()
+    assert {verdict.cycles for verdict in verdicts if verdict.is_inductive} == {length}
+    assert {verdict.cycles for verdict in verdicts if not verdict.is_inductive} <= {DEPTH}
+    vacuous = {verdict.claim for verdict in verdicts if verdict.is_vacuous}
+    assert all(name.endswith("_stays") for name in vacuous)  # outputs that offer only what is taken
+
+
+@needs("yosys")
+@pytest.mark.parametrize("name", QUICK)
+def test_claims_are_proven(name):
+    check(proven(name))
+
+
+@needs("yosys")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({*SPECIFICATIONS} - {*QUICK}))
+def test_claims_of_every_block_are_proven(name):
+    result = proven(name)
+    check(result)
+    assert all(verdict.is_inductive for verdict in result.verdicts.values()) == (name not in TWO_LEFT)
+
+
+@needs("yosys")
+@pytest.mark.slow
+@pytest.mark.parametrize("text", SIZES)
+def test_claims_are_proven_at_more_sizes(text):
+    check(proven(text), SIZES[text])
+
+
+@needs("yosys")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["accumulator", "bump_allocator", "two_finger"])
+def test_registered_ports_keep_what_they_offer(name):
+    block = BLOCKS[name]
+    result = prove(kit_of(block, small_parameters(block, []), "registered"), DEPTH)
+    check(result)
+    assert not any(verdict.is_vacuous for verdict in result.verdicts.values())
 
 
 FAULTS = {fault.what: fault for fault in read() if fault.area == "twins"}
-# Where a proof finds some of them.
+# The block of which a proof finds each of these faults, and a claim that fails.
+FOUND_QUICKLY = {
+    "allocator one too many": ("bump_allocator", "refuses_what_does_not_fit"),
+    "allocator new pointer": ("bump_allocator", "in_a_row"),
+}
 FOUND = {
-    "channel shows the newest": "channel of 4, latency 3",
-    "channel a token too many": "channel of 3, latency 2",
-    "channel late": "channel of 3, latency 2",
-    "repeater looks behind": "repeater",
-    "repeater forgets what it owes": "repeater",
-    "repeater takes while it owes": "repeater",
-    "repeater N as reference": "repeater",
-    "joiner stop below coordinates": "intersection of 2",
-    "joiner references are not waited for": "union of 2",
-    "union last has the coordinate": "union of 3",
-    "intersect drops one at a time": "intersection of 3",
-    "turn passes with any grant": "crossbar of 2 by 2",
-    "turn first always": "crossbar of 4 by 3",
-    "turn of 8": "crossbar of 9 by 1",
-    "crossbar takes without space": "crossbar of 2 by 2",
-    "concentrator ports from 0": "concentrator of 3",
-    "concentrator reply lost": "concentrator of 3",
-    "concentrator turn stays": "concentrator of 3",
+    "allocator overflow adds": ("bump_allocator", "granted"),
+    "channel shows the newest": ("channel capacity=4 latency=3", "shows_the_oldest"),
+    "channel a token too many": ("channel latency=2", "takes_while_there_is_space"),
+    "channel late": ("channel latency=2", "shows_what_is_due"),
+    "repeater looks behind": ("repeater", "looks_ahead"),
+    "repeater forgets what it owes": ("repeater", "registers"),
+    "repeater takes while it owes": ("repeater", "waits_its_turn"),
+    "repeater N as reference": ("repeater", "kind"),
+    "joiner stop below coordinates": ("fiber_intersect", "drops_what_is_behind"),
+    "joiner references are not waited for": ("fiber_union", "sends_whenever_it_can"),
+    "union last has the coordinate": ("fiber_union ways=3", "unchanged"),
+    "intersect drops one at a time": ("fiber_intersect ways=3", "drops_what_is_behind"),
+    "turn passes with any grant": ("crossbar", "fair_output_00_0"),
+    "turn first always": ("crossbar inputs=4 outputs=3", "fair_output_00_1"),
+    "turn of 8": ("crossbar inputs=9 outputs=1", "fair_output_00_8"),
+    "crossbar takes without space": ("crossbar", "serves_one_output_00"),
+    "concentrator ports from 0": ("concentrator", "word_0"),
+    "concentrator reply lost": ("concentrator", "a_reply_leaves_once"),
+    "concentrator turn stays": ("concentrator", "fair_requests_1"),
+    "divider divisor of the newest": ("divider", "divided_2_bits"),
+    "divider divisor taken twice": ("divider", "a_divisor_an_array"),
+    "packer moves without space": ("packer", "queue"),
+    "packer forgets its stops": ("packer", "full_rows"),
+    "packer keeps what left": ("packer", "queue"),
+    "benes switch by the next bit": ("benes", "a_permutation"),
+    "fan operands unsigned": ("adder_network", "sums_of_a_neuron"),
+    "fan lanes below alone": ("adder_network", "a_sum_a_run"),
 }
 
 
-def with_fault(block, fault):
-    """The block with the design that a file with a fault has."""
-    names = {"__name__": "fiberscope." + fault.file.removesuffix(".py").replace("/", ".")}
-    exec(compile(fault.source(), fault.file, "exec"), names)
-    return replace(block, design=names[block.design.__name__])
+def with_fault(fault):
+    """Give a block the design that a file with a fault has."""
+
+    def changed(block):
+        names = {"__name__": "fiberscope." + fault.file.removesuffix(".py").replace("/", ".")}
+        exec(compile(fault.source(), fault.file, "exec"), names)
+        return replace(block, design=names[block.design.__name__])
+
+    return changed
 
 
-@pytest.mark.parametrize("fault", FOUND)
+def check_refuted(fault, text, claim):
+    result = proven(text, changed=with_fault(FAULTS[fault]))
+    assert claim in {verdict.claim for verdict in result.failed}
+    assert all(1 <= verdict.cycles <= DEPTH for verdict in result.failed)
+
+
+@needs("yosys")
+@pytest.mark.parametrize("fault", FOUND_QUICKLY)
 def test_planted_a_fault_is_refuted(fault):
-    block, parameters, claimed, _length = PROVEN[FOUND[fault]]
-    with pytest.raises(RefutedError, match=f"{block.name}: not .* in cycle"):
-        prove(with_fault(block, FAULTS[fault]), parameters, claimed)
+    check_refuted(fault, *FOUND_QUICKLY[fault])
 
 
-def test_planted_what_holds_by_chance_alone_is_not_proven():
-    def counted(_parameters, _streams):
+@needs("yosys")
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FOUND)
+def test_planted_each_fault_is_refuted(fault):
+    check_refuted(fault, *FOUND[fault])
+
+
+@needs("yosys")
+def test_planted_a_changed_netlist_is_refuted():
+    correct = kit("bump_allocator")
+    changed = correct.block.replace("grants_reference = requests_reference", "grants_reference = 2'd0")
+    assert changed != correct.block
+    failed = prove(replace(correct, block=changed), DEPTH).failed
+    assert [(verdict.claim, verdict.cycles) for verdict in failed] == [("to_who_asked", 1)]
+
+
+@needs("yosys")
+def test_a_proof_says_where_it_proves_nothing():
+    block = BLOCKS["bump_allocator"]
+
+    def contradict(properties):
+        end = properties.end("requests")
+        properties.assume("idle", ~end.valid)
+        properties.claim("false", pyrtl.Const(0, 1))
+        properties.assume("busy", end.valid)
+
+    def count(properties):
         seen = pyrtl.Register(5, "seen")
         seen.next <<= (seen + (seen != LONGEST))[:5]
-        return {"never_thirty": seen != 30}
+        properties.claim("never_thirty", seen != 30)
+        properties.claim("says_nothing", pyrtl.Const(0, 1), when=seen == 29)
 
-    with pytest.raises(UnprovenError, match=r"channel: by 6 cycles in a row not never_thirty in cycle 7"):
-        prove(CHANNEL, channel(2)[1], counted)
+    assert prove(formal_kit(block, block.parameters(), contradict), DEPTH).has_contradiction
+    verdicts = prove(formal_kit(block, block.parameters(), count), DEPTH).verdicts
+    assert str(verdicts["never_thirty"]) == f"proven to {DEPTH} cycles"
+    assert (
+        str(verdicts["says_nothing"]) == f"proven to {DEPTH} cycles, vacuous: its condition was not reached"
+    )
+
+
+@needs("yosys")
+def test_the_command_prints_verdicts_and_writes_a_waveform(tmp_path, monkeypatch, capsys):
+    command = ["rtl", "prove", "bump_allocator", "--depth", str(DEPTH), "-o", str(tmp_path)]
+    assert cli.run(command) == 0
+    assert "no_address_twice           proven by induction (1)" in capsys.readouterr().out
+    faulty = with_fault(FAULTS["allocator new pointer"])(BLOCKS["bump_allocator"])
+    monkeypatch.setitem(BLOCKS, "bump_allocator", faulty)
+    assert cli.run(command) == 3
+    said = capsys.readouterr().out
+    assert "in_a_row                   failed at cycle 1" in said
+    path = tmp_path / "bump_allocator_in_a_row.vcd"
+    assert f"Waveform of in_a_row: {path}" in said
+    assert "$enddefinitions" in path.read_text(encoding="utf-8")
+
+
+def test_the_formal_kit_is_written_beside_the_verilog(tmp_path):
+    assert cli.run(["rtl", "export", "accumulator", "--formal", "-o", str(tmp_path)]) == 0
+    files = {path.name for path in tmp_path.iterdir()}
+    assert files >= {"accumulator.v", "accumulator_claims.v", "accumulator_formal.sv"}
+    assert files >= {"accumulator_formal.sby", "accumulator_formal.ys", "README.md"}
+    assert "## Formal properties" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    text = (tmp_path / "accumulator_formal.sv").read_text(encoding="utf-8")
+    assert "wire assume_sums_behind_ready_in_order" in text  # the second lane is ready only if the first is
+    assert "assert (claim_sums_behind_in_order)" in text
+
+
+@needs("yosys")
+def test_the_script_for_yosys_runs(tmp_path):
+    from fiberscope.rtl.formal.kit_files import write_kit
+    from fiberscope.rtl.formal.yosys_session import YosysSession
+
+    written = kit("bump_allocator")
+    (tmp_path / "bump_allocator.v").write_text(written.block, encoding="utf-8")
+    script = next(path for path in write_kit(written, 4, tmp_path) if path.suffix == ".ys")
+    session = YosysSession(tmp_path)
+    try:
+        assert "Induction step proven: SUCCESS!" in session.run([f"script {script.name}"], 60)
+    finally:
+        session.close()

@@ -15,6 +15,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
+BEHIND = "behind_"  # prefix of the instances of channels behind outputs
 CAPACITY = 2  # of a channel at a port: a token in and one out in every cycle
 
 
@@ -58,7 +59,7 @@ def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs:
             exports[stream.label] = f"block.{stream.label}"
         elif not stream.lane:
             lanes = _lanes(interface, stream)
-            name = f"behind_{stream.prefix}"
+            name = f"{BEHIND}{stream.prefix}"
             parts[name] = Part(channel.OF_STREAM, carrying(stream, capacity, lanes=len(lanes)))
             sources = [end for end in parts[name].interface.streams if end.direction == "input"]
             links += [

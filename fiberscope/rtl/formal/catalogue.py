@@ -1,0 +1,110 @@
+"""Claims of the blocks, and the small parameters at which they are proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.parameters import Parameters, parse
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.rtl.formal.channel_claims import add_channel
+from fiberscope.rtl.formal.contract_properties import (
+    add_contract,
+    add_port_queues,
+    add_reset_state,
+    add_state_covers,
+)
+from fiberscope.rtl.formal.fiber_claims import add_bump_allocator
+from fiberscope.rtl.formal.kit import FormalKit, formal_kit
+from fiberscope.rtl.formal.lane_claims import add_adder_network, add_benes, add_divider, add_packer
+from fiberscope.rtl.formal.network_claims import add_concentrator, add_crossbar
+from fiberscope.rtl.formal.properties import Properties
+from fiberscope.rtl.formal.stream_claims import add_intersect, add_repeater, add_union
+
+__all__ = ["SPECIFICATIONS", "FormalSpecification", "kit_of", "small_parameters"]
+
+
+@dataclass(frozen=True)
+class FormalSpecification:
+    """Specification of the claims of a block beside the contract of its ports.
+
+    Args:
+        settings: parameters at which the block is proven by default, as options write them.
+        add: adds the claims of the block; None for none.
+        unstable: output ports whose token may change or disappear before it is taken.
+    """
+
+    settings: str = ""
+    add: Callable[[Any, Properties], None] | None = None
+    unstable: tuple[str, ...] = ()
+
+
+PLAIN, REGISTERED = "plain", "registered"  # kinds of ports
+_NARROW = "coordinate_bits=4 reference_bits=4"
+SPECIFICATIONS: Mapping[str, FormalSpecification] = {
+    "adder_network": FormalSpecification("leaves=4 id_bits=2 operand_bits=2", add_adder_network),
+    "benes": FormalSpecification("form=minimal lanes=4 vector_bits=2 coordinate_bits=2", add_benes),
+    "bump_allocator": FormalSpecification("begin=3 end=13 size_bits=3 who_bits=2", add_bump_allocator),
+    "channel": FormalSpecification(
+        "capacity=3 control_bits=1 coordinate_bits=1 reference_bits=0 value_bits=0", add_channel
+    ),
+    "concentrator": FormalSpecification(
+        "requesters=3 repliers=2 first_port=3 tag_bits=37 address_bits=17", add_concentrator, ("requests",)
+    ),
+    "crossbar": FormalSpecification(
+        "inputs=2 outputs=2 route=port tag_bits=34 address_bits=17", add_crossbar, ("outputs",)
+    ),
+    "divider": FormalSpecification("lanes=2 width=4 bits_per_stage=2", add_divider),
+    "fiber_intersect": FormalSpecification(f"ways=2 {_NARROW}", add_intersect),
+    "fiber_union": FormalSpecification(f"ways=2 {_NARROW}", add_union),
+    "packer": FormalSpecification("inputs=3 outputs=2 width=2 reference_bits=0 word_bits=0", add_packer),
+    "prefetch": FormalSpecification(unstable=("elements", "requests")),
+    "repeater": FormalSpecification("reference_bits=5", add_repeater),
+    "sparse_accumulator": FormalSpecification(unstable=("overflow",)),
+}
+
+
+def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
+    """Return the parameters of a proof: those at which the block is proven by default, and the settings.
+
+    Raises:
+        ValueError: a setting is wrong.
+    """
+    small = SPECIFICATIONS.get(block.name, FormalSpecification()).settings.split()
+    named = {setting.partition("=")[0] for setting in settings}
+    kept = [setting for setting in small if setting.partition("=")[0] not in named]
+    return parse(block.name, block.parameters, kept + settings)
+
+
+def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN) -> FormalKit:
+    """Return the formal kit of a block.
+
+    Registered ports have the claims of their contract alone; those of the block are about its plain ports.
+
+    Raises:
+        ValueError: there is no formal kit of such ports.
+    """
+    if ports not in (PLAIN, REGISTERED):
+        raise ValueError(f"--ports {ports}: claims exist for the ports {PLAIN} and {REGISTERED}")
+    if ports == REGISTERED:
+        return formal_kit(registered(block), parameters, _add_registered)
+    return formal_kit(block, parameters, partial(_add_plain, block.name, parameters))
+
+
+def _add_plain(name: str, parameters: Parameters, properties: Properties) -> None:
+    specification = SPECIFICATIONS.get(name, FormalSpecification())
+    add_contract(properties, unstable=specification.unstable)
+    add_reset_state(properties)
+    add_state_covers(properties)
+    if specification.add is not None:
+        specification.add(parameters, properties)
+
+
+def _add_registered(properties: Properties) -> None:
+    add_contract(properties, is_registered=True)
+    add_port_queues(properties)
+    add_reset_state(properties)
+    add_state_covers(properties)

@@ -1,0 +1,112 @@
+"""Files of a formal kit: a project for SymbiYosys, a script for Yosys, and a page about both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fiberscope.results.report.files import make_folder, write_text
+from fiberscope.rtl.formal.kit import ASSUMED, FormalKit
+from fiberscope.rtl.formal.properties import ASSUME, CLAIM, COVER
+from fiberscope.rtl.handover.readme import code, table
+
+__all__ = ["readme_section", "write_kit"]
+
+
+def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
+    """Write the files of a formal kit beside the Verilog of its block; return their paths.
+
+    Args:
+        kit: the formal kit.
+        depth: cycles of the bounded proof that the files ask for.
+        folder: the folder; has the Verilog of the block.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    texts = {name: text for name, text in kit.sources().items() if name != f"{kit.module}.v"}
+    texts[f"{kit.top}.sby"] = _project(kit, depth)
+    texts[f"{kit.top}.ys"] = _script(kit, depth)
+    make_folder(folder)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return [folder / name for name in texts]
+
+
+def _project(kit: FormalKit, depth: int) -> str:
+    preparation = "\n".join(kit.preparation("read_verilog -formal -sv"))
+    files = "\n".join(kit.sources())
+    return f"""\
+# SymbiYosys: sby -f {kit.top}.sby
+[tasks]
+prove
+bounded
+cover
+
+[options]
+prove: mode prove
+bounded: mode bmc
+cover: mode cover
+depth {depth}
+
+[engines]
+smtbmc
+
+[script]
+{preparation}
+
+[files]
+{files}
+"""
+
+
+def _script(kit: FormalKit, depth: int) -> str:
+    claims = " ".join(f"-prove {CLAIM}_{name} 1 -show {CLAIM}_{name}" for name in kit.names(CLAIM))
+    covers = "\n".join(
+        f"sat -tempinduct -tempinduct-baseonly -maxsteps {depth + 1} -set {ASSUMED} 1 "
+        f"-prove {COVER}_{name} 0 -show {COVER}_{name} {kit.top} # FAIL: the cover is reached"
+        for name in kit.names(COVER)
+    )
+    preparation = "\n".join(kit.preparation())
+    return f"""\
+# Yosys: yosys {kit.top}.ys
+{preparation}
+sat -tempinduct -maxsteps {depth + 1} -set {ASSUMED} 1 {claims} {kit.top}
+{covers}
+"""
+
+
+def readme_section(kit: FormalKit, depth: int) -> dict[str, str]:
+    """Return the section of a README about the kit, by its heading."""
+    files = table(
+        ("file", "content"),
+        (
+            (f"`{kit.module}_claims.v`", "the monitor: one output for each property"),
+            (f"`{kit.top}.sv`", "block and monitor, with `assume`, `assert` and `cover`"),
+            (f"`{kit.top}.sby`", f"SymbiYosys: `prove` (induction), `bounded` ({depth} cycles), `cover`"),
+            (f"`{kit.top}.ys`", "the same for Yosys alone"),
+        ),
+    )
+    runs = code(f"fiberscope rtl prove {kit.module}\nsby -f {kit.top}.sby\nyosys {kit.top}.ys")
+    lists = "\n\n".join(
+        f"{title}:\n\n" + "\n".join(f"- `{kind}_{name}`" for name in kit.names(kind))
+        for title, kind in (("Assumptions", ASSUME), ("Claims", CLAIM), ("Covers", COVER))
+    )
+    text = f"""\
+The module `{kit.top}` instantiates `{kit.module}` and a monitor, and states properties of the block's ports.
+All inputs are free, also the reset; the first cycle is a reset.
+
+{files}
+
+Run one of these:
+
+{runs}
+
+`fiberscope rtl prove` uses small parameters unless you set others with `--set`. Your own module with the same
+ports and registers can take the place of `{kit.module}.v`. A claim `..._stays` is vacuous where an output
+offers a token only in the cycle in which it is taken. The monitor reads registers of the block, as
+`inner_...`. The scripts of Yosys connect these wires after flattening; other tools read them by their path,
+`dut.NAME`.
+
+{lists}
+"""
+    return {"Formal properties": text}

@@ -1,0 +1,196 @@
+"""Claims of blocks that work on rows of lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyrtl
+
+from fiberscope.hw.lanes.adder_network import depth as network_depth
+from fiberscope.hw.lanes.adder_network_rtl import AdderNetworkParameters
+from fiberscope.hw.lanes.divider import depth as divider_depth
+from fiberscope.hw.lanes.divider_rtl import DividerParameters
+from fiberscope.hw.lanes.packer_rtl import PackerParameters
+from fiberscope.hw.networks.benes import MINIMAL
+from fiberscope.hw.networks.benes_rtl import BenesParameters
+from fiberscope.hw.rtl.kit.interface import MASK
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed, split_word
+from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, count, implies
+
+__all__ = ["add_adder_network", "add_benes", "add_divider", "add_packer"]
+
+
+class Pipeline:
+    """The rows inside a pipeline whose stages move in step, as they came in.
+
+    Args:
+        properties: of the block; gets the claim that rows leave in order, none lost and none twice.
+        source, sink: its ends.
+        stages: stages of registers.
+        attached: a word that belongs to the row that comes in, a constant of it, say.
+
+    Attributes:
+        rows: the word of the row in each stage; counts where ``full`` is high.
+    """
+
+    def __init__(
+        self, properties: Properties, source: End, sink: End, stages: int, attached: Signal | None = None
+    ) -> None:
+        move = ~sink.valid | sink.ready
+        self.full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
+        word = source.word if attached is None else pyrtl.concat(attached, source.word)
+        self.rows = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
+        self._source = source
+        before = [source.moves, *self.full[:-1]]
+        for stage, (full, row, enters) in enumerate(zip(self.full, self.rows, before, strict=True)):
+            full.next <<= pyrtl.select(move, enters, full)
+            row.next <<= pyrtl.select(move, self.rows[stage - 1] if stage else word, row)
+        inside = [properties.inner(f"full_{stage:02}") == full for stage, full in enumerate(self.full)]
+        properties.claim("rows_inside", all_of(inside))
+        properties.claim("a_row_leaves_once", sink.valid == self.full[-1])
+
+    def lanes(self, stage: int) -> list[Group]:
+        """Return the fields of each lane of the row in a stage, as they came in."""
+        fields = split_word(self.rows[stage], {name: len(wire) for name, wire in self._source.fields.items()})
+        widths = self._source.stream.widths
+        return [
+            {name: fields[name][lane * bits : (lane + 1) * bits] for name, bits in widths.items()}
+            for lane in range(len(self._source.stream.ports))
+        ]
+
+    def attached(self, stage: int) -> Signal:
+        """Return the word that belongs to the row in a stage."""
+        return self.rows[stage][len(self._source.word) :]
+
+
+def add_divider(parameters: DividerParameters, properties: Properties) -> None:
+    """Claim that quotient and remainder are right, by the bits that each stage has found.
+
+    With k bits found, the upper k bits of the dividend are the quotient so far times the divisor plus a
+    remainder below the divisor.
+    """
+    dividends, divisors, results = (properties.end(name) for name in ("dividends", "divisors", "results"))
+    stages = divider_depth(parameters.width, parameters.bits_per_stage)
+    within = pyrtl.Register(1, "within")
+    held = DataRegister(parameters.width, "divisor")
+    divisor = pyrtl.select(within, held, divisors.fields["coordinate"])
+    held.next <<= pyrtl.select(dividends.moves, divisor, held)
+    within.next <<= pyrtl.select(dividends.moves, ~dividends.lanes[-1]["control"], within)
+    properties.claim("a_divisor_an_array", divisors.moves == (dividends.moves & ~within))
+    kept = implies(within, properties.inner("divisor_held") == held)
+    properties.claim("array", (properties.inner("in_array") == within) & kept)
+    rows = Pipeline(properties, dividends, results, stages, divisor)
+    for stage in range(stages):
+        last = stage == stages - 1
+        bits = min((stage + 1) * parameters.bits_per_stage, parameters.width)
+        name = "last" if last else f"stage{stage:02}"
+        claims = []
+        if not last:
+            claims.append(properties.inner(f"{name}_divisor") == rows.attached(stage))
+        for i, lane in enumerate(rows.lanes(stage)):
+            partial = {
+                field: properties.inner(f"{name}_lane{i:02}_{field}")
+                for field in ("control", "coordinate", "reference")
+            }
+            right = _is_divided(lane["coordinate"], rows.attached(stage), partial, bits)
+            claims.append(partial["control"] == lane["control"])
+            claims.append(lane["control"] | right if last else right)
+        properties.claim(f"divided_{bits}_bits", all_of(claims), when=rows.full[stage])
+    shown = [
+        lane[field] == properties.inner(f"last_lane{i:02}_{field}")
+        for i, lane in enumerate(results.lanes)
+        for field in ("control", "coordinate", "reference")
+    ]
+    properties.claim("results", all_of(shown), when=results.valid)
+    properties.cover("divisor_of_zero", rows.full[-1] & (rows.attached(stages - 1) == 0))
+
+
+def _is_divided(dividend: Signal, divisor: Signal, partial: Group, bits: int) -> Signal:
+    """Return whether so many bits of the quotient are right, with the rest of the dividend above them."""
+    width = len(dividend)
+    quotient, remainder = partial["coordinate"][:bits], partial["reference"]
+    upper = dividend[width - bits :]
+    whole = quotient * divisor + remainder == upper
+    by_zero = (quotient == (1 << bits) - 1) & (remainder == upper)
+    right = pyrtl.select(divisor == 0, by_zero, whole & (remainder < divisor))
+    return right if bits == width else right & (partial["coordinate"][bits:] == dividend[: width - bits])
+
+
+def add_benes(parameters: BenesParameters, properties: Properties) -> None:
+    """Claim that a row leaves with the same words; the double network may copy a word or leave it out."""
+    rows = Pipeline(properties, properties.end("inputs"), properties.end("outputs"), parameters.stages + 1)
+    sink = properties.end("outputs")
+    before, behind = rows.lanes(parameters.stages), sink.lanes
+    watched = properties.constant(len(packed(behind[0])), "watched_word")
+    came, leaves = (count([packed(lane) == watched for lane in lanes]) for lanes in (before, behind))
+    if parameters.form == MINIMAL:
+        properties.claim("a_permutation", came == leaves, when=sink.valid)
+    else:
+        properties.claim("no_word_from_nowhere", came != 0, when=sink.valid & (leaves != 0))
+    for i, lane in enumerate(before):
+        properties.cover(
+            f"lane_{i}_to_lane_0", sink.valid & behind[0][MASK] & (packed(lane) == packed(behind[0]))
+        )
+
+
+def add_adder_network(parameters: AdderNetworkParameters, properties: Properties) -> None:
+    """Claim that the sums of a neuron add up to its leaves, and that each run of leaves has one sum."""
+    leaves, sums = properties.end("leaves"), properties.end("sums")
+    stages = network_depth(parameters.leaves)
+    rows = Pipeline(properties, leaves, sums, stages)
+    watched = properties.constant(parameters.id_bits, "watched_neuron")
+    came = [lane[MASK] & (lane["coordinate"] == watched) for lane in rows.lanes(stages - 1)]
+    left = [lane[MASK] & (lane["coordinate"] == watched) for lane in sums.lanes]
+    width = sums.stream.widths["value"] + 1
+    before = _total(came, rows.lanes(stages - 1), width)
+    properties.claim("sums_of_a_neuron", before == _total(left, sums.lanes, width), when=sums.valid)
+    begins = [own & ~previous for own, previous in zip(came, [pyrtl.Const(0, 1), *came[:-1]], strict=True)]
+    properties.claim("a_sum_a_run", count(begins) == count(left), when=sums.valid)
+
+
+def _total(flags: Sequence[Signal], lanes: Sequence[Group], width: int) -> Signal:
+    """The sum of the values of the flagged lanes."""
+    total = pyrtl.Const(0, width)
+    for flag, lane in zip(flags, lanes, strict=True):
+        value = lane["value"].sign_extended(width)
+        total = (total + pyrtl.select(flag, value, pyrtl.Const(0, width)))[:width]
+    return total
+
+
+def add_packer(parameters: PackerParameters, properties: Properties) -> None:
+    """Claim that items leave in order, none lost and none twice, in full rows but for the last of a fiber."""
+    source, sink = properties.end("lanes"), properties.end("packed")
+    outputs = parameters.outputs
+    waiting = pyrtl.Register(parameters.places.bit_length(), "waiting")
+    queue = [DataRegister(len(_item(source.lanes[0])), f"queued_{i}") for i in range(parameters.kept)]
+    number, items = waiting, [*queue, *[pyrtl.Const(0, len(queue[0]))] * (parameters.places - len(queue))]
+    for lane in source.lanes:
+        comes = source.moves & lane[MASK] & ~lane["control"]
+        items = [
+            pyrtl.select(comes & (number == place), _item(lane), item) for place, item in enumerate(items)
+        ]
+        number = (number + comes)[: len(waiting)]
+    rest = pyrtl.select(number > outputs, (number - outputs)[: len(waiting)], 0)
+    waiting.next <<= pyrtl.select(sink.moves, rest, number)
+    for place, register in enumerate(queue):
+        later = place + outputs
+        register.next <<= pyrtl.select(
+            sink.moves, items[later] if later < len(items) else register, items[place]
+        )
+    stops = [source.moves & lane[MASK] & lane["control"] for lane in source.lanes]
+    for i, lane in enumerate(sink.lanes):
+        has_item = number > i
+        same = (lane["control"] == ~has_item) & implies(has_item, _item(lane) == items[i])
+        properties.claim(f"lane_{i}", same, when=sink.moves)
+    ending = properties.inner("ending")
+    whole = (number >= outputs) | ending | (count(stops) != 0)
+    properties.claim("full_rows", whole, when=sink.moves)
+    kept = [implies(waiting > i, properties.inner(f"kept_{i:02}") == item) for i, item in enumerate(queue)]
+    properties.claim(
+        "queue", all_of([properties.inner("held") == waiting, waiting <= parameters.kept, *kept])
+    )
+    properties.cover("full", waiting == parameters.kept)
+
+
+def _item(lane: Group) -> Signal:
+    return packed({name: wire for name, wire in lane.items() if name not in (MASK, "control")})

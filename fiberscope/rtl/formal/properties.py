@@ -1,0 +1,202 @@
+"""Properties of a module: assumptions, claims and covers, as wires of a monitor beside the module.
+
+The monitor is a design in PyRTL. Its inputs are all ports of the module, and the registers and memory words
+within the module that a claim reads. Its outputs are one bit for each property.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add, and_, or_
+from typing import TypeAlias
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream, Wire
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
+
+__all__ = [
+    "ASSUME",
+    "CLAIM",
+    "COVER",
+    "End",
+    "Group",
+    "Properties",
+    "all_of",
+    "any_of",
+    "count",
+    "identifier",
+    "implies",
+]
+
+ASSUME, CLAIM, COVER = "assume", "claim", "cover"  # prefixes of the monitor's outputs
+INNER = "inner"  # prefix of its inputs from within the module
+ANY = "any"  # prefix of its inputs that may have any value
+
+Group: TypeAlias = Mapping[str, Signal]  # fields of one lane, by name
+
+
+def implies(condition: Signal, claim: Signal) -> Signal:
+    """Return a wire that is low only where the condition holds and the claim does not."""
+    return ~condition | claim
+
+
+def all_of(wires: Sequence[Signal]) -> Signal:
+    """Return the conjunction of wires of one bit; true for none."""
+    return reduce(and_, wires, pyrtl.Const(1, 1))
+
+
+def any_of(wires: Sequence[Signal]) -> Signal:
+    """Return the disjunction of wires of one bit; false for none."""
+    return reduce(or_, wires, pyrtl.Const(0, 1))
+
+
+def count(wires: Sequence[Signal]) -> Signal:
+    """Return the number of high wires."""
+    return reduce(add, wires, pyrtl.Const(0, 1))
+
+
+def identifier(path: str) -> str:
+    """Return a path within a module as one name of Verilog."""
+    return re.sub(r"\W+", "_", path).strip("_")
+
+
+class End:
+    """Wires of one stream at the module's ports.
+
+    Attributes:
+        stream: the stream in the interface.
+        valid, ready: handshake.
+        moves: a token moves in this cycle.
+        fields: wires by field.
+        word: all fields side by side.
+    """
+
+    def __init__(self, stream: Stream, ports: Mapping[str, Signal]) -> None:
+        self.stream = stream
+        self.valid, self.ready = ports[stream.wire("valid")], ports[stream.wire("ready")]
+        self.moves = self.valid & self.ready
+        self.fields = {name: ports[stream.wire(name)] for name in stream.widths}
+        self.word = packed(self.fields) if self.fields else pyrtl.Const(0, 1)
+
+    @property
+    def lanes(self) -> list[Group]:
+        """Fields of each lane of a bundle; the only lane of a stream."""
+        lanes = range(len(self.stream.ports))
+        widths = self.stream.widths
+        return [
+            {name: self.fields[name][lane * width : (lane + 1) * width] for name, width in widths.items()}
+            for lane in lanes
+        ]
+
+    def same_fields(self, word: Signal) -> Signal:
+        """Return whether the fields are those of an earlier word; fields of an empty lane do not count."""
+        bundle = self.stream
+        if not isinstance(bundle, Bundle) or not bundle.mask:
+            return self.word == word
+        before, low = {}, 0
+        for name, wire in self.fields.items():
+            before[name] = word[low : low + len(wire)]
+            low += len(wire)
+        claims = [self.fields[MASK] == before[MASK]]
+        for lane, fields in enumerate(self.lanes):
+            same = [
+                wire == before[name][lane * len(wire) : (lane + 1) * len(wire)]
+                for name, wire in fields.items()
+            ]
+            claims.append(implies(fields[MASK], all_of(same)))
+        return all_of(claims)
+
+
+@dataclass
+class Properties:
+    """The properties of one module, collected while the monitor is designed.
+
+    Args:
+        interface: the ports of the module.
+        ports: wires of these ports in the monitor.
+        block: the design of the module, for the widths of its registers.
+    """
+
+    interface: Interface
+    ports: Mapping[str, Signal]
+    block: pyrtl.Block
+    outputs: dict[str, Signal] = field(default_factory=dict)
+    inner_wires: dict[str, Signal] = field(default_factory=dict)  # by path within the module
+    constants: list[Wire] = field(default_factory=list)
+    conditions: dict[str, str] = field(default_factory=dict)  # cover by the claim that needs it
+
+    def end(self, prefix: str) -> End:
+        """Return the stream whose wires begin with a prefix."""
+        stream = next(stream for stream in self.interface.streams if stream.prefix == prefix)
+        return End(stream, self.ports)
+
+    def ends(self, direction: str) -> list[End]:
+        """Return all streams of a direction."""
+        return [End(stream, self.ports) for stream in self.interface.streams if stream.direction == direction]
+
+    def assume(self, name: str, wire: Signal) -> None:
+        """Restrict the inputs to cycles in which a wire is high."""
+        self._add(ASSUME, name, wire)
+
+    def claim(self, name: str, wire: Signal, when: Signal | None = None) -> None:
+        """Claim that a wire is high in every cycle, or in every cycle in which a condition holds.
+
+        A claim whose condition cannot be reached is reported as vacuous.
+        """
+        if when is None:
+            self._add(CLAIM, name, wire)
+        else:
+            self._add(CLAIM, name, implies(when, wire))
+            self.conditions[name] = f"{name}_applies"
+            self.cover(self.conditions[name], when)
+
+    def cover(self, name: str, wire: Signal) -> None:
+        """Ask for a cycle in which a wire is high."""
+        self._add(COVER, name, wire)
+
+    def _add(self, kind: str, name: str, wire: Signal) -> None:
+        output = pyrtl.Output(1, f"{kind}_{name}")
+        output <<= wire
+        self.outputs[output.name] = output
+
+    def inner(self, name: str) -> Signal:
+        """Return a register or named wire within the module; ``instance/register`` within an instance."""
+        return self._inner(name.replace("/", "."), len(self.block.wirevector_by_name[name]))
+
+    def words(self, name: str) -> list[Signal]:
+        """Return all words of a memory within the module."""
+        memory = self.block.get_memblock_by_name(name)
+        return [self._inner(f"{name}[{place}]", memory.bitwidth) for place in range(1 << memory.addrwidth)]
+
+    def _inner(self, path: str, width: int) -> Signal:
+        if path not in self.inner_wires:
+            self.inner_wires[path] = pyrtl.Input(width, identifier(f"{INNER}_{path}"))
+        return self.inner_wires[path]
+
+    def previous(self, wire: Signal) -> Signal:
+        """Return what a wire was in the cycle before; low in the first cycle after a reset."""
+        register = pyrtl.Register(len(wire))
+        register.next <<= wire
+        return register
+
+    def constant(self, width: int, name: str) -> Signal:
+        """Return an arbitrary number that never changes: a claim about it holds for every number.
+
+        It is an input of the module that states the properties.
+        """
+        wire = pyrtl.Input(width, f"{ANY}_{name}")
+        self.constants.append(Wire(wire.name, "input", width))
+        before = DataRegister(width, f"{name}_before")
+        before.next <<= wire
+        self.assume(f"{name}_stays", wire == before)
+        return wire
+
+    def wires(self) -> list[Wire]:
+        """Return the ports of the monitor."""
+        inputs = [Wire(wire.name, "input", wire.width) for wire in self.interface.wires()]
+        inner = [Wire(wire.name, "input", len(wire)) for wire in self.inner_wires.values()]
+        return inputs + inner + self.constants + [Wire(name, "output", 1) for name in self.outputs]

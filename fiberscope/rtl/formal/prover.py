@@ -1,0 +1,257 @@
+"""Proof of the claims of a formal kit by ``sat`` of Yosys."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fiberscope.results.report.files import make_folder, write_text
+from fiberscope.rtl.formal.kit import ASSUMED, FormalKit
+from fiberscope.rtl.formal.properties import CLAIM, COVER
+from fiberscope.rtl.formal.yosys_session import YosysSession
+
+__all__ = ["LONGEST", "ProofResult", "Verdict", "prove"]
+
+LONGEST = 6  # cycles in a row of which an induction assumes that all claims hold
+GRACE = 2.0  # seconds behind its own time limit, after which Yosys is ended
+_LOW = re.compile(r"^ +(?P<cycle>\d+) +\\(?P<name>\w+) +(?P<value>[01]) ", re.MULTILINE)
+_BASE = re.compile(r"Base case for induction length (\d+) proven")
+_LENGTH = re.compile(r"induction with length (\d+)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a claim.
+
+    Args:
+        claim: its name.
+        cycles: cycles in a row of which the induction assumes the claims; or cycles behind the reset in which
+            the claim holds; or the cycle behind the reset in which it fails.
+        is_inductive: proven for any number of cycles.
+        has_failed: refuted.
+        is_vacuous: its condition was not reached.
+    """
+
+    claim: str
+    cycles: int
+    is_inductive: bool = False
+    has_failed: bool = False
+    is_vacuous: bool = False
+
+    def __str__(self) -> str:
+        """Return the verdict in words."""
+        if self.has_failed:
+            return f"failed at cycle {self.cycles}"
+        if not self.is_inductive and not self.cycles:
+            return "not decided"
+        text = (
+            f"proven by induction ({self.cycles})" if self.is_inductive else f"proven to {self.cycles} cycles"
+        )
+        return f"{text}, vacuous: its condition was not reached" if self.is_vacuous else text
+
+
+@dataclass
+class ProofResult:
+    """The result of a proof.
+
+    Args:
+        verdicts: of all claims, by name.
+        reached: the cycle behind the reset in which each cover was first reached.
+        unreached: covers that were not.
+        seconds: how long that took.
+        has_contradiction: the assumptions exclude every run, so that nothing is proven.
+        is_interrupted: the time limit ended the proof.
+    """
+
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    reached: dict[str, int] = field(default_factory=dict)
+    unreached: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    has_contradiction: bool = False
+    is_interrupted: bool = False
+
+    @property
+    def failed(self) -> list[Verdict]:
+        """Verdicts on refuted claims."""
+        return [verdict for verdict in self.verdicts.values() if verdict.has_failed]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The answer of the solver to a question.
+
+    Args:
+        outcome: ``proven``, ``failed`` (a run from the reset), ``open`` (no induction) or ``timeout``.
+        cycles: length of the induction, or cycles of the base case that hold, or the cycle of the failure.
+        low: names of the wires that are low at the end of the run that it shows.
+    """
+
+    outcome: str
+    cycles: int
+    low: frozenset[str]
+
+
+class _Prover:
+    def __init__(self, kit: FormalKit, folder: Path, timeout: float) -> None:
+        self._kit = kit
+        self._deadline = time.monotonic() + timeout
+        for name, text in kit.sources().items():
+            (folder / name).write_text(text, encoding="utf-8")
+        self._session = YosysSession(folder)
+        self.folder = folder
+        self._commands = kit.preparation()
+
+    def close(self) -> None:
+        self._session.close()
+
+    def has_run(self, depth: int) -> bool:
+        """Return whether the assumptions allow a run of so many cycles behind the reset."""
+        return "no model found" not in self._run(f"-seq {depth + 1}")
+
+    def _run(self, options: str) -> str:
+        """Run ``sat`` within the time that is left.
+
+        Raises:
+            TimeoutError: no time is left.
+        """
+        seconds = self._deadline - time.monotonic()
+        if seconds < 1:
+            raise TimeoutError
+        question = f"sat {options} -timeout {int(seconds)} -set {ASSUMED} 1 {self._kit.top}"
+        said = self._session.run([*self._commands, question], seconds + GRACE)
+        self._commands = []
+        return said
+
+    def ask(self, wires: Sequence[str], value: int, options: str) -> _Answer:
+        """Ask whether all wires have a value in all cycles."""
+        proven = " ".join(f"-prove {wire} {value} -show {wire}" for wire in wires)
+        said = self._run(f"-tempinduct {options} {proven}")
+        last = said.rpartition("Solving problem")[2]
+        shown = [(int(row["cycle"]), row["name"], int(row["value"])) for row in _LOW.finditer(last)]
+        at = max((cycle for cycle, _name, _value in shown), default=0)
+        low = frozenset(name for cycle, name, number in shown if cycle == at and number != value)
+        held = max(map(int, _BASE.findall(said)), default=0)
+        if "base case: FAIL" in last:
+            return _Answer("failed", at, low)
+        if "Induction step proven: SUCCESS" in last:
+            return _Answer("proven", int(_LENGTH.findall(said)[-1]), low)
+        return _Answer("timeout" if "TIMEOUT" in said else "open", held, low)
+
+
+def prove(
+    kit: FormalKit, depth: int = 20, timeout: int = 60, waveform: Callable[[str], Path] | None = None
+) -> ProofResult:
+    """Prove the claims of a kit, and reach its covers.
+
+    Args:
+        kit: the formal kit.
+        depth: cycles behind the reset of a bounded proof.
+        timeout: seconds for all questions to the solver.
+        waveform: the path of a waveform for a refuted claim; None for no waveforms.
+
+    Raises:
+        HdlError: Yosys is missing, or does not accept a file.
+    """
+    began = time.perf_counter()
+    result = ProofResult()
+    with tempfile.TemporaryDirectory(prefix="fiberscope-proof-") as name:
+        prover = _Prover(kit, Path(name), timeout)
+        try:
+            _decide(prover, kit, depth, result)
+            if waveform is not None:
+                for verdict in result.failed:
+                    _write_waveform(prover, verdict, waveform(verdict.claim))
+        except TimeoutError:
+            result.is_interrupted = True
+        finally:
+            prover.close()
+    result.verdicts = {name: result.verdicts.get(name, Verdict(name, 0)) for name in kit.names(CLAIM)}
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
+    """Prove claims and reach covers.
+
+    Raises:
+        TimeoutError: the time limit ended this.
+    """
+    result.has_contradiction = not prover.has_run(depth)
+    if not result.has_contradiction:
+        _prove_claims(prover, kit, depth, result)
+        _reach_covers(prover, kit, depth, result)
+        _mark_vacuous(kit, result)
+
+
+def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
+    """Find for each cover the first cycle in which it is reached."""
+    left = kit.names(COVER)
+    while left:
+        answer = prover.ask([f"{COVER}_{name}" for name in left], 0, _bounded(depth))
+        if answer.outcome != "failed":
+            break
+        reached = [name for name in left if f"{COVER}_{name}" in answer.low]
+        result.reached |= dict.fromkeys(reached, answer.cycles - 1)
+        left = [name for name in left if name not in reached]
+    result.unreached = left
+
+
+def _prove_claims(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
+    """Find the largest set of claims that an induction proves together; prove the others up to a depth.
+
+    A claim that is low at the end of a failed induction step is left out of the set.
+    """
+    inductive = kit.names(CLAIM)
+    others: list[str] = []
+    while inductive:
+        answer = prover.ask([f"{CLAIM}_{name}" for name in inductive], 1, f"-maxsteps {LONGEST}")
+        if answer.outcome == "proven":
+            for name in inductive:
+                result.verdicts[name] = Verdict(name, answer.cycles, is_inductive=True)
+            break
+        low = [name for name in inductive if f"{CLAIM}_{name}" in answer.low] or inductive
+        if answer.outcome == "failed":
+            _refute(low, answer, result)
+        else:
+            others += low
+        inductive = [name for name in inductive if name not in low]
+    proven = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
+    assumed = "".join(f" -set {CLAIM}_{name} 1" for name in proven)
+    while others:
+        answer = prover.ask([f"{CLAIM}_{name}" for name in others], 1, _bounded(depth) + assumed)
+        low = [name for name in others if f"{CLAIM}_{name}" in answer.low]
+        if answer.outcome == "failed":
+            _refute(low, answer, result)
+        else:
+            low = others
+            result.verdicts |= {name: Verdict(name, max(answer.cycles - 1, 0)) for name in others}
+        others = [name for name in others if name not in low]
+
+
+def _bounded(depth: int) -> str:
+    return f"-tempinduct-baseonly -maxsteps {depth + 1}"
+
+
+def _refute(names: Sequence[str], answer: _Answer, result: ProofResult) -> None:
+    result.verdicts |= {name: Verdict(name, answer.cycles - 1, has_failed=True) for name in names}
+
+
+def _mark_vacuous(kit: FormalKit, result: ProofResult) -> None:
+    """Mark the claims whose condition was not reached."""
+    for claim, cover in kit.properties.conditions.items():
+        verdict = result.verdicts[claim]
+        if cover in result.unreached and not verdict.has_failed:
+            result.verdicts[claim] = replace(verdict, is_vacuous=True)
+
+
+def _write_waveform(prover: _Prover, verdict: Verdict, path: Path) -> None:
+    """Write the run in which a claim fails as a waveform."""
+    file = "counterexample.vcd"
+    options = f"{_bounded(verdict.cycles)} -show-public -dump_vcd {file}"
+    prover.ask([f"{CLAIM}_{verdict.claim}"], 1, options)
+    make_folder(path.parent)
+    write_text(path, (prover.folder / file).read_text(encoding="utf-8"))

@@ -1,0 +1,103 @@
+"""A process of Yosys that runs command after command: the module pyosys, or the program."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from fiberscope.hw.rtl.tools.simulator import HdlError
+
+__all__ = ["YosysSession", "find_yosys"]
+
+_SCRIPT = "commands"  # a pipe
+_PROGRAM = f"from pyosys import libyosys as yosys; yosys.run_pass('script {_SCRIPT}', yosys.Design())"
+_ANSWER = "answer.txt"
+_END = "fiberscope-end-of-answer"
+
+
+def find_yosys() -> list[str]:
+    """Return the command that runs a file of commands of Yosys.
+
+    Raises:
+        HdlError: Yosys is not installed.
+    """
+    if importlib.util.find_spec("pyosys") is not None:
+        return [sys.executable, "-c", _PROGRAM]
+    if program := shutil.which("yosys"):
+        return [program, "-s", _SCRIPT]
+    raise HdlError(
+        "Yosys is not installed, which proofs need: pip install 'fiberscope[area]', or apt install yosys"
+    )
+
+
+class YosysSession:
+    """Yosys in a folder, with the design that the commands so far have made.
+
+    Args:
+        folder: working folder; has the files that commands read and write.
+
+    Raises:
+        HdlError: Yosys is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        pipe = folder / _SCRIPT
+        os.mkfifo(pipe)
+        self._process = subprocess.Popen(
+            find_yosys(),
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        self._commands = pipe.open("w", encoding="utf-8", buffering=1)
+
+    def run(self, commands: Iterable[str], seconds: float) -> str:
+        """Run commands; return what the last of them prints.
+
+        Raises:
+            HdlError: Yosys does not accept a command or a file.
+            TimeoutError: the commands took more than so many seconds; the process is ended.
+        """
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
+        try:
+            return self._answer(commands)
+        except HdlError:
+            if self._process.wait() == -signal.SIGKILL:
+                raise TimeoutError from None
+            raise
+        finally:
+            timer.cancel()
+
+    def _answer(self, commands: Iterable[str]) -> str:
+        *first, last = commands
+        text = "".join(f"{command}\n" for command in first)
+        self._commands.write(f"{text}tee -q -o {_ANSWER} {last}\nlog {_END}\n")
+        assert self._process.stdout is not None
+        said: list[str] = []
+        for line in self._process.stdout:
+            if line.strip() == _END:
+                return (self.folder / _ANSWER).read_text(encoding="utf-8", errors="replace")
+            said.append(line)
+        answer = self.folder / _ANSWER
+        said += answer.read_text(encoding="utf-8", errors="replace").splitlines() if answer.exists() else []
+        errors = [line.strip() for line in said if "ERROR" in line]
+        raise HdlError(f"Yosys: {errors[-1] if errors else 'the process ended'}")
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        self._commands.close()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
