@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
+from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.task_sum import TURN
@@ -57,10 +58,12 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
 
     Interface: streams of one shape on ``in_stream[0]`` and so on; what is ``carried`` leaves for instance i
     as ``out_0_i`` and so on. A task is an element of each stream, and behind it a stop of the task's own, one
-    level below those of the fibers within it: who meets it needs not wait for the next task. Stops of the
-    loops around go no further. Each instance tells on ``ended[i]`` when one of its tasks has ended. Done goes
-    to all. Who puts together what they give is told on ``turns`` which instance has each task, and done.
-    When all tasks have ended, ``out_over`` tells.
+    level below those of the fibers within it: who meets it needs not wait for the next task. Tasks that hold
+    nothing but their element have no stop (``of_elements``). Stops of the loops around go no further.
+
+    Each instance tells on ``ended[i]`` when one of its tasks has ended. Done goes to all. Who puts together
+    what they give is told on ``turns`` which instance has each task, and done. When all tasks have ended,
+    ``out_over`` tells.
 
     Timing: an element a cycle. A task goes to the instance that has the fewest, of several to the first; with
     ``static`` in turn. Where it has ``tasks`` already, the cut waits. With ``near`` those with one element of
@@ -81,6 +84,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
             do; None of other streams.
         static: whether tasks are dealt in turn.
         near: whether they are dealt by the first stream's elements.
+        of_elements: whether a task is its element alone, without a stop.
 
     Raises:
         ValueError: if there is no instance or no task.
@@ -105,13 +109,14 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         required: Sequence[memoryview[int] | None] = (),
         static: bool = False,
         near: bool = False,
+        of_elements: bool = False,
     ) -> None:
         super().__init__(name)
         for what, number in (("instances", instances), ("tasks", tasks)):
             if number < 1:
                 raise ValueError(f"{name}: {what} must be at least 1, not {number}")
         self.instances, self.tasks, self.static, self.near = instances, tasks, static, near
-        self.required = list(required)
+        self.required, self.of_elements = list(required), of_elements
         self.turn = 0
         self.holds = TaskCounts(instances)
         self.under_way = self.dealt = self.empty = 0
@@ -224,7 +229,8 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
             elements: Growing = self.elements[place]
             elements.append(head.coordinate())
             out.push(head.control(), head.coordinate())
-            out.push(STOP, 0)
+            if not self.of_elements:
+                out.push(STOP, 0)
 
     def _close(self) -> None:
         for place in range(1, len(self.streams)):  # behind ``out_over``
@@ -239,7 +245,7 @@ class TaskEnd(StreamBlock):
     """Sees the tasks of an instance end, on a stream of what they make.
 
     Interface: the stream on ``in_stream``; for each stop of the task's ``level``, or higher, a token leaves
-    on ``ended``.
+    on ``ended``. With ``EACH`` as level each element is a task, and stops are none.
 
     Timing: a token a cycle.
 
@@ -261,8 +267,8 @@ class TaskEnd(StreamBlock):
         self.level = level
 
     def quiet(self) -> int:  # C: noexcept
-        """All: only stops end a task."""
-        return MAX_TIME
+        """All, if only stops end a task."""
+        return 0 if self.level == EACH else MAX_TIME
 
     def update(self, now: int) -> int:
         """Take a token."""
@@ -270,7 +276,10 @@ class TaskEnd(StreamBlock):
         if not source.can_pop():
             return self.wait_input(source)
         kind = source.control()
-        if kind == STOP and source.coordinate() >= self.level:
+        if self.level == EACH:
+            if kind in (DATA, EMPTY):
+                self.ended.push(DATA)
+        elif kind == STOP and source.coordinate() >= self.level:
             self.ended.push(DATA)
         source.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)

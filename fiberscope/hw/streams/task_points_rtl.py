@@ -15,6 +15,7 @@ from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.task_sum import TaskPoints
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -30,6 +31,7 @@ class TaskPointsParameters(ValueParameters):
     Args:
         ways: coordinates of a point, 0 to 4.
         level: the level of the stop behind a task, 0 to 15.
+        of_elements: 1 if each element is a task: then nothing is dropped.
         coordinate_bits: 4 to 55.
         value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
@@ -37,6 +39,7 @@ class TaskPointsParameters(ValueParameters):
 
     ways: int = number(1, 0, MOST_WAYS)
     level: int = number(1, 0, (1 << tokens.LEVEL_BITS) - 1)
+    of_elements: int = number(0, 0, 1)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
     values: str = value_type()
@@ -59,7 +62,7 @@ def design(parameters: TaskPointsParameters, between: Streams) -> None:
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]
     within = value.is_stop & (value.level < parameters.level)
-    passes = named("passes", acts & ~(value.is_empty | within))
+    passes = acts if parameters.of_elements else named("passes", acts & ~(value.is_empty | within))
     for name, head in heads.items():
         between.inputs[name].accept(acts)
         tokens.pass_on(between.outputs[f"{name.replace('in_', 'out_')}[0]"], passes, head)
@@ -72,6 +75,10 @@ BLOCK = unit(
     carried,
     design,
     alone=False,
-    instance=lambda component: {"ways": component.ways, "level": component.level},
+    instance=lambda component: {
+        "ways": component.ways,
+        "level": max(0, component.level),
+        "of_elements": component.level == EACH,
+    },
     listed=False,
 )

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
+from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
@@ -27,7 +28,8 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
     """Leaves of what an instance makes its points: no value N, and no stop but those that end a task.
 
     Interface: coordinates on ``in_0`` and so on, values on ``in_val``, all of one shape; what is left leaves
-    on ``out_0`` and so on, and ``out_val``.
+    on ``out_0`` and so on, and ``out_val``. With ``EACH`` as level each element is a task, and all
+    of them are left.
 
     Timing: a token a cycle.
 
@@ -70,7 +72,8 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
                 return self.wait_input(inline.channel(self.inputs[place]))
         kind, level = self.in_val.control(), self.in_val.coordinate()
         _check_shape(self.inputs, kind, now, self.name)
-        if kind == EMPTY or (kind == STOP and level < self.level):
+        within = kind == EMPTY or (kind == STOP and level < self.level)
+        if within and self.level != EACH:
             self.dropped += 1
         else:
             self._pass()
@@ -89,10 +92,10 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
     """Adds up what the tasks of all instances give, as they were dealt, one by one or side by side.
 
     Interface: instance i brings points on ``in_0[i]`` and so on, their coordinates, and ``in_val[i]``, all of
-    one shape; a stop ends a task. ``turns`` tells which instance has each task, and at last done. To a
-    point's coordinates belong those that its task has (``outer``). Points that are met for the first time
-    leave on ``out_element0`` and so on, for who writes them, the points of instance i on that of i modulo
-    their number. When all is added up, ``out_over`` tells.
+    one shape; a stop ends a task, or each element, N among them, is a task (``of_elements``). ``turns`` tells
+    which instance has each task, and at last done. To a point's coordinates belong those that its task has
+    (``outer``). Points that are met for the first time leave on ``out_element0`` and so on, for who writes
+    them, the points of instance i on that of i modulo their number. When all is added up, ``out_over`` tells.
 
     Where the sums are held only for a while (``rounds``), a point that an earlier one left is read back when
     it is met again, and is written once more; nothing waits for it. Which of those that left on
@@ -116,6 +119,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         rounds: of each loop whose coordinates tell a while from the next, those of all tasks.
         groups: of each loop whose coordinates tell a group of points from the next, those of all tasks.
         operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
+        of_elements: whether each element is a task.
 
     Raises:
         SimulationError: in the run, if the streams of an instance differ in shape.
@@ -138,11 +142,12 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         rounds: list[Growing] | None = None,
         groups: list[Growing] | None = None,
         operation: str = "add",
+        of_elements: bool = False,
     ) -> None:
         super().__init__(name)
         self.code = BINARY[operation]  # C: long
         self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
-        self.writers = min(at_once, instances)
+        self.writers, self.of_elements = min(at_once, instances), of_elements
         self.waiting = [Queue() for _ in range(instances)]  # of each its tasks that are added up
         self.begun = [False] * instances  # whether the first of these is
         self.bases: list[Point] = [()] * instances  # and its own coordinates
@@ -231,7 +236,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         if kind == DATA:
             inner = [inline.coordinate(heads, way) for way in range(self.ways)]
             self._add(instance, inner, val.value())
-        else:
+        if self.of_elements or kind != DATA:
             waiting: Queue = self.waiting[instance]
             waiting.drop(1)
             self.begun[instance] = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
@@ -117,6 +118,7 @@ class BuiltStage:
             ],
             static=self.machine.parameters.timing.dispatch == "static",
             near=self.machine.parameters.timing.dispatch == "near",
+            of_elements=self.stage.of_elements,
         )
 
     def _add_sums(self, prefix: str) -> TaskSum:
@@ -138,6 +140,7 @@ class BuiltStage:
             rounds=rounds,
             groups=groups,
             operation=self.graph.arithmetic.sum,
+            of_elements=self.stage.of_elements,
         )
         self.machine.kernel.connect(self.cut, "turns", sums, "turns", capacity=None)
         for place in range(sums.writers):
@@ -168,7 +171,9 @@ class BuiltStage:
         return stream
 
     def _last_level(self) -> int:
-        """Return the level of the stop that ends a task in the output."""
+        """Return the level of the stop that ends a task in the output; ``EACH`` if each element does."""
+        if self.stage.of_elements:
+            return EACH
         nest = self.outside.context.nests[self._last.source, self._last.output]
         return max(0, len(nest) - 1)
 
@@ -208,7 +213,7 @@ class BuiltStage:
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
     def _end(self, place: int, leaf: InstanceBlocks) -> None:
-        """Tell the cut that a task of an instance has ended, by the stop after its last value."""
+        """Tell the cut that a task of an instance has ended, by the last token of its values."""
         graph, connect = self.graph.graph, self.machine.kernel.connect
         add, clock = self.machine.add_at, self.clock
         ends = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())

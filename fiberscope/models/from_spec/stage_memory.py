@@ -241,7 +241,8 @@ class StageMemory:
         if not chain.kept or not chain.evict_on:
             return NEVER
         outer = chain.evict_on in self.stage.outer  # of which an instance knows tasks alone
-        if chain.evict_on not in nest and not outer:
+        behind = self.stage.of_elements and self.numbers  # where no stop tells them apart
+        if behind or (chain.evict_on not in nest and not outer):
             return EACH
         place = nest.index(chain.evict_on) if chain.evict_on in nest else 0
         return max(EACH, len(nest) - 2 - place)

@@ -54,6 +54,11 @@ class Stage:
     vectors: int = 0
 
     @property
+    def of_elements(self) -> bool:
+        """Return whether each task is a single element, because no loop is behind the cut."""
+        return len(self.outer) == len(self.einsums[0].loop_order)
+
+    @property
     def reduces(self) -> bool:
         """Return whether what is merged again has been scaled and added up."""
         return self.merger is not None and self.merger.reduces

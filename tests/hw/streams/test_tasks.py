@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.growing_memory import Growing
+from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.lane_seek import LaneSeek
 from fiberscope.hw.streams.lanes import Lanes
 from fiberscope.hw.streams.reduce import ScalarReduce
@@ -22,6 +23,8 @@ from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_s
 from fiberscope.hw.streams.tokens import CRD, REF
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink
+
+OUTPUTS = ["out_0_0", "out_0_1"]
 
 
 def now(*tokens):
@@ -171,6 +174,31 @@ def test_streams_into_a_cut_must_have_one_shape():
 def test_the_end_of_a_task_is_a_stop_of_its_level_or_higher():
     block = TaskEnd("end", 1)
     assert ended_by(block, now(1, "S0", 2, "S1", "S2", "D")) == 2
+
+
+def test_tasks_of_an_element_have_no_stop_and_follow_back_to_back():
+    cut = Cut("cut", 2, [REF], tasks=4, static=True, of_elements=True)
+    ends = {f"ended[{one}]": [(9, 0)] * 2 for one in range(2)}
+    found = run_streams(cut, {"in_stream[0]": now(5, 6, "N", 7, "S0", "D"), **ends}, OUTPUTS, checked=False)
+    assert found == {"out_0_0": [(0, 5), (2, "N"), (5, "D")], "out_0_1": [(1, 6), (3, 7), (5, "D")]}
+
+
+def test_each_element_ends_a_task_of_one_and_stops_end_none():
+    assert ended_by(TaskEnd("end", EACH), now(1, "N", 2, "D")) == 3
+    points = TaskPoints("points", 0, EACH)
+    found = run_streams(points, {"in_val": now(1.0, "N", 2.0, "D")}, ["out_val"], checked=False)
+    assert found["out_val"] == [(0, 1.0), (1, "N"), (2, 2.0), (3, "D")]
+
+
+def test_elements_of_several_instances_are_added_up_in_one_cycle():
+    """Tasks at 7, 8, 7 and 8, of instances 0, 1, 0 and 1; the last has no value."""
+    block = TaskSum("sum", 2, 0, [column(7, 8, 7, 8)], at_once=2, of_elements=True)
+    inputs = {"turns": now(0, 1, 0, 1, "D")}
+    inputs |= {"in_val[0]": [(4, 1.0), (5, 2.0), (6, "D")], "in_val[1]": [(4, 4.0), (5, "N"), (6, "D")]}
+    found = run_streams(block, inputs, ["out_over"], checked=False)
+    assert block.sums == {(7,): 3.0, (8,): 4.0}
+    assert found["out_over"] == [(6, "D")]
+    assert (block.counters()["additions"], block.counters()["elements"]) == (1, 2)
 
 
 def ended_by(block, stream):

@@ -128,6 +128,39 @@ def test_several_take_the_time_of_the_one_with_the_most(tmp_path, seed, count):
     assert close(cycles, max(lengths[first::count].sum() for first in range(count)))
 
 
+ELEMENTS = {  # by what their tasks, of an element, compute
+    "product": ("A: [M], B: [M], Z: [M]", "Z[m] = A[m] * B[m]", "[M]", "[M]"),
+    "sum": ("A: [M], B: [M], Z: [M]", "Z[m] = 2 * A[m] + B[m]", "[M]", "[M]"),
+    "sum of tasks": ("A: [M], B: [M], Z: []", "Z[] = A[m] * B[m]", "[M]", "[M]"),
+    "two loops": ("A: [M, K], B: [K], Z: [M]", "Z[m] = A[m, k] * B[k]", "[K, M]", "[K, M]"),
+}
+ELEMENT_TASKS = """
+einsum:
+  declaration: {%s}
+  expressions: ["%s"]
+mapping:
+  loop-order: {Z: %s}
+  spacetime: {Z: {space: %s, time: []}}
+bindings:
+  Z: [{config: Chip}, {component: Multiplier, bindings: [{op: mul}]}]
+"""
+ENOUGH = {"timing.walk": 64, "timing.tasks": 64, "timing.sums": 16}
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+@pytest.mark.parametrize("kind", ELEMENTS)
+def test_tasks_of_an_element_take_a_cycle_each(tmp_path, kind, count):
+    """Of the instance with the most, and a few cycles to begin and to end."""
+    path = tmp_path / "machine.yaml"
+    path.write_text("symbols: {PES: 1, RADIX: 2}" + ELEMENT_TASKS % ELEMENTS[kind] + PARTS)
+    tensors = {"A": matrix(count, 40, 40, 0.3) if kind == "two loops" else ones(400)}
+    tensors["B"] = ones(40) if kind == "two loops" else ones(400)
+    run = fiberscope.simulate(str(path), tensors=tensors, settings={"PES": count, **ENOUGH})
+    assert run.verification.passed
+    tasks = tensors["A"].nnz
+    assert -(-tasks // count) <= run.cycles <= tasks / count + 40
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_time_of_an_intersector_is_its_steps(tmp_path, seed):
     a, x = matrix(seed, 1 + seed, 2000, 0.3), matrix(seed + 9, 1, 2000, 0.4)
