@@ -233,8 +233,8 @@ def area(
 
     For a block: counts gates, flip-flops, bits and the depth of logic. With a cell library: the area in
     square micrometres and the longest path in ns. For a machine: the sum over all parts that exist as RTL, in
-    osu018 cells scaled to the machine's technology. Measurements are kept in the table of 'fiberscope rtl
-    netlists'.
+    cells (osu018, or those of nangate45) scaled to the machine's technology, and the clock that the slowest
+    part allows. Measurements are kept in the table of 'fiberscope rtl netlists'.
 
     \b
     Examples:
@@ -246,9 +246,7 @@ def area(
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
     if block is not None and block not in rtl_blocks() and is_machine(block):
-        if liberty is not None:
-            raise InputError(f"{block}: of a machine all is in osu018; --liberty is for a block")
-        area_of_machine(block, matrix, settings or [], parts or [], json)
+        area_of_machine(block, matrix, settings or [], parts or [], json, liberty)
         return
     chosen = list(rtl_blocks().values()) if block is None else [find_block(block)]
     from fiberscope.hw.rtl.kit.parameters import combinations

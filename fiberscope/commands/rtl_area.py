@@ -7,13 +7,19 @@ from pathlib import Path
 
 from fiberscope.commands.checkout import is_checkout
 from fiberscope.commands.output import print_progress, print_stacked
+from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 __all__ = ["area_of_machine"]
 
 
 def area_of_machine(
-    machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str], output: Path | None
+    machine: str,
+    matrix: str,
+    settings: Sequence[str],
+    wanted: Sequence[str],
+    output: Path | None,
+    liberty: str | None,
 ) -> None:
     """Measure what is wanted of a machine and print a table, or write it as JSON too (- for here alone).
 
@@ -22,9 +28,9 @@ def area_of_machine(
     """
     from fiberscope.rtl.machine_area import area_document, area_report, collect_parts, measure_families
 
-    check_outputs({"the areas": output}, {})
+    check_outputs({"the areas": output}, {"the library of cells": None if liberty is None else Path(liberty)})
     parts = collect_parts(machine, matrix, settings, wanted)
-    rows = measure_families(parts, print_progress)
+    rows = measure_families(parts, print_progress, liberty or LIBRARY)
     if output is not None:
         write_json(output, area_document(parts, rows))
     if output == STANDARD_OUTPUT:

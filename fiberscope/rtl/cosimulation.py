@@ -43,7 +43,7 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["PYRTL", "CosimulationResult", "FailedCosimulationError", "cosimulate"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
-COSTS = ("energy", "area", "area_um2", "edp")  # which follow from what is counted
+COSTS = ("energy", "area", "area_um2", "rtl_clock", "edp")  # which follow from what is counted
 NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
 
 

@@ -25,7 +25,8 @@ from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
 from fiberscope.results.costs.cost import sum_intervals
 from fiberscope.results.costs.cost_file import read_cost_file
-from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, user_table
+from fiberscope.results.costs.netlists import LIBRARIES, LIBRARY, LIBRARY_NM, PRICED, Netlist, user_table
+from fiberscope.results.costs.paths import SPEEDUPS
 from fiberscope.results.costs.prices import Prices
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.costs.silicon import TABLES_NM
@@ -43,17 +44,18 @@ __all__ = [
     "MachineParts",
     "Part",
     "Row",
+    "SlowestPart",
     "area_document",
     "area_report",
     "clock_lines",
     "collect_parts",
     "list_modules",
     "measure_families",
+    "slowest_part",
 ]
 
 SCHEMA = "fiberscope-machine-area-1"
 CHANNELS = "channels"
-SPEEDUPS = 2.2, 2.5  # of cells of 45 nm over those of the library, by two_finger and merger (docs/rtl.md)
 Tell = Callable[[str], None]
 
 
@@ -103,6 +105,7 @@ class Row:
         sram_bits: bits of synchronous memories, whose area is ``sram_um2``.
         um2: the area of cells, in the machine's technology as ``sram_um2`` is.
         path_ns: the longest of them, in the library's technology.
+        library: the cells, one of ``LIBRARIES``.
     """
 
     family: str
@@ -114,6 +117,7 @@ class Row:
     um2: float
     sram_um2: float
     path_ns: float
+    library: str
 
     def __add__(self, other: Row) -> Row:
         """Add the numbers of two rows."""
@@ -230,14 +234,19 @@ def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
         )
 
 
-def measure_families(parts: MachineParts, tell: Tell) -> list[Row]:
+def measure_families(parts: MachineParts, tell: Tell, cells: str = LIBRARY) -> list[Row]:
     """A row for each family; what was measured before stays, in the user's table of netlists.
 
+    Args:
+        parts: the parts.
+        tell: called with what is going on.
+        cells: the library, by its Liberty file or a known name.
+
     Raises:
-        InputError: a tool or the library is missing.
+        InputError: a tool or the library is missing, or its technology is not on record.
     """
     rows: dict[str, Row] = {}
-    netlists = update_table([part.module for part in parts.parts], user_table(), tell)
+    netlists = update_table([part.module for part in parts.parts], user_table(), tell, cells)
     for part, netlist in zip(parts.parts, netlists, strict=True):
         row = _row(part, netlist, parts)
         rows[part.family] = rows[part.family] + row if part.family in rows else row
@@ -247,7 +256,8 @@ def measure_families(parts: MachineParts, tell: Tell) -> list[Row]:
 def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
     macros = srams(part.module.block.twin(part.module.parameters))
     sram_bits = sum(macro.size for macro in macros)
-    scale, sram_scale = (area_factor(nm, parts.technology) for nm in (LIBRARY_NM, TABLES_NM))
+    nanometres = LIBRARIES[netlist.library].nanometres
+    scale, sram_scale = (area_factor(nm, parts.technology) for nm in (nanometres, TABLES_NM))
     return Row(
         part.family,
         part.count,
@@ -258,17 +268,25 @@ def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
         part.count * scale * netlist.um2,
         part.count * sram_scale * sum(estimate(macro.size / 8, macro.width).area_um2 for macro in macros),
         netlist.path_ns,
+        netlist.library,
     )
 
 
 def area_document(parts: MachineParts, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the areas as plain data, for JSON."""
+    """Return the areas, and the clock of 45 nm cells that they allow, as plain data for JSON."""
+    clock = slowest_part(rows)
     return {
         "schema": SCHEMA,
         "machine": parts.machine,
-        "cells": LIBRARY,
+        "cells": rows[0].library,
         "technology": parts.technology,
         "parts": [asdict(row) for row in rows],
+        "clock": {
+            "part": clock.row.family,
+            "path_ns": list(clock.path_ns),
+            "hertz": [1e9 / ns for ns in reversed(clock.path_ns)],
+            "assumed_hertz": parts.hertz,
+        },
         "without": dict(parts.without),
     }
 
@@ -276,8 +294,8 @@ def area_document(parts: MachineParts, rows: Sequence[Row]) -> dict[str, Any]:
 def area_report(parts: MachineParts, rows: Sequence[Row]) -> Iterator[str | Table]:
     """Return the area report as text."""
     yield _table(rows)
-    nm = f"{parts.technology:g} nm"
-    yield f"Cells of {LIBRARY} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."
+    nm, library = f"{parts.technology:g} nm", rows[0].library
+    yield f"Cells of {library} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."
     yield "Bits of arrays, which are read within a cycle, are in no area."
     if parts.by_costs:
         ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in parts.by_costs)
@@ -315,17 +333,51 @@ def _numbers(row: Row) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class SlowestPart:
+    """The part of a machine with the longest path of logic.
+
+    Args:
+        row: the part.
+        path_ns: its path in cells of 45 nm, at least and at most: measured, or a guess from other cells.
+    """
+
+    row: Row
+    path_ns: tuple[float, float]
+
+
+def slowest_part(rows: Iterable[Row]) -> SlowestPart:
+    """Return the part with the longest path."""
+    row = max(rows, key=lambda row: row.path_ns)
+    return SlowestPart(row, _path_in_45nm(row))
+
+
+def _path_in_45nm(row: Row) -> tuple[float, float]:
+    least, most = (1.0, 1.0) if row.library == PRICED else SPEEDUPS
+    return row.path_ns / most, row.path_ns / least
+
+
 def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
-    """Describe which parts miss the machine's clock, slowest first, and the consequence for a run."""
-    slowest, *_ = slowest_first = sorted(rows, key=lambda row: -row.path_ns)
-    missing = [row.family for row in slowest_first if row.path_ns / SPEEDUPS[0] > 1 / gigahertz]
-    if not missing:
-        yield f"{gigahertz:g} GHz is met in 45 nm by all of these, by a guess."
-        return
-    cycle = " to ".join(f"{slowest.path_ns / speedup:.2f}" for speedup in reversed(SPEEDUPS))
-    clock = " to ".join(f"{1000 * speedup / slowest.path_ns:,.0f}" for speedup in SPEEDUPS)
-    factors = " to ".join(f"{slowest.path_ns / speedup * gigahertz:.1f}" for speedup in reversed(SPEEDUPS))
-    yield f"{gigahertz:g} GHz is missed in 45 nm, by a guess, by {', '.join(missing)}."
-    slow = f"The slowest, {slowest.family} with its {slowest.path_ns:.2f} ns"
-    yield f"{slow}, allows {clock} MHz, a cycle of {cycle} ns:"
-    yield f"at that clock a run takes {factors} times as long as its report says."
+    """Describe the clock of the RTL beside the machine's, and what a run takes if parts miss it."""
+    slowest = slowest_part(rows)
+    cycle = _interval(slowest.path_ns, ".2f")
+    clock = _interval((1000 / slowest.path_ns[1], 1000 / slowest.path_ns[0]), ",.0f")
+    is_measured = slowest.row.library == PRICED
+    guess = "without wires and flip-flops" if is_measured else "by a guess"
+    here = "" if is_measured else f" with {slowest.row.path_ns:.2f} ns here"
+    yield f"The machine assumes {gigahertz:g} GHz. Its RTL reaches {clock} MHz in 45 nm, {guess}:"
+    yield f"the slowest part, {slowest.row.family}{here}, takes {cycle} ns."
+    missing = [
+        row.family
+        for row in sorted(rows, key=lambda row: -row.path_ns)
+        if _path_in_45nm(row)[1] * gigahertz > 1
+    ]
+    if missing:
+        factors = _interval((max(1.0, ns * gigahertz) for ns in slowest.path_ns), ".1f")
+        yield f"{gigahertz:g} GHz {'is' if is_measured else 'may be'} missed by {', '.join(missing)}:"
+        yield f"a run then takes {factors} times as long as its report says."
+
+
+def _interval(ends: Iterable[float], form: str) -> str:
+    """Write an interval, whose ends may be equal."""
+    return " to ".join(dict.fromkeys(f"{end:{form}}" for end in ends))

@@ -8,7 +8,8 @@ import pytest
 from optional_programs import require
 
 from fiberscope import cli
-from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM
+from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, PRICED
+from fiberscope.results.costs.paths import SPEEDUPS
 from fiberscope.results.costs.scaling import area_factor
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
@@ -93,34 +94,45 @@ def test_an_area_is_that_of_the_netlist_times_how_many_there_are(capsys):
     assert sums["path_ns"] == cells.path_ns
     total = next(line for line in out.splitlines() if line.startswith("in all"))
     assert total.split()[2:4] == ["4", f"{pages['cells'] + sums['cells']:,}"]
-    assert "1 GHz is met in 45 nm by all of these, by a guess." in out
+    slowest = max(pages, sums, key=lambda part: part["path_ns"])
+    least, most = (slowest["path_ns"] / speedup for speedup in reversed(SPEEDUPS))
+    reached = f"{1000 / most:,.0f} to {1000 / least:,.0f} MHz in 45 nm, by a guess"
+    assert f"The machine assumes 1 GHz. Its RTL reaches {reached}:\n" in out
+    assert json.loads(Path("area.json").read_text())["clock"] == {
+        "part": slowest["family"],
+        "path_ns": [least, most],
+        "hertz": [1e9 / most, 1e9 / least],
+        "assumed_hertz": 1e9,
+    }
     assert "Published: 30.6 mm2 of the machine as it ships" in out
     assert area(capsys, "gamma", MATRIX, *settings, *wanted)[2] == ""  # what was measured stays
 
 
-@pytest.mark.usefixtures("yosys")
-def test_what_misses_the_clock_is_said(capsys):
-    settings = [f"--set={one}" for one in (*SMALL, *ELEMENTS)]
-    arguments = ["--part=pe.multiplier", "--part=pages", "--json=area.json"]
-    out = area(capsys, "gamma", MATRIX, *settings, *arguments)[1]
-    pages, multiplier = (part["path_ns"] for part in json.loads(Path("area.json").read_text())["parts"])
-    assert pages < 2.2 < multiplier  # 1 ns at 45 nm, by the slower guess
-    assert "1 GHz is missed in 45 nm, by a guess, by pe.multiplier.\n" in out
-    allowed = f"{2200 / multiplier:.0f} to {2500 / multiplier:.0f} MHz"
-    cycle = f"{multiplier / 2.5:.2f} to {multiplier / 2.2:.2f} ns"
-    factors = f"{multiplier / 2.5:.1f} to {multiplier / 2.2:.1f} times"
-    assert f"pe.multiplier with its {multiplier:.2f} ns, allows {allowed}, a cycle of {cycle}:\n" in out
-    assert f"at that clock a run takes {factors} as long as its report says.\n" in out
+def row(family, path_ns, library=LIBRARY):
+    return Row(family, 1, 0, 0, 0, 0, 0.0, 0.0, path_ns, library)
 
 
-def test_a_run_takes_longer_by_as_much_as_the_slowest_part_is_slower_than_the_clock():
-    rows = [Row("slow", 1, 0, 0, 0, 0, 0.0, 0.0, 5.5), Row("fast", 1, 0, 0, 0, 0, 0.0, 0.0, 1.0)]
-    of_1, of_2 = (" ".join(clock_lines(gigahertz, rows)) for gigahertz in (1.0, 2.0))
-    assert "a run takes 2.2 to 2.5 times as long" in of_1
-    assert "a run takes 4.4 to 5.0 times as long" in of_2
-    assert "400 to 455 MHz" in of_1
-    assert "fast" not in of_1
-    assert [*clock_lines(0.25, rows)] == ["0.25 GHz is met in 45 nm by all of these, by a guess."]
+def test_the_clock_of_the_slowest_part_is_beside_that_of_the_machine():
+    rows = [row("fast", 1.0), row("slow", 5.1), row("middle", 4.0)]
+    assert [*clock_lines(1.0, rows)] == [
+        "The machine assumes 1 GHz. Its RTL reaches 608 to 1,000 MHz in 45 nm, by a guess:",
+        "the slowest part, slow with 5.10 ns here, takes 1.00 to 1.65 ns.",
+        "1 GHz may be missed by slow, middle:",
+        "a run then takes 1.0 to 1.6 times as long as its report says.",
+    ]
+    *_, factors = clock_lines(2.0, rows)
+    assert factors == "a run then takes 2.0 to 3.3 times as long as its report says."
+    assert len([*clock_lines(0.25, rows)]) == 2  # all meet it
+
+
+def test_of_cells_of_45_nm_the_clock_is_no_guess():
+    rows = [row("fast", 0.5, PRICED), row("slow", 1.25, PRICED)]
+    assert [*clock_lines(1.0, rows)] == [
+        "The machine assumes 1 GHz. Its RTL reaches 800 MHz in 45 nm, without wires and flip-flops:",
+        "the slowest part, slow, takes 1.25 ns.",
+        "1 GHz is missed by slow:",
+        "a run then takes 1.2 times as long as its report says.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +143,7 @@ def test_a_run_takes_longer_by_as_much_as_the_slowest_part_is_slower_than_the_cl
             ["weight_stationary"],
             "weight_stationary has no part all to replace; none of its parts exists as RTL",
         ),
-        (["gamma", "--liberty=my.lib"], "gamma: of a machine all is in osu018; --liberty is for a block"),
+        (["gamma", "--liberty=my.lib"], "my.lib: no such Liberty file; known by name: osu018"),
     ],
 )
 def test_what_cannot_be_measured_costs_a_line(capsys, arguments, line):

@@ -156,7 +156,10 @@ class _Compiler:
             "actions": self.expressions((*path, "actions"), said["actions"]),
             "operations": said["operations"],
             "srams": srams,
-            "rtl": [self.netlist((*path, "rtl", place), call) for place, call in enumerate(said["rtl"])],
+            **{
+                key: [self.netlist((*path, key, place), call) for place, call in enumerate(said[key])]
+                for key in ("rtl", "paths")
+            },
             **self.expressions(
                 path, {name: said[name] for name in ("count", "area", "area_upper") if name in said}
             ),

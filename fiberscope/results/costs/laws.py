@@ -14,7 +14,7 @@ from math import log2
 from fiberscope.results.costs.cost import Basis
 from fiberscope.results.costs.netlists import LIBRARIES, PRICED, Netlist, measured_netlists
 
-__all__ = ["LAWS", "NetlistArea", "find_netlist_area"]
+__all__ = ["LAWS", "NetlistArea", "find_netlist_area", "not_larger"]
 
 # Netlists in osu018 take 21.7 to 36.2 times the area of the same Verilog in nangate45.
 FROM_OSU018 = 36.3, 21.7
@@ -126,15 +126,35 @@ def find_netlist_area(call: str) -> NetlistArea | None:
     if own is not None and own.basis == "measured":
         return own
     law = LAWS.get(block)
-    if law is None or not all(_is_number(arguments.get(name, "0")) for name in law.parameters):
+    size = _size(law, arguments)
+    if law is None or size is None:
         return own
     fixed = _fixed(law, arguments)
     alike = {other: area for other, area in rows.items() if _fixed(law, dict(other)) == fixed}
     priced = {other: area for other, area in alike.items() if area.basis == "measured"}
     if own is not None and len(priced) < 2:
         return own
-    sizes = {law.size(_numbers(law, dict(other))): area for other, area in (priced or alike).items()}
-    return _by_law(law, sizes, law.size(_numbers(law, arguments))) if sizes else None
+    measured = ((_size(law, dict(other)), area) for other, area in (priced or alike).items())
+    sizes = {other: area for other, area in measured if other is not None}
+    return _by_law(law, sizes, size) if sizes else None
+
+
+def not_larger(call: str) -> Iterator[Netlist]:
+    """Yield the measured netlists of a block that are not larger than this one by the law of its area."""
+    block, arguments = _parse(call)
+    law = LAWS.get(block)
+    for netlist in measured_netlists().values():
+        name, other = _parse(netlist.call)
+        if name == block and (other == arguments or _is_smaller(law, other, arguments)):
+            yield netlist
+
+
+def _is_smaller(law: Law | None, arguments: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Return whether a size is at most another one that differs only in what the law depends on."""
+    size, limit = _size(law, arguments), _size(law, other)
+    if law is None or size is None or limit is None:
+        return False
+    return size <= limit and _fixed(law, arguments) == _fixed(law, other)
 
 
 def _by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> NetlistArea:
@@ -189,9 +209,14 @@ def _fixed(law: Law, arguments: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in arguments.items() if name not in varied}
 
 
-def _numbers(law: Law, arguments: Mapping[str, str]) -> dict[str, float]:
-    return {name: float(arguments[name]) for name in law.parameters if name in arguments}
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"\d+(\.\d+)?", text) is not None
+def _size(law: Law | None, arguments: Mapping[str, str]) -> float | None:
+    """Return the size by a law; None if a parameter that it depends on is no number, or is left out."""
+    if law is None:
+        return None
+    numbers = {name: arguments[name] for name in law.parameters if name in arguments}
+    if not all(re.fullmatch(r"\d+(\.\d+)?", number) for number in numbers.values()):
+        return None
+    try:
+        return law.size({name: float(number) for name, number in numbers.items()})
+    except KeyError:
+        return None

@@ -12,6 +12,7 @@ from fiberscope.results.costs.cost import UNKNOWN, Cost, sum_intervals
 from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
 from fiberscope.results.costs.laws import NetlistArea, find_netlist_area
 from fiberscope.results.costs.netlists import call_of
+from fiberscope.results.costs.paths import LogicPath, find_path
 from fiberscope.results.costs.scaling import area_factor, energy_factor
 from fiberscope.results.costs.silicon import (
     SRAM_AREA,
@@ -42,6 +43,7 @@ class Part:
             listed. An area of basis ``none`` is of a netlist without a measurement and without a law.
         clock: the energy of the clock in a cycle in which it is not gated, in pJ.
         leakage: the power of leakage, in W.
+        path: the longest path of logic of its RTL; None without a measured one.
     """
 
     actions: Mapping[str, Cost]
@@ -50,6 +52,7 @@ class Part:
     clock: Cost = UNKNOWN
     leakage: Cost = UNKNOWN
     wires: Mapping[str, Cost] = field(default_factory=dict)
+    path: LogicPath | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Prices:
         without: what is no component, and no cost is known of.
         besides: parts of the chip that are no component.
         has_wires: whether the wires between parts have energies.
+        hertz: the clock of the machine; None if it has none.
     """
 
     memory: Mapping[str, Cost]
@@ -71,6 +75,7 @@ class Prices:
     without: tuple[str, ...] = ()
     besides: Mapping[str, Part] = field(default_factory=dict)
     has_wires: bool = False
+    hertz: float | None = None
 
     def find_part(self, family: str) -> Part | None:
         """Return the price of a family's component: by the name of the family, else by the first pattern."""
@@ -101,6 +106,7 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
         without=tuple(book.document["without"]),
         besides={name: pricing.part(said) for name, said in book.document["besides"].items()},
         has_wires=any(WIRE in number for number in actions),
+        hertz=float(str(parameters["clock"])) if "clock" in parameters else None,
     )
 
 
@@ -131,9 +137,10 @@ def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, fl
 
 
 def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]:
-    """The netlists that the areas of such a machine need."""
+    """The netlists that the areas and the clock of such a machine need."""
     pricing = _Pricing(book, parameters)
-    return [pricing.call(call) for said in book.document["parts"].values() for call in said["rtl"]]
+    parts = book.document["parts"].values()
+    return [pricing.call(call) for said in parts for call in (*said["rtl"], *said["paths"])]
 
 
 def _names_in(said: object) -> Iterator[str]:
@@ -199,6 +206,7 @@ class _Pricing:
         static = self._clock_and_leakage(said, netlists) if areas else (UNKNOWN, UNKNOWN)
         leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
         actions, wires = self._actions(said["actions"], srams)
+        paths = [find_path(call) for call in (*netlists, *map(self.call, said["paths"]))]
         return Part(
             actions=actions,
             wires=wires,
@@ -206,6 +214,7 @@ class _Pricing:
             areas={name: area.times(count) for name, area in areas.items()},
             clock=static[0].times(count),
             leakage=_sum_costs([static[1], *leakages]).times(count),
+            path=max(filter(None, paths), key=lambda path: path.ns, default=None),
         )
 
     def _actions(

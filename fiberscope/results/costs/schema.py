@@ -51,7 +51,7 @@ class PartCosts(_Section):
 
     ``actions`` are the energies of its counters, ``operations`` those of the report that it does, ``rtl`` the
     twins that it is made of, ``area`` what is beside them and the SRAMs, at most ``area_upper``; ``count`` is
-    how often all of these areas are there.
+    how often all of these areas are there. ``paths`` are further twins, which bound the clock alone.
     """
 
     source: Annotated[str, Field(min_length=1)]
@@ -60,6 +60,7 @@ class PartCosts(_Section):
     operations: list[str] = []
     srams: dict[str, SramCosts] = {}
     rtl: list[Netlist] = []
+    paths: list[Netlist] = []
     area: Expression | None = None
     area_upper: Expression | None = None
 

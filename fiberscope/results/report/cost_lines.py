@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fiberscope.results.report.cost_parts import RtlClock
 from fiberscope.results.report.parts import Record
 
 __all__ = ["cost_lines", "scale_unit", "write_interval"]
@@ -20,7 +21,16 @@ def cost_lines(report: Record) -> dict[str, str]:
     if area is None or not area.known:
         return lines
     um2 = write_interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
-    return {**lines, "Area": f"{um2}{_lacking(area.without)}"}
+    return {**lines, "Area": f"{um2}{_lacking(area.without)}", **_clock_line(report.rtl_clock)}
+
+
+def _clock_line(clock: RtlClock | None) -> dict[str, str]:
+    """Return the clock that the run assumes, and the one that the slowest part of the RTL allows."""
+    if clock is None:
+        return {}
+    assumed, reached = (f"{hertz / 1e9:.3g} GHz" for hertz in (clock.assumed_hertz, clock.hertz))
+    guess = f"RTL, a guess for 45 nm: at most {reached}, {clock.part} takes {clock.path_ns:.2f} ns"
+    return {"Clock": f"{assumed} assumed; {guess}"}
 
 
 def write_interval(

@@ -9,7 +9,7 @@ from fiberscope.results.costs.cost import Basis, sum_ends
 from fiberscope.results.costs.run_costs import CLOCK, CLOCK_TREE, DYNAMIC, LEAKAGE, MEMORY, Kind
 from fiberscope.results.report.origin import ReportPart
 
-__all__ = ["Area", "AreaPart", "CostInterval", "Energy", "EnergyPart"]
+__all__ = ["Area", "AreaPart", "CostInterval", "Energy", "EnergyPart", "RtlClock"]
 
 
 class CostInterval(ReportPart):
@@ -70,6 +70,23 @@ class Area(ReportPart):
             parts=listed,
             without=tuple(part.name for part in listed if part.basis == "none"),
         )
+
+
+class RtlClock(ReportPart):
+    """The clock that the RTL of a machine reaches at most, by a guess, beside the one that the run assumes.
+
+    ``part`` is the family with the longest path of logic in cells of 45 nm, ``path_ns``, without wires and
+    flip-flops. ``basis`` is ``law`` if the netlist was measured in a smaller size or in other cells.
+    ``without`` are the families whose RTL was not measured.
+    """
+
+    part: str
+    path_ns: float
+    hertz: float
+    assumed_hertz: float
+    basis: Basis
+    source: str
+    without: tuple[str, ...] = ()
 
 
 class EnergyPart(ReportPart):

@@ -10,9 +10,23 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.costs.cost import Cost
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.prices import Prices, price_machine
-from fiberscope.results.costs.run_costs import AreaItem, ChipParts, EnergyItem, RunActivity, charge_run
+from fiberscope.results.costs.run_costs import (
+    AreaItem,
+    ChipParts,
+    EnergyItem,
+    RunActivity,
+    charge_run,
+    chip_of,
+)
 from fiberscope.results.report import parts
-from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, Energy, EnergyPart
+from fiberscope.results.report.cost_parts import (
+    Area,
+    AreaPart,
+    CostInterval,
+    Energy,
+    EnergyPart,
+    RtlClock,
+)
 from fiberscope.sim.names import family_name
 
 __all__ = ["add_energies", "area_fields", "cost_fields", "count_activity", "energy_fields", "prices_of"]
@@ -54,8 +68,28 @@ def cost_fields(prices: Prices | None, did: RunActivity, chip: ChipParts | None 
     """
     if prices is None:
         return {}
+    if chip is None:
+        chip = chip_of(prices, {family: len(members) for family, members in did.families.items()})
     costs = charge_run(did, prices, chip)
-    return {**energy_fields(costs.energy, did.seconds), **area_fields(costs.area)}
+    clock = _rtl_clock(prices.hertz, chip)
+    return {**energy_fields(costs.energy, did.seconds), **area_fields(costs.area), "rtl_clock": clock}
+
+
+def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
+    """Return the clock that the RTL of the parts of a chip reaches; None if none of it was measured."""
+    paths = {name: part.path for name, (_number, part) in chip.items() if part and part.path}
+    if hertz is None or not paths:
+        return None
+    slowest, path = max(paths.items(), key=lambda item: item[1].ns)
+    return RtlClock(
+        part=slowest,
+        path_ns=path.ns,
+        hertz=1e9 / path.ns,
+        assumed_hertz=hertz,
+        basis=path.basis,
+        source=path.source,
+        without=tuple(name for name in chip if name not in paths),
+    )
 
 
 def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from fiberscope.results.report.components import Component, Components
-from fiberscope.results.report.cost_parts import Area, Energy
+from fiberscope.results.report.cost_parts import Area, Energy, RtlClock
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.origin import (
     Environment,
@@ -357,6 +357,7 @@ class Record(ReportPart, Document):
     energy: Energy | None = None
     area_um2: float | None = None
     area: Area | None = None
+    rtl_clock: RtlClock | None = Field(default=None, exclude_if=is_none)
     edp: float | None = None
     conversions: Conversions | None = None
     chain: Chain | None = None

@@ -93,7 +93,7 @@ def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
     energies = [step.energy for step in steps if step.energy]
     if len(energies) < len(steps):
         return {}
-    area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2}
+    area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2, "rtl_clock": steps[-1].rtl_clock}
     return {**costs.add_energies(energies, seconds), **area}
 
 

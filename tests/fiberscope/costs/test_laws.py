@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -74,3 +75,13 @@ def test_the_interval_grows_with_the_distance_from_what_was_measured():
         find_netlist_area(f"crossbar(inputs={ports}, line_bits=512, outputs={ports})") for ports in (12, 48)
     )
     assert far.upper / far.um2 > near.upper / near.um2 > 1.08
+
+
+def test_a_measured_size_whose_parameters_are_defaults_is_in_no_law(monkeypatch):
+    row = measured_netlists()["crossbar(inputs=8, outputs=8)", PRICED]
+    other = replace(row, call="crossbar(inputs=6, route=port)")
+    expected = find_netlist_area("crossbar(inputs=16, outputs=16)")
+    rows = {**measured_netlists(), (other.call, PRICED): other}
+    monkeypatch.setattr(laws, "measured_netlists", lambda: rows)
+    assert find_netlist_area("crossbar(inputs=16, outputs=16)") == expected
+    assert other not in [*laws.not_larger("crossbar(inputs=16, outputs=16)")]
