@@ -17,6 +17,7 @@ from fiberscope.models.trace.specification import (
     SpaceTimeRank,
     Specification,
 )
+from fiberscope.workloads.expressions.expression import accesses
 
 MOST_LANES = 1 << 16  # of all instances on one step: a channel between blocks has room for a step
 
@@ -112,6 +113,9 @@ def _check(specification: Specification, einsum: Einsum) -> None:
         if meaning not in BINARY:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
     output = equation.output
+    if not any(accesses(equation.expression)):
+        what = f"{name}: {equation.text} reads no tensor, and no block begins its loops"
+        raise refuse(specification, f"{what}; give the values as a tensor, and read that")
     if len(set(output.ranks)) < len(output.indices):
         raise refuse(specification, f"{name}: {output.tensor} has the same index twice")
 
