@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from array import array
 
 from fiberscope.hw.streams.alu import operate
 from fiberscope.hw.streams.block import StreamBlock
@@ -11,17 +11,17 @@ from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.operations import BINARY
 from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.point_table import PointTable
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.queue import Queue
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL
 from fiberscope.sim import inline
-from fiberscope.sim.channel import Channel
+from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
 TURN = Protocol("turn", control="kind", coordinate="instance")
-Point: TypeAlias = tuple[int, ...]
 
 
 class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordinates
@@ -71,7 +71,7 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
             if not inline.shows(self.inputs, place):
                 return self.wait_input(inline.channel(self.inputs[place]))
         kind, level = self.in_val.control(), self.in_val.coordinate()
-        _check_shape(self.inputs, kind, now, self.name)
+        _check_shape(self.inputs, 0, 1, kind, now, self.name)
         within = kind == EMPTY or (kind == STOP and level < self.level)
         if within and self.level != EACH:
             self.dropped += 1
@@ -150,18 +150,17 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.writers, self.of_elements = min(at_once, instances), of_elements
         self.waiting = [Queue() for _ in range(instances)]  # of each its tasks that are added up
         self.begun = [False] * instances  # whether the first of these is
-        self.bases: list[Point] = [()] * instances  # and its own coordinates
         self.under_way = self.tasks = 0
-        self.sums: dict[Point, float] = {}
+        self.sums = PointTable(len(outer) + ways)
         self.rounds, self.groups = rounds or [], groups or []
         self.numbers = Growing()  # of each task the while in which it is, if these are told apart
-        self.present: Point = ()  # where the present one began
-        self.last: dict[Point, int] = {}  # in which a point was met, or a group
-        self.places: dict[
-            Point, list[int]
-        ] = {}  # of the point, or of all of a group, where they were written
+        self.present: tuple[int, ...] = ()  # where the present one began
+        self.together = PointTable(len(self.groups)) if self.groups else self.sums  # points or groups
+        self.last: list[int] = []  # of each by its number, in which while it was met,
+        self.places: list[list[int]] = []  # and where its points were written
         self.written = [0] * self.writers
-        self.group: list[Point] = [()] * instances  # of the task of each instance
+        self.group = [0] * instances  # the number of the group of the task of each instance
+        self.seen: array[int] = array("q")  # the cycle from which the value of each instance is seen
         self.additions = self.elements = self.again = 0
         self.ports: tuple[Port, ...] = (
             Input("turns", TURN),
@@ -176,6 +175,11 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         """Return the ports, as many as there are instances."""
         return self.ports
 
+    def elaborate(self) -> None:
+        """Fetch the channels, and watch those of values."""
+        super().elaborate()
+        self.seen = seen_from(self.in_val)
+
     def update(self, now: int) -> int:
         """Take a token of each task that may be added up; those of an instance's streams come in step."""
         self._assign()
@@ -183,10 +187,11 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             return self._end(now) if self.turns.can_pop() else self.wait_input(self.turns)
         moved = False
         for instance in range(self.instances):
-            waiting: Queue = self.waiting[instance]
-            if waiting.count > 0 and inline.shows(self.in_val, instance) and self._has_space(instance):
-                self._take(instance, now)
-                moved = True
+            if self.seen[instance] <= now:
+                waiting: Queue = self.waiting[instance]
+                if waiting.count > 0 and self._has_space(instance):
+                    self._take(instance, now)
+                    moved = True
         return self.busy(now + 1) if moved else self.wait_any_input(self.in_val)
 
     def _has_space(self, instance: int) -> bool:
@@ -207,14 +212,10 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
 
     def _number(self) -> None:
         """Tell the while of the next task."""
-        present = _at(self.rounds, self.tasks)
+        present = tuple([column.integer(self.tasks) for column in self.rounds])
         number = self.numbers.integer(self.tasks - 1) if self.tasks > 0 else 0
         self.numbers.append(number + (present != self.present))
         self.present = present
-
-    def _head(self, way: int, instance: int) -> Channel:
-        head: Channel = self.inputs[1 + way * self.instances + instance]  # behind that of turns
-        return head
 
     def _end(self, now: int) -> int:
         """Take done, which all instances send."""
@@ -227,42 +228,46 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         return self.finish(now)
 
     def _take(self, instance: int, now: int) -> None:
-        heads = [self._head(way, instance) for way in range(self.ways + 1)]
-        val: Channel = heads[self.ways]
+        val = inline.channel(self.in_val[instance])
         kind = val.control()
-        _check_shape(heads, kind, now, self.name)
+        _check_shape(self.inputs, 1 + instance, self.instances, kind, now, self.name)
         if not self.begun[instance]:
             self._begin(instance)
         if kind == DATA:
-            inner = [inline.coordinate(heads, way) for way in range(self.ways)]
-            self._add(instance, inner, val.value())
+            self._add(instance, val.value())
         if self.of_elements or kind != DATA:
             waiting: Queue = self.waiting[instance]
             waiting.drop(1)
             self.begun[instance] = False
             self.under_way -= 1
-        for place in range(self.ways + 1):
-            inline.pop(heads, place)
+        for way in range(self.ways + 1):
+            inline.pop(self.inputs, self._place(way, instance))
+
+    def _place(self, way: int, instance: int) -> int:  # C: noexcept
+        """Return the place of a channel of an instance among all inputs."""
+        return 1 + way * self.instances + instance  # behind that of turns
 
     def _begin(self, instance: int) -> None:
         """Begin a task of an instance: what is held of its coordinates is there, or comes back."""
-        waiting: Queue = self.waiting[instance]
-        task = waiting.integer(0)
         self.begun[instance] = True
-        self.bases[instance] = _at(self.outer, task)
         if self.rounds and self.groups:
-            group = _at(self.groups, task)
+            waiting: Queue = self.waiting[instance]
+            _set_point(self.together, self.groups, waiting.integer(0))
+            group = self.together.find()
             self.group[instance] = group
             self._meet(group, instance)
 
-    def _meet(self, what: Point, instance: int) -> None:
+    def _meet(self, what: int, instance: int) -> None:
         """A point or a group is wanted: what an earlier while left comes back, and is written once more."""
         waiting: Queue = self.waiting[instance]
         number = self.numbers.integer(waiting.integer(0))
-        if self.last.get(what, -1) >= number:
+        if what == len(self.last):
+            self.last.append(number)
+            self.places.append([])
+        if self.last[what] >= number:
             return
         self.last[what] = number
-        left = self.places.get(what, [])
+        left = self.places[what]
         self.places[what] = []
         for place in left:
             back: OutputStream = self.streams[1 + self.writers + place % self.writers]
@@ -270,20 +275,25 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self._write(what, instance)
         self.again += len(left)
 
-    def _add(self, instance: int, inner: list[int], value: float) -> None:
-        base: Point = self.bases[instance]
-        point = (*base, *inner)
+    def _add(self, instance: int, value: float) -> None:
+        waiting: Queue = self.waiting[instance]
+        outer, sums = len(self.outer), self.sums
+        _set_point(sums, self.outer, waiting.integer(0))
+        for way in range(self.ways):
+            sums.set(outer + way, inline.coordinate(self.inputs, self._place(way, instance)))
+        before = sums.count
+        point = sums.find()
         if self.rounds and not self.groups:
             self._meet(point, instance)
-        if point in self.sums:
+        if point < before:
             self.additions += 1
-            self.sums[point] = operate(self.code, self.sums[point], value, self.value_type)
+            sums.set_value(point, operate(self.code, sums.value(point), value, self.value_type))
         else:
             self.elements += 1
-            self.sums[point] = value
+            sums.set_value(point, value)
             self._write(self.group[instance] if self.groups else point, instance)
 
-    def _write(self, what: Point, instance: int) -> None:
+    def _write(self, what: int, instance: int) -> None:
         """Send a point, alone or of a group, and note where it goes if it may be wanted again."""
         writer = instance % self.writers
         element: OutputStream = self.streams[1 + writer]
@@ -293,13 +303,18 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self.written[writer] += 1
 
 
-def _at(columns: list[Growing], task: int) -> Point:
-    """A task's coordinates."""
-    return tuple([column.integer(task) for column in columns])
+def _set_point(table: PointTable, columns: list[Growing], task: int) -> None:  # C: cdef
+    """Set the first coordinates of a point: those of a task."""
+    for place in range(len(columns)):
+        column: Growing = columns[place]
+        table.set(place, column.integer(task))
 
 
-def _check_shape(heads: list[Channel], kind: int, now: int, name: str) -> None:  # C: cdef
-    for place in range(len(heads)):
-        other = inline.control(heads, place)
+def _check_shape(
+    channels: list[Channel], first: int, step: int, kind: int, now: int, name: str
+) -> None:  # C: cdef
+    """Check that every step-th channel from the first shows a token of this kind, or of an element."""
+    for number in range((len(channels) - first + step - 1) // step):
+        other = inline.control(channels, first + number * step)
         if other != kind and not (other in (DATA, EMPTY) and kind in (DATA, EMPTY)):
             raise SimulationError(f"cycle {now}, {name}: the streams must have the same shape")

@@ -291,9 +291,8 @@ class BuiltStage:
         assert self.sums is not None  # it is asked for where there are such
         loops = [crossing.loop for crossing in self.graph.crossings if crossing.kept]
         loops += self.graph.loops
-        points = np.array(list(self.sums.sums), np.int64).reshape(len(self.sums.sums), len(loops))
-        columns = dict(zip(loops, points.T, strict=True))
-        return [(columns, np.array(list(self.sums.sums.values())))]
+        columns = dict(zip(loops, self.sums.sums.columns(), strict=True))
+        return [(columns, self.sums.sums.all_values())]
 
 
 def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:

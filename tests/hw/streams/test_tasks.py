@@ -13,6 +13,7 @@ from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.lane_seek import LaneSeek
 from fiberscope.hw.streams.lanes import Lanes
+from fiberscope.hw.streams.point_table import PointTable
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.run_sum import RunSum
@@ -196,7 +197,7 @@ def test_elements_of_several_instances_are_added_up_in_one_cycle():
     inputs = {"turns": now(0, 1, 0, 1, "D")}
     inputs |= {"in_val[0]": [(4, 1.0), (5, 2.0), (6, "D")], "in_val[1]": [(4, 4.0), (5, "N"), (6, "D")]}
     found = run_streams(block, inputs, ["out_over"], checked=False)
-    assert block.sums == {(7,): 3.0, (8,): 4.0}
+    assert sums_of(block) == {(7,): 3.0, (8,): 4.0}
     assert found["out_over"] == [(6, "D")]
     assert (block.counters()["additions"], block.counters()["elements"]) == (1, 2)
 
@@ -292,22 +293,39 @@ def summed(turns, tasks, outputs, outer, **options):
     return block, run_streams(block, inputs, outputs, checked=False)
 
 
+def sums_of(block):
+    return dict(zip(zip(*block.sums.columns(), strict=True), block.sums.all_values(), strict=True))
+
+
 TWO_TASKS = ([(1, 1.0), (2, 2.0), "S1"], [(1, 10.0), "S1"])  # of instances 0 and 1
 
 
 def test_tasks_are_added_up_in_the_order_in_which_they_were_dealt():
     """Instance 1 has the first task, at 7, and instance 0 the second, at 7 too."""
     block, found = summed((1, 0), TWO_TASKS, ["out_over", "out_element0"], [column(7, 7)])
-    assert block.sums == {(7, 1): 11.0, (7, 2): 2.0}
+    assert sums_of(block) == {(7, 1): 11.0, (7, 2): 2.0}
     assert found["out_element0"] == [(0, 0), (3, 0), (5, "D")]
     assert (block.counters()["additions"], block.counters()["elements"]) == (1, 2)
     assert found["out_over"] == [(5, "D")]  # two tokens of the first task, three of the second, and done
 
 
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**40), st.integers(0, 1)), max_size=200))
+def test_a_table_numbers_points_in_the_order_in_which_they_come(points):
+    table, numbers = PointTable(3), {}
+    for point in points:
+        for way, coordinate in enumerate(point):
+            table.set(way, coordinate)
+        number = table.find()
+        assert number == numbers.setdefault(point, len(numbers))
+        table.set_value(number, table.value(number) + 1)
+    assert list(zip(*table.columns(), strict=True)) == list(numbers)
+    assert list(table.all_values()) == [points.count(point) for point in numbers]
+
+
 def test_several_tasks_are_added_up_side_by_side():
     outputs = ["out_over", "out_element0", "out_element1"]
     block, found = summed((1, 0), TWO_TASKS, outputs, [column(7, 7)], at_once=2)
-    assert block.sums == {(7, 1): 11.0, (7, 2): 2.0}
+    assert sums_of(block) == {(7, 1): 11.0, (7, 2): 2.0}
     assert found["out_over"] == [(4, "D")]  # the second begins a cycle behind the first, when it is told
     assert found["out_element1"] == [(0, 0), (4, "D")]
     assert found["out_element0"] == [(2, 0), (4, "D")]
@@ -319,7 +337,7 @@ def test_a_point_that_an_earlier_while_left_is_read_back_and_written_once_more()
     outputs = ["out_element0", "out_again0"]
     options = {"rounds": [column(0, 0, 1)]}
     block, found = summed((0, 0, 0), points, outputs, [column(7, 8, 7)], **options)
-    assert block.sums == {(7, 1): 21.0, (8, 1): 2.0, (7, 2): 8.0}
+    assert sums_of(block) == {(7, 1): 21.0, (8, 1): 2.0, (7, 2): 8.0}
     assert [token for _cycle, token in found["out_again0"]] == [0, "D"]  # the first that was written
     assert len(found["out_element0"]) == 5  # two, one again, a new one, and done
     assert block.counters()["again"] == 1

@@ -1,0 +1,96 @@
+# cython: infer_types=True
+"""A hash table of points, each with a number and a value."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+import numpy.typing as npt
+
+EMPTY = -1
+FIRST_SLOTS = 64  # a power of two, like all sizes
+LOW = (1 << 31) - 1
+SCATTER = 1327217885  # 2^31 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
+
+
+class PointTable:  # C: final
+    """Numbers points from 0 in the order of their first lookup, and holds a value for each.
+
+    Args:
+        ways: coordinates of a point.
+    """
+
+    def __init__(self, ways: int) -> None:
+        self.ways = ways
+        self.count = 0
+        self.point = array("q", bytes(8 * ways))  # the point to look up
+        self._allocate(FIRST_SLOTS)
+
+    def _allocate(self, slots: int) -> None:
+        self.mask = slots - 1
+        self.numbers = array("q", [EMPTY]) * slots
+        self.coordinates = array("q", bytes(4 * slots * self.ways))  # for half as many points as slots
+        self.values = array("d", bytes(4 * slots))
+
+    def set(self, way: int, coordinate: int) -> None:  # C: noexcept
+        """Set a coordinate of the point to look up."""
+        self.point[way] = coordinate
+
+    def find(self) -> int:
+        """Return the number of the point that was set. A new point gets the next number and the value 0."""
+        slot = self._slot(self.point, 0)
+        if self.numbers[slot] != EMPTY:
+            return self.numbers[slot]
+        if 2 * self.count > self.mask:
+            self._grow()
+            slot = self._slot(self.point, 0)
+        number = self.count
+        self.numbers[slot] = number
+        for way in range(self.ways):
+            self.coordinates[number * self.ways + way] = self.point[way]
+        self.count += 1
+        return number
+
+    def value(self, number: int) -> float:  # C: noexcept
+        """Return the value of a point, by its number."""
+        return self.values[number]
+
+    def set_value(self, number: int, value: float) -> None:  # C: noexcept
+        """Set the value of a point, by its number."""
+        self.values[number] = value
+
+    def _slot(self, points: array[int], begin: int) -> int:  # C: noexcept, points=long[::1]
+        """Return the slot of the point whose coordinates begin at a place, or the free slot for it."""
+        mask, scattered = self.mask, 0
+        for way in range(self.ways):
+            scattered = ((scattered ^ points[begin + way]) & LOW) * SCATTER & LOW
+            scattered ^= scattered >> 15
+        slot = scattered & mask
+        while self.numbers[slot] != EMPTY and not self._equal(points, begin, self.numbers[slot]):
+            slot = (slot + 1) & mask
+        return slot
+
+    def _equal(self, points: array[int], begin: int, number: int) -> bool:  # C: noexcept, points=long[::1]
+        for way in range(self.ways):
+            if points[begin + way] != self.coordinates[number * self.ways + way]:
+                return False
+        return True
+
+    def _grow(self) -> None:
+        """Move the points into a table of twice the size."""
+        coordinates, values = self.coordinates, self.values
+        self._allocate(2 * (self.mask + 1))
+        for place in range(self.count * self.ways):
+            self.coordinates[place] = coordinates[place]
+        for number in range(self.count):
+            self.values[number] = values[number]
+            self.numbers[self._slot(self.coordinates, number * self.ways)] = number
+
+    def columns(self) -> npt.NDArray[np.int64]:  # C: def
+        """Return the coordinates of all points, an array of shape ``ways`` x ``count``."""
+        return np.array(self.coordinates, np.int64)[: self.count * self.ways].reshape(self.count, self.ways).T
+
+    def all_values(self) -> npt.NDArray[np.float64]:  # C: def
+        """Return the values of all points."""
+        return np.array(self.values)[: self.count]
