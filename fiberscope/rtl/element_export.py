@@ -33,6 +33,7 @@ from fiberscope.run.find_machine import find, specification_of
 __all__ = ["PYRTL", "ElementRequest", "ExportedElement", "check_element", "export_element"]
 
 PYRTL = "pyrtl"
+MEMORY = "timing.memory"  # setting of a machine from a specification
 SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn,
 FEWER = (4, 3, 5, 2)  # and where one has more than two
 _CONTENTS = {  # of the files beside the Verilog, by how their names end
@@ -70,7 +71,7 @@ class ElementRequest:
 
     @cached_property
     def leaf(self) -> InstanceVerilog:
-        """The module, and what moves at it in a run of the machine; its memory is ideal.
+        """The module, and what moves at it in a run of the machine; its memory is ideal, or registered.
 
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
@@ -85,7 +86,8 @@ class ElementRequest:
             InputError, ConfigurationError, WorkloadError: there is no such machine.
         """
         accelerator = find(self.specification)
-        ready = resolve_run(accelerator, {**self.settings, "timing.memory": "ideal"})
+        memory = "registered" if self.settings.get(MEMORY) == "registered" else "ideal"
+        ready = resolve_run(accelerator, {**self.settings, MEMORY: memory})
         problem = ready.maker.load(None, None, False, ignore_progress, self.tensors)
         return cast(MappedMachine, accelerator.models[EVENT](ready.configured, *problem.machine_inputs()))
 

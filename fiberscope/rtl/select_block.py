@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["condense_error", "find_block", "full_folder", "input_errors", "rtl_blocks"]
 
 
+ALIASES = {"scanner": "compressed_scanner"}  # short names of blocks
 LOG = "fault.log"
 ROOM_BYTES = 1 << 20  # of a folder that counts as full; compilers of Verilog write less at a time
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -75,7 +76,7 @@ def input_errors() -> Iterator[None]:
 
 
 def find_block(name: str, machine: str = "") -> RtlBlock:
-    """The block of this name, of the catalogue or of a machine's folder.
+    """The block of this name, or short name, of the catalogue or of a machine's folder.
 
     Raises:
         InputError: with the nearest name, if there is none.
@@ -84,6 +85,7 @@ def find_block(name: str, machine: str = "") -> RtlBlock:
     from fiberscope.workloads.errors import nearest
 
     blocks = units(machine)
+    name = name if name in blocks else ALIASES.get(name, name)
     if name not in blocks:
         raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
     return blocks[name]

@@ -27,6 +27,7 @@ from fiberscope.hw.memory.touched import FIND
 from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.networks.islip_rtl import IslipParameters
 from fiberscope.hw.rtl.kit.channel import ChannelParameters
+from fiberscope.hw.rtl.kit.sram import MEMORIES
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.counter_rtl import CounterParameters
 from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
@@ -67,16 +68,19 @@ def test_a_writer_of_values_has_exactly_as_many_as_it_can(entries):
     assert check("values_writer", ValuesWriterParameters(entries, 8), inputs) > entries
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("entries", SIZES)
-def test_the_last_entries_of_an_array_are_read(entries):
+def test_the_last_entries_of_an_array_are_read(entries, memory):
     places = [number(place) for place in (*range(entries), *reversed(range(entries)))]
-    assert check("array", ArrayParameters(entries, 6, 8), {"in_ref": stream(places, 0)}) > entries
+    given = ArrayParameters(entries, 6, 8, memory=memory)
+    assert check("array", given, {"in_ref": stream(places, 0)}) > entries
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("fibers", SIZES)
-def test_a_scanner_reads_a_level_that_is_full(fibers):
+def test_a_scanner_reads_a_level_that_is_full(fibers, memory):
     for elements in SIZES:
-        given = CompressedScannerParameters(fibers, elements, coordinate_bits=8, reference_bits=8)
+        given = CompressedScannerParameters(fibers, elements, 8, 8, memory)
         lengths = [len(fiber) for fiber in parted(elements, fibers)]
         level = Level([sum(lengths[:i]) for i in range(fibers + 1)], range(100, 100 + elements))
         inputs = {"in_ref": stream([number(fiber) for fiber in (*range(fibers), fibers - 1)], 0)}

@@ -5,6 +5,7 @@ import json
 import pytest
 from optional_programs import needs
 
+from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED
 from fiberscope.hw.rtl.tools.area import synthesized
@@ -23,7 +24,7 @@ synth_ecp5 -top {module} -run begin:map_ffram
 tee -q -o cells.json stat -json
 """
 BLOCK_RAM, LUT_RAM = "DP16KD", "TRELLIS_DPR16X4"
-LARGE = {"array": {"entries": 1024}}
+LARGE = {"array": {"entries": 1024}, "compressed_scanner": {"fibers": 2047, "elements": 2048}}
 
 
 def synthesize(script, block, memory):
@@ -56,6 +57,14 @@ def test_an_ecp5_has_registered_memories_in_block_ram(block):
     for memory, kind in ((REGISTERED, BLOCK_RAM), (COMBINATIONAL, LUT_RAM)):
         cells = synthesize(ECP5, block, memory)["design"]["num_cells_by_type"]
         assert {BLOCK_RAM, LUT_RAM} & cells.keys() == {kind}
+
+
+def test_the_scanner_has_a_short_name(tmp_path, capsys):
+    assert cli.run(["rtl", "export", "scanner", "--set", "memory=registered", "-o", str(tmp_path)]) == 0
+    assert "segments_odd_data" in (tmp_path / "compressed_scanner.v").read_text()
+    assert cli.run(["rtl", "export", "scanner", "--set", "memory=fast", "-o", str(tmp_path)]) == 2
+    said = "compressed_scanner: memory must be one of combinational, registered, not fast"
+    assert said in capsys.readouterr().err
 
 
 def test_the_head_of_the_verilog_names_only_a_memory_that_is_registered():

@@ -48,14 +48,18 @@ class CompressedScanner(Scanner):
 
     def begin(self, reference: int, now: int) -> int:
         """Send the fiber's first element, or its stop if it is empty."""
-        self.level.check_fiber(reference, self.name)
-        if not self._seen[reference]:
-            self._seen[reference] = 1
-            self.fibers += 1
+        self.note_fiber(reference)
         self.fiber = reference
         self.first = self.level.begin(reference)
         self.end = self.level.end(reference)
         return self.end_empty_fiber(now) if self.first == self.end else self.send_first(now)
+
+    def note_fiber(self, reference: int) -> None:
+        """Check that a reference names a fiber, and count the fiber if it has not been scanned before."""
+        self.level.check_fiber(reference, self.name)
+        if not self._seen[reference]:
+            self._seen[reference] = 1
+            self.fibers += 1
 
     def send_first(self, now: int) -> int:
         """Send the first element of the fiber."""

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import numpy.typing as npt
 
+from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.fiber_states import IN_FIBER, OWES_STOP, WANTS_FIBER
 from fiberscope.hw.streams.quirks import CLEAN
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+
+NOTHING = -1  # in the place of a token's kind
 
 
 class RegisteredArray(ArrayLoad):
@@ -64,3 +69,97 @@ class RegisteredArray(ArrayLoad):
         self.in_ref.pop()
         if self.kind == DATA:
             self.word = self.load(self.level)
+
+
+class RegisteredScanner(CompressedScanner):
+    """Scans the fibers of a compressed level in memories with registered outputs.
+
+    Interface, counts and errors: those of ``CompressedScanner``.
+
+    Timing: that of ``CompressedScanner`` between two stages of a cycle each: one reads where the fiber of a
+    reference begins and ends, the other reads coordinates. The next reference is looked up while a fiber is
+    sent, so a fiber of m elements still takes m + 1 cycles, an empty one 2. The first token leaves two cycles
+    after its reference was taken. While a consumer has no space, both stages stand still.
+
+    Source: a choice of this model; block RAM of FPGAs and SRAM macros are read so.
+
+    Args:
+        name: instance name.
+        level: what is scanned.
+    """
+
+    def __init__(self, name: str, level: Level) -> None:
+        super().__init__(name, level)
+        self.looked_up = NOTHING  # kind of the token behind the first stage
+        self.payload = 0  # of this token
+        self.leaving = NOTHING  # kind of the token behind the second stage
+        self.coordinate = 0  # of this token
+        self.reference = 0  # of this token
+
+    def update(self, now: int) -> int:
+        """Advance both stages."""
+        kind = self.leaving
+        works = kind != NOTHING
+        if works:
+            self.send(kind, self.coordinate, self.reference)
+            self.leaving = NOTHING
+            if kind == DONE:
+                return self.finish(now)
+        if self._walk():
+            works = True
+        if self.looked_up == NOTHING and self.in_ref.can_pop():
+            self._look_up()
+            works = True
+        return self.busy(now + 1) if works else self.wait_input(self.in_ref)
+
+    def _look_up(self) -> None:
+        """Take a token, and read the segments of a reference."""
+        self.looked_up, self.payload = self.in_ref.control(), self.in_ref.coordinate()
+        self.in_ref.pop()
+        if self.looked_up == DATA:
+            self.note_fiber(self.payload)
+
+    def _walk(self) -> bool:
+        """Move a token from the first stage, or the next element, to the second; return whether it can."""
+        if self.mode == IN_FIBER and self.position != self.end - 1:
+            self._leave_element(self.position + 1)
+        elif self.looked_up == NOTHING:
+            return False
+        elif self.mode != WANTS_FIBER:
+            self._end()
+        else:
+            self._begin()
+        return True
+
+    def _end(self) -> None:
+        """Send the stop of a fiber, one with that of the lists above if these end too."""
+        level = 0
+        if self.looked_up == STOP:
+            level = self.payload + 1
+            self.looked_up = NOTHING
+        self._leave(STOP, level, level)
+        self.mode = WANTS_FIBER
+
+    def _begin(self) -> None:
+        """Take the token behind the first stage where a reference is due."""
+        kind = self.looked_up
+        self.looked_up = NOTHING
+        if kind == DATA:
+            self.fiber = self.payload
+            self.first = self.level.begin(self.fiber)
+            self.end = self.level.end(self.fiber)
+        if kind == EMPTY or (kind == DATA and self.first == self.end):
+            self.mode = OWES_STOP
+        elif kind == DATA:
+            self.mode = IN_FIBER
+            self._leave_element(self.first)
+        else:
+            level = self.payload + 1 if kind == STOP else 0
+            self._leave(kind, level, level)
+
+    def _leave_element(self, position: int) -> None:
+        self.position = position
+        self._leave(DATA, self.level.coordinate(position), position)
+
+    def _leave(self, kind: int, coordinate: int, reference: int) -> None:
+        self.leaving, self.coordinate, self.reference = kind, coordinate, reference

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    OutputStream,
+    Signal,
+    Streams,
+    index_bits,
+    named,
+    resized,
+    unless,
+)
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory, level_words
+from fiberscope.hw.streams.registered_memory import RegisteredScanner
 from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
+    from fiberscope.sim.channel import Channel
+
+OUTPUTS = ("out_crd[0]", "out_ref[0]")
+WORKS = "works"  # status output of a registered memory: a token moves between its stages
 
 
 @dataclass(frozen=True)
@@ -32,12 +47,14 @@ class CompressedScannerParameters(Parameters):
         elements: of all its fibers, 1 to 65536.
         coordinate_bits: 4 to 55; a stop's level has to fit as well.
         reference_bits: bits of a position or a fiber's number, enough for both.
+        memory: ``combinational`` reads in the cycle of the address, ``registered`` a cycle later.
     """
 
     fibers: int = number(64, 1, 1 << 16)
     elements: int = number(512, 1, 1 << 16)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    memory: str = memory_kind()
 
     def __post_init__(self) -> None:
         """Refuse references that cannot tell all positions."""
@@ -104,6 +121,9 @@ class Walk:
 
 def design(parameters: CompressedScannerParameters, between: Streams) -> None:
     """The position and the last one of its fiber."""
+    if parameters.memory == REGISTERED:
+        registered_design(parameters, between)
+        return
     segments, coordinates = _memories(parameters, between)
     position: Signal = DataRegister(parameters.segment_bits, "position")
     end: Signal = DataRegister(parameters.segment_bits, "behind_last")
@@ -114,6 +134,104 @@ def design(parameters: CompressedScannerParameters, between: Streams) -> None:
     position.next <<= pyrtl.select(walk.moves, place, position)
     end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
     walk.send(coordinates[place], place.zero_extended(parameters.reference_bits))
+
+
+def registered_design(parameters: CompressedScannerParameters, between: Streams) -> None:
+    """The same walk between a stage that reads segments and one that reads coordinates."""
+    inner = _inner_streams(parameters)
+    source, sinks = between.inputs["in_ref"], [between.outputs[port] for port in OUTPUTS]
+    flows = named("flows", sinks[0].ready & sinks[1].ready)
+    for port in OUTPUTS:
+        _drive(inner, f"{plain(port)}_ready", flows)
+    looked_up: Signal = pyrtl.Register(1, "looked_up")
+    fields = {name: DataRegister(len(wire), f"looked_up_{name}") for name, wire in source.fields.items()}
+    takes = inner.ports["in_ref_ready"]
+    looks_up = named("looks_up", flows & (~looked_up | takes))
+    source.accept(looks_up)
+    looked_up.next <<= pyrtl.select(looks_up, source.valid, looked_up)
+    _drive(inner, "in_ref_valid", looked_up)
+    for name, register in fields.items():
+        register.next <<= pyrtl.select(looks_up, source.fields[name], register)
+        _drive(inner, f"in_ref_{name}", register)
+    banks, coordinates = _registered_memories(parameters, between)
+    fiber = source.fields["payload"]
+    even, odd = (
+        bank.read(half[: index_bits(bank.macro.entries)], looks_up)[0]
+        for bank, half in zip(banks, (following(fiber)[1:], fiber[1:]), strict=True)
+    )
+    is_odd = fields["payload"][0]
+    begins, behind = pyrtl.select(is_odd, odd, even), pyrtl.select(is_odd, even, odd)
+    position: Signal = DataRegister(parameters.segment_bits, "position")
+    end: Signal = DataRegister(parameters.segment_bits, "behind_last")
+    walk = Walk(inner, begins == behind, following(position) == end)
+    place = pyrtl.select(walk.starts, begins, following(position))
+    position.next <<= pyrtl.select(walk.moves, place, position)
+    end.next <<= pyrtl.select(walk.moves & walk.starts, behind, end)
+    (coordinate,) = coordinates.read(place[: index_bits(parameters.elements)], flows)
+    nothing = pyrtl.Const(0, parameters.coordinate_bits)
+    walk.send(nothing, place.zero_extended(parameters.reference_bits))
+    between.show(WORKS, flows & (takes | inner.ports[f"{plain(OUTPUTS[0])}_valid"]))
+    for port, sink, word in zip(OUTPUTS, sinks, (coordinate, None), strict=True):
+        _send_later(inner, port, sink, flows, word)
+
+
+def _inner_streams(parameters: CompressedScannerParameters) -> Streams:
+    """The streams of the walk between the two stages, on wires within the module."""
+    outer = BLOCK.interface(parameters)
+    streams = tuple(stream for stream in outer.streams if stream.label != LOAD)
+    return Streams.from_interface(
+        Interface(outer.module, streams), lambda wire: pyrtl.WireVector(wire.width, f"walk_{wire.name}")
+    )
+
+
+def _drive(inner: Streams, name: str, wire: Signal) -> None:
+    """Drive a wire of the inner streams."""
+    port = inner.ports[name]
+    port <<= wire
+
+
+def _send_later(inner: Streams, port: str, sink: OutputStream, flows: Signal, word: Signal | None) -> None:
+    """Send what the walk sends a cycle later, data with the word that the memory has read."""
+    name = plain(port)
+    valid: Signal = pyrtl.Register(1, f"{name}_held")
+    valid.next <<= pyrtl.select(flows, inner.ports[f"{name}_valid"], valid)
+    held = {field: DataRegister(bits, f"{name}_held_{field}") for field, bits in sink.widths.items()}
+    for field, register in held.items():
+        register.next <<= pyrtl.select(flows, inner.ports[f"{name}_{field}"], register)
+    payload = held["payload"]
+    if word is not None:
+        payload = payload | unless(held["control"] != DATA, word)
+    sink.send(flows & valid, {"control": held["control"], "payload": payload})
+
+
+def plain(port: str) -> str:
+    """Return the prefix of the wires of an output for one consumer."""
+    return port.replace("[0]", "_0")
+
+
+def _registered_memories(
+    parameters: CompressedScannerParameters, between: Streams
+) -> tuple[tuple[Sram, Sram], Sram]:
+    """Segments of even and of odd fibers, and coordinates, filled through ``load``.
+
+    The two segments of a fiber are in different banks, so that both are read in one cycle by one port each.
+    """
+    load = between.inputs[LOAD]
+    load.accept(pyrtl.Const(1, 1))
+    fibers, bits = parameters.fibers, parameters.segment_bits
+    even, odd = Sram("segments_even", fibers // 2 + 1, bits), Sram("segments_odd", (fibers + 1) // 2, bits)
+    coordinates = Sram("coordinates", parameters.elements, parameters.coordinate_bits)
+    of_coordinates, is_odd = load.fields["control"], load.fields["address"][0]
+    place, word = load.fields["address"], load.fields["word"]
+    half = place.zero_extended(len(place) + 1)[1:]
+    for sram, address, enable in (
+        (even, half, ~of_coordinates & ~is_odd),
+        (odd, half, ~of_coordinates & is_odd),
+        (coordinates, place, of_coordinates),
+    ):
+        entry = resized(address, index_bits(sram.macro.entries))
+        sram.write(entry, [resized(word, sram.macro.bits)], [load.valid & enable])
+    return (even, odd), coordinates
 
 
 def _memories(parameters: CompressedScannerParameters, between: Streams) -> tuple[Memory, Memory]:
@@ -143,6 +261,12 @@ class CompressedScannerAdapter(StreamAdapter):
         super().__init__(name, interface, backend)
         self._fibers: set[int] = set()
 
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """See ``StreamBlock``; with a registered memory, also what moves within makes a cycle busy."""
+        if not moved and not self.done and self.held_up() is None and self.status.get(WORKS):
+            return self.busy(now + 1)
+        return super().account(now, moved, blocked)
+
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Know the fibers."""
         super().observe(moved)
@@ -156,16 +280,25 @@ class CompressedScannerAdapter(StreamAdapter):
 
 def _of_level(scanner: CompressedScanner) -> dict[str, object]:
     level = scanner.level
-    return {"fibers": max(1, level.fibers), "elements": max(1, level.begin(level.fibers))}
+    memory = REGISTERED if isinstance(scanner, RegisteredScanner) else COMBINATIONAL
+    return {
+        "fibers": max(1, level.fibers),
+        "elements": max(1, level.begin(level.fibers)),
+        "memory": memory,
+    }
 
 
-BLOCK = unit(
-    "compressed_scanner",
-    CompressedScanner,
-    CompressedScannerParameters,
-    carried,
-    design,
-    base=CompressedScannerAdapter,
-    alone=False,
-    instance=_of_level,
+BLOCK = replace(
+    unit(
+        "compressed_scanner",
+        CompressedScanner,
+        CompressedScannerParameters,
+        carried,
+        design,
+        status=lambda parameters: (WORKS,) if parameters.memory == REGISTERED else (),
+        base=CompressedScannerAdapter,
+        alone=False,
+        instance=_of_level,
+    ),
+    kinds=(CompressedScanner, RegisteredScanner),
 )

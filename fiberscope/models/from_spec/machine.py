@@ -66,7 +66,7 @@ class MappedMachine(MappedComposition):
         super().__init__(parameters, specification, [stage for stage, _graph in stages], name, parts, kernel)
         several = len(stages) > 1
         self._trees = dict(operands)
-        self._ideal = parameters.timing.memory == "ideal"
+        self._ideal = parameters.timing.memory != "modelled"
         chains = [
             {} if self._ideal else chains_of(specification, stage, graph.formatted) for stage, graph in stages
         ]
@@ -167,7 +167,7 @@ class MappedMachine(MappedComposition):
 
         def reason(entry: MemoryEntry) -> str:
             if self._ideal:
-                return "timing.memory=ideal"
+                return f"timing.memory={self.parameters.timing.memory}"
             if not entry.buffered:
                 return DRAM_ONLY
             if self.stores.lays_out(entry.tensor, entry.rank, entry.kind):

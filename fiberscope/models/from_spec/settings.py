@@ -32,7 +32,7 @@ class Timing(Configuration):
     lanes: int = Field(ge=0, le=2**14)
     way: int = Field(ge=1, le=2**16)
     stages: int = Field(ge=1, le=8)
-    memory: Literal["modelled", "ideal"]
+    memory: Literal["modelled", "ideal", "registered"]
     line: Bytes = Field(ge=0, le=LIMITS["line_bytes"][1])
     page: Bytes = Field(ge=1)
     window: int = Field(ge=1, le=2**16)
@@ -47,6 +47,11 @@ class Timing(Configuration):
     def capacity(self) -> int | None:
         """Tokens that a channel holds; None without a bound."""
         return self.depth or None
+
+    @property
+    def registered(self) -> bool:
+        """Return whether the blocks read their memories with a latency of a cycle."""
+        return self.memory == "registered"
 
 
 class MappedParameters(Configuration):

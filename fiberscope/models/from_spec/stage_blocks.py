@@ -67,7 +67,7 @@ class BuiltStage:
         machine = stores.machine
         graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
         self.machine, self.stage, self.graph = machine, stage, graph
-        context = Context(graph.graph, graph.tensors, 0)
+        context = Context(graph.graph, graph.tensors, 0, machine.parameters.timing.registered)
         inside_has = {
             what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
         }

@@ -33,11 +33,13 @@ class Context:
         graph: that they are of.
         tensors: by name, as they are stored.
         quirks: the quirks of the public simulator, a mask.
+        registered: whether the blocks read their memories with a latency of a cycle.
     """
 
     graph: Graph
     tensors: Mapping[str, StoredTensor]
     quirks: int
+    registered: bool = False
 
     def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
         """The level that a node scans.

@@ -67,7 +67,9 @@ class GraphMachine:
         self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
         self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
         self._capacity, self._latency = parameters.capacity, parameters.latency.model_dump()
-        context = Context(graph, of_type(parameters.value_type, tensors), parameters.mask)
+        context = Context(
+            graph, of_type(parameters.value_type, tensors), parameters.mask, parameters.registered
+        )
         names = block_names(self.nodes)
         self.blocks: dict[str, StreamBlock] = {
             node.name: self.kernel.add(node.primitive.make(f"{self.NAME}.{names[node.name]}", node, context))

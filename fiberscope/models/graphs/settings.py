@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -15,6 +15,7 @@ from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 __all__ = ["SHIPPED", "GraphParameters", "ScratchpadParameters"]
 
 SHIPPED = Path(__file__).parent / "config.yaml"
+COMBINATIONAL: Final = "combinational"  # the default of ``memory``, which no report mentions
 QUIRK_SETS = ("auto", "none", "all")  # values of ``quirks`` in place of numbers
 
 
@@ -44,6 +45,9 @@ class GraphParameters(Configuration):
     depth: int = Field(ge=0, le=2**24)
     quirks: str
     value: ValueName
+    memory: Literal["combinational", "registered"] = Field(
+        default=COMBINATIONAL, exclude_if=lambda memory: memory == COMBINATIONAL
+    )
     latency: Latencies
     scratchpad: ScratchpadParameters
 
@@ -77,6 +81,27 @@ class GraphParameters(Configuration):
             if cycles != 1:
                 raise ValueError(f"latency.{name} is {cycles}; it should be 1 with timing=sam")
         return self
+
+    @model_validator(mode="after")
+    def _check_registered_memory(self) -> Self:
+        if self.memory == COMBINATIONAL:
+            return self
+        if self.mask:
+            raise ValueError(
+                "memory is registered; it should be combinational with timing=sam or quirks: the public "
+                "simulator has no such memory"
+            )
+        if self.scratchpad.latency:
+            raise ValueError(
+                f"memory is registered; it should be combinational with scratchpad.latency="
+                f"{self.scratchpad.latency}: the scratchpad holds what the blocks read"
+            )
+        return self
+
+    @property
+    def registered(self) -> bool:
+        """Return whether the blocks read their memories with a latency of a cycle."""
+        return self.memory != COMBINATIONAL
 
     @property
     def value_type(self) -> ValueType:

@@ -33,6 +33,12 @@ def _joins(counter: str) -> dict[str, Any]:
 STREAM_BINS = {
     "compressed_scanner": {
         "all 40 fibers": lambda run: run.given.fibers == 40 and run.counted("fibers") == 40,
+        **{
+            f"{memory} memory": lambda run, memory=memory: (
+                run.given.memory == memory and run.counted("out_crd_data") > 100
+            )
+            for memory in MEMORIES
+        },
         "positions above 1023": lambda run: run.most["position"] > 1023,
         "one element": lambda run: run.given.elements == 1 and run.counted("out_crd_data") > 0,
         "coordinates of 55 bits": lambda run: (

@@ -11,14 +11,18 @@ from stream_values_scenario import values_of
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.rtl.kit.interface import Token as Load
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES, REGISTERED
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.coordinate_dropper_rtl import INNER, VALUES, CoordinateDropperParameters
 from fiberscope.hw.streams.joiner_rtl import JoinerParameters
+from fiberscope.hw.streams.registered_memory import RegisteredScanner
 from fiberscope.hw.streams.repeater_rtl import RepeaterParameters, RepeatSignalGeneratorParameters
 from fiberscope.hw.streams.scanner_rtl import CompressedScannerParameters
 from fiberscope.hw.streams.writers import CompressedWriter
 from fiberscope.hw.streams.writers_rtl import CompressedWriterParameters
 from fiberscope.sim.testing import Token
+
+SCANNERS = {COMBINATIONAL: CompressedScanner, REGISTERED: RegisteredScanner}
 
 
 def _scanner(generator: random.Random) -> CompressedScannerParameters:
@@ -27,6 +31,7 @@ def _scanner(generator: random.Random) -> CompressedScannerParameters:
         elements=generator.choice([1, 30, 200]),
         coordinate_bits=generator.choice([8, 32, 55]),
         reference_bits=generator.choice([8, 32, 62]),
+        memory=generator.choice(MEMORIES),
     )
 
 
@@ -71,13 +76,13 @@ SCANNER = FilledScenario(
     _references,
     (),
     contents=_level,
-    made=lambda name, _given, level: CompressedScanner(name, level),
+    made=lambda name, given, level: SCANNERS[given.memory](name, level),
     loads=_level_loads,
 )
 LARGE_SCANNER = replace(
     SCANNER,
     draw=lambda generator: CompressedScannerParameters(
-        generator.choice([300, 1000]), generator.choice([2000, 5000])
+        generator.choice([300, 1000]), generator.choice([2000, 5000]), memory=generator.choice(MEMORIES)
     ),
     inputs=lambda generator, given: _references(generator, given, 60),
 )

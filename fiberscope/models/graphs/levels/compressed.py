@@ -72,6 +72,10 @@ class _Compressed(WrittenFormat, ScannedFormat):
         from fiberscope.hw.streams.compressed import CompressedScanner
         from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 
+        if context.registered:
+            from fiberscope.hw.streams.registered_memory import RegisteredScanner
+
+            return RegisteredScanner(name, context.fibers_of(node))
         skips = context.graph.feeding(node, "skip") is not None
         kind = SkippingScanner if skips else CompressedScanner
         return kind(name, context.fibers_of(node), context.quirks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.levels import BY_NAME
 from fiberscope.models.graphs.levels.scans import scanned_format
 from fiberscope.models.graphs.primitives.primitive import (
@@ -19,6 +20,8 @@ from fiberscope.models.graphs.primitives.primitive import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
     from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
@@ -71,6 +74,9 @@ class _Scanner(Primitive):
         return {CRD: coordinates, REF: references}
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        if context.registered and (node.level.of_words or context.graph.feeding(node, "skip")):
+            what = "of a bit vector" if node.level.of_words else "that skips"
+            raise InputError(f"{node}: no scanner {what} has memory=registered; use combinational")
         return scanned_format(node).scanner(name, node, context)
 
     def lacks(self, node: Node) -> str:
@@ -161,7 +167,14 @@ class _Array(Primitive):
 
         return {VAL: fed.get(REF, ROOT).points}
 
-    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        if not context.registered:
+            return super().make(name, node, context)
+        from fiberscope.hw.streams.registered_memory import RegisteredArray
+
+        return RegisteredArray(name, *self.arguments(node, context))
+
+    def arguments(self, node: Node, context: BlockContext) -> tuple[npt.ArrayLike]:
         return (context.tensors[node["tensor"]].values,)
 
     def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:

@@ -98,6 +98,10 @@ class BlockContext(Protocol):
         """Return the quirks of the public simulator as a mask."""
 
     @property
+    def registered(self) -> bool:
+        """Return whether the blocks read their memories with a latency of a cycle."""
+
+    @property
     def nests(self) -> Nests:
         """The loop nests of all streams."""
 

@@ -58,10 +58,20 @@ LATENCIES = {1: (7, 1), 2: (4, 3), 16: (1, 1)}  # of ALUs and of reducers, by de
 @pytest.mark.parametrize("name", OPERANDS)
 def test_the_module_is_the_graph_token_by_token_and_cycle_by_cycle(name, depth):
     latencies = zip(("latency.alu", "latency.reduce"), LATENCIES[depth], strict=True)
-    model = machine(name, depth, depth=depth, **dict(latencies))
+    check_module(name, depth, depth=depth, **dict(latencies))
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_the_module_is_the_graph_with_registered_memories(name):
+    check_module(name, 2, memory="registered")
+
+
+def check_module(name, seed, **settings):
+    """Compare every token of a graph's module, and its cycle, with those of the event model."""
+    model = machine(name, seed, **settings)
     graph = verilog_of(model, name)
     expected = of_machine(model)
-    found, stored = of_module(graph, backend(graph, depth), model.kernel.cycle + 20)
+    found, stored = of_module(graph, backend(graph, seed), model.kernel.cycle + 20)
     assert len(found) == len(model.channel_of) + len(graph.roots)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert sum(map(len, found.values())) > 100

@@ -101,6 +101,12 @@ def test_one_with_look_ups_does_so_too(program):
     held(program)
 
 
+@FEW
+@given(programs())
+def test_one_with_registered_memories_does_so_too(program):
+    held(program, memory="registered")
+
+
 @pytest.mark.slow
 @MANY
 @given(programs() | flattening() | computed())
@@ -185,6 +191,13 @@ def test_the_command_writes_and_runs_an_instance(example, tmp_path, capsys):
     assert (tmp_path / f"{name}.f").read_text() == f"{name}.v\n"
     assert (tmp_path / f"{name}_streams.csv").read_text().startswith("port,cycle,control,payload,value\n")
     assert "in pyrtl as in the machine" in said
+
+
+def test_the_command_writes_an_instance_with_registered_memories(tmp_path, capsys):
+    words = ["rtl", "export", str(EXAMPLES / "spmv.yaml"), "--level", "PE", "-o", str(tmp_path)]
+    assert cli.run([*words, "--set", "PES=2", "--set", "timing.memory=registered"]) == 0
+    assert "words_data <=" in (tmp_path / "leaf_spmv_pe.v").read_text()
+    assert "in pyrtl as in the machine" in capsys.readouterr().out
 
 
 SMALL_GAMMA = ["--set", "pe.radix=8", "--set", "pe.count=2"]
