@@ -43,10 +43,12 @@ class LogicalProcess:  # C: final
 
     Args:
         block: of a built machine, not yet run.
+        early: whether the block needs no input unless its tick ends with ``wait_input``; then it ticks before
+            its inputs are known, and once more in the cycle in which it lacks one.
     """
 
-    def __init__(self, block: StreamBlock) -> None:
-        self.block = block
+    def __init__(self, block: StreamBlock, early: bool = False) -> None:
+        self.block, self.early = block, early
         self.clock = Clock(block.name, Fraction(1))  # stands at the last cycle that has been run
         self.clock.period = clock_of(block).period
         self.clock.ignore_wakes(clock_of(block).unread())
@@ -57,6 +59,7 @@ class LogicalProcess:  # C: final
         self.last = -1  # tick
         self.worked = 0  # the last one that ended cycles which were not idle
         self.full = NONE  # place of the output for whose space the block waits
+        self.lacked = NONE  # cycle in which the block lacked an input that was not known yet
         self.outward = False  # whether it sends anything to who is in step,
         self.streams_outward = False  # and whether any of that is a stream
         self.fault: Exception | None = None  # of the last tick
@@ -85,11 +88,11 @@ class LogicalProcess:  # C: final
         Returns:
             Whether it got any further.
         """
-        block, ticks, begin = self.block, self.ticks, self.progress.next
+        block, ticks, begin, last = self.block, self.ticks, self.progress.next, self.last
         now = self.due()
         while now < until and self._knows(now):
             self._stand_at(now)
-            self.last = now
+            last, self.last = self.last, now
             self.before = block._state
             if self.before != IDLE:
                 self.worked = now
@@ -103,6 +106,10 @@ class LogicalProcess:  # C: final
                 self.alarm = now = wake
             else:
                 self.alarm = self._checked(wake)
+                if self.early and self._heeds_inputs() and not self._knows_inputs(now):
+                    self.alarm = self.lacked = now
+                    self.last = last
+                    break
                 now = self.due()
         self._rest(min(now, until))
         return self.ticks > ticks or self.progress.next > begin
@@ -112,12 +119,9 @@ class LogicalProcess:  # C: final
         self.clock.time = cycle * self.clock.period
 
     def _knows(self, cycle: int) -> bool:  # C: noexcept, inline
-        """Return whether it is known what the block finds in a cycle."""
-        for place in range(len(self.inputs)):
-            if inline.empty(self.inputs, place):
-                writer: Progress = self.writers[place]
-                if writer.next < cycle:
-                    return False
+        """Return whether it is known what the block finds in a cycle, as far as it needs it."""
+        if (not self.early or self.lacked == cycle) and not self._knows_inputs(cycle):
+            return False
         for place in range(len(self.outputs)):
             if inline.full(self.outputs, place):
                 reader: Progress = self.readers[place]
@@ -125,9 +129,22 @@ class LogicalProcess:  # C: final
                     return False
         return True
 
+    def _knows_inputs(self, cycle: int) -> bool:  # C: noexcept, inline
+        """Return whether it is known which heads of inputs the block sees in a cycle."""
+        for place in range(len(self.inputs)):
+            if inline.empty(self.inputs, place):
+                writer: Progress = self.writers[place]
+                if writer.next < cycle:
+                    return False
+        return True
+
+    def _heeds_inputs(self) -> bool:  # C: noexcept, inline
+        """Return whether a head that comes to an input wakes the block."""
+        return not self.early or (self.alarm == MAX_TIME and self.full == NONE)
+
     def _rest(self, until: int) -> None:
         """Stand still before a cycle up to which the block does nothing, or where that ceases to be known."""
-        for place in range(len(self.inputs)):
+        for place in range(len(self.inputs) if self._heeds_inputs() else 0):
             if inline.empty(self.inputs, place):
                 writer: Progress = self.writers[place]
                 until = min(until, writer.next + 1)
@@ -158,7 +175,7 @@ class LogicalProcess:  # C: final
     def due(self) -> int:  # C: cpdef, noexcept
         """When to tick again: a head that comes, or space, wakes the block."""
         due = self.alarm
-        for place in range(len(self.inputs)):
+        for place in range(len(self.inputs) if self._heeds_inputs() else 0):
             seen = inline.seen_from(self.inputs, place)
             if self.clock.cycle < seen < due:
                 due = seen
@@ -168,7 +185,7 @@ class LogicalProcess:  # C: final
 
 
 def apart(
-    blocks: Sequence[StreamBlock], links: Sequence[Link], clock: Clock, world: Progress
+    blocks: Sequence[StreamBlock], links: Sequence[Link], clock: Clock, world: Progress, early: str = ""
 ) -> list[LogicalProcess]:  # C: def
     """Have blocks in times of their own beside others in step.
 
@@ -177,8 +194,9 @@ def apart(
         links: of their channels.
         clock: of those in step.
         world: how far these have run.
+        early: name of a block that is ``early``.
     """
-    processes = {block.name: LogicalProcess(block) for block in blocks}
+    processes = {block.name: LogicalProcess(block, block.name == early) for block in blocks}
     for link in links:
         writer = processes.get(link.producer.component.name)
         reader = processes.get(link.consumer.component.name)

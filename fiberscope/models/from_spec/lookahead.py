@@ -1,4 +1,4 @@
-"""Which blocks of a mapped machine are worked out ahead of the clock: a merger's, and what only it feeds."""
+"""Blocks of a mapped machine that run ahead of the clock, each group behind a merger or a ``FiberPairs``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.chain_lookahead import ChainLookahead
+from fiberscope.hw.streams.fiber_pairs import FiberPairs
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merger_lookahead import FiberWayLookahead
 from fiberscope.hw.streams.ways import FiberWays
@@ -21,11 +23,13 @@ Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]  # what feeds a mer
 Links: TypeAlias = Mapping[str, Sequence[Link]]  # by a component's name
 
 
-def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
-    """Have mergers worked out ahead, each with the blocks behind it that can be.
+def add_lookaheads(
+    kernel: LookaheadKernel, merges: Sequence[Merge], heads: Sequence[FiberPairs] = ()
+) -> None:
+    """Have mergers and intersectors of pairs run ahead, each with the blocks behind it that can.
 
     Raises:
-        AssertionError: one of them is a part of one's own.
+        AssertionError: one of the mergers is a part of one's own.
     """
     into: dict[str, list[Link]] = defaultdict(list)
     out_of: dict[str, list[Link]] = defaultdict(list)
@@ -35,24 +39,32 @@ def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
     for ways, merger, points in merges:
         assert isinstance(merger, HighRadixMerger)
         blocks = _fed(points, into, out_of)
-        links = {link: None for block in blocks for link in (*into[block.name], *out_of[block.name])}
-        kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, list(links)))
+        kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, into, out_of)))
+    for head in heads:
+        if all(link.producer.component._clock is head._clock for link in into[head.name]):
+            blocks = _fed(head, into, out_of)
+            kernel.add_lookahead(ChainLookahead(blocks, _links(blocks, into, out_of)))
 
 
-def _fed(points: MergedPoints, into: Links, out_of: Links) -> list[StreamBlock]:
+def _links(blocks: Sequence[StreamBlock], into: Links, out_of: Links) -> list[Link]:
+    """Return the links of blocks, each once."""
+    return list({link: None for block in blocks for link in (*into[block.name], *out_of[block.name])})
+
+
+def _fed(first: StreamBlock, into: Links, out_of: Links) -> list[StreamBlock]:
     """A block, and those in its clock that it and each other feed alone, each behind those that feed it.
 
     None of them sends anything into another clock.
     """
-    blocks: list[StreamBlock] = [points]
-    names = {points.name}
+    blocks: list[StreamBlock] = [first]
+    names = {first.name}
     for block in blocks:
         for link in out_of[block.name]:
             reader = link.consumer.component
             if reader.name in names or not isinstance(reader, StreamBlock):
                 continue
             fed = all(link.producer.component.name in names for link in into[reader.name])
-            if fed and all(link.consumer.component._clock is points._clock for link in out_of[reader.name]):
+            if fed and all(link.consumer.component._clock is first._clock for link in out_of[reader.name]):
                 blocks.append(reader)
                 names.add(reader.name)
     return blocks

@@ -245,11 +245,23 @@ def in_space(einsum, outer):
     return Spacetime(tuple(stamps[: len(outer)]), tuple(stamps[len(outer) :]))
 
 
+def full_tensor(ranks, shapes):
+    """A tensor with an element at each point, which are numbered from 1."""
+    points = np.indices([shapes[rank] for rank in ranks]).reshape(len(ranks), -1)
+    return FiberTree.from_coo(
+        {rank: shapes[rank] for rank in ranks}, list(points), 1.0 + np.arange(points.shape[1])
+    )
+
+
 @st.composite
 def paired(draw):
     """Products of tiles, K cut in front of the cut: within a task all rows of A meet all columns of B."""
     shapes = {rank: draw(st.integers(1, 9)) for rank in "KMN"}
-    trees = {name: draw(tensors(name, ranks, shapes)) for name, ranks in (("A", "KM"), ("B", "KN"))}
+    full = draw(st.booleans())
+    trees = {
+        name: full_tensor(ranks, shapes) if full else draw(tensors(name, ranks, shapes))
+        for name, ranks in (("A", "KM"), ("B", "KN"))
+    }
     order = draw(st.sampled_from([("K1", "M", "N", "K0"), ("K1", "N", "M", "K0")]))
     ranks = {"A": ("K", "M"), "B": ("K", "N"), "Z": ("M", "N")}
     declared = {name: Tensor(name, ranks[name], tuple(draw(st.permutations(ranks[name])))) for name in ranks}
