@@ -56,7 +56,7 @@ def export_block(
         parameters = parse(chosen.name, chosen.parameters, settings)
         text = kinds[ports](parameters)
     check_readme(output)
-    sections = write_formal(chosen, parameters, output, ports) if formal else {}
+    sections = write_formal(chosen, parameters, output, ports, status=status) if formal else {}
     write_verilog(chosen, text, output)
     handover = Handover(
         chosen.name,

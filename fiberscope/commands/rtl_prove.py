@@ -65,8 +65,8 @@ def prove(
     except HdlError as error:
         raise InputError(str(error)) from error
     _print_result(result, depth)
-    for verdict in result.failed:
-        print(f"Waveform of {verdict.claim}: {output / f'{chosen.name}_{verdict.claim}.vcd'}")
+    for claim, path in result.waveforms.items():
+        print(f"Waveform of {claim}: {path}")
     return MACHINE_WRONG if result.failed or result.has_contradiction else 0
 
 
@@ -93,7 +93,9 @@ def _print_result(result: ProofResult, depth: int) -> None:
         print("the time limit ended the proof; see --timeout")
 
 
-def write_formal(chosen: RtlBlock, parameters: Parameters, output: Path, ports: str) -> dict[str, str]:
+def write_formal(
+    chosen: RtlBlock, parameters: Parameters, output: Path, ports: str, *, status: bool
+) -> dict[str, str]:
     """Write the formal kit of a block; return the section of the README about it.
 
     Raises:
@@ -103,7 +105,7 @@ def write_formal(chosen: RtlBlock, parameters: Parameters, output: Path, ports: 
     from fiberscope.rtl.formal.kit_files import readme_section, write_kit
 
     with input_errors():
-        kit = kit_of(chosen, parameters, ports)
+        kit = kit_of(chosen, parameters, ports, status=status)
     for path in write_kit(kit, DEPTH, output):
         print(f"Formal: {path}")
     return readme_section(kit, DEPTH)

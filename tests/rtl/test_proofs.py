@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pyrtl
 import pytest
-from faults import read
+from faults import Fault, read
 from optional_programs import needs
 
 from fiberscope import cli
@@ -28,13 +28,13 @@ SIZES = {
     "concentrator requesters=8 repliers=8": 1,
     "benes form=double": 1,
 }
-TWO_LEFT = ("adder_network",)  # blocks with claims that no induction proves
+BOUNDED = ("adder_network", "sorting_network")  # with claims that no induction proves
 
 
-def kit(text, changed=lambda block: block):
+def kit(text, changed=lambda block: block, **options):
     name, *settings = text.split()
     block = BLOCKS[name]
-    return kit_of(changed(block), small_parameters(block, settings))
+    return kit_of(changed(block), small_parameters(block, settings), **options)
 
 
 def proven(text, **options):
@@ -64,7 +64,7 @@ def test_claims_are_proven(name):
 def test_claims_of_every_block_are_proven(name):
     result = proven(name)
     check(result)
-    assert all(verdict.is_inductive for verdict in result.verdicts.values()) == (name not in TWO_LEFT)
+    assert all(verdict.is_inductive for verdict in result.verdicts.values()) == (name not in BOUNDED)
 
 
 @needs("yosys")
@@ -84,7 +84,25 @@ def test_registered_ports_keep_what_they_offer(name):
     assert not any(verdict.is_vacuous for verdict in result.verdicts.values())
 
 
-FAULTS = {fault.what: fault for fault in read() if fault.area == "twins"}
+SWITCH = Fault(
+    "twins",
+    "hw/networks/benes_rtl.py",
+    "moved[i ^ 1], moved[i])",
+    "moved[i | 1], moved[i])",
+    "switch sends a word twice",
+)
+
+
+def test_all_that_claims_read_is_in_the_verilog_that_is_exported():
+    for name in SPECIFICATIONS:
+        exported = kit(name, status=False)
+        for path, wire in exported.properties.inner_wires.items():
+            register = path.partition("[")[0]
+            assert f"{register};" in exported.block or f"{register}[" in exported.block, (name, path)
+            assert wire.name in exported.wrapper
+
+
+FAULTS = {fault.what: fault for fault in [*read(), SWITCH] if fault.area == "twins"}
 # The block of which a proof finds each of these faults, and a claim that fails.
 FOUND_QUICKLY = {
     "allocator one too many": ("bump_allocator", "refuses_what_does_not_fit"),
@@ -97,25 +115,35 @@ FOUND = {
     "channel late": ("channel latency=2", "shows_what_is_due"),
     "repeater looks behind": ("repeater", "looks_ahead"),
     "repeater forgets what it owes": ("repeater", "registers"),
-    "repeater takes while it owes": ("repeater", "waits_its_turn"),
+    "repeater takes while it owes": ("repeater", "kind"),
     "repeater N as reference": ("repeater", "kind"),
     "joiner stop below coordinates": ("fiber_intersect", "drops_what_is_behind"),
     "joiner references are not waited for": ("fiber_union", "sends_whenever_it_can"),
     "union last has the coordinate": ("fiber_union ways=3", "unchanged"),
     "intersect drops one at a time": ("fiber_intersect ways=3", "drops_what_is_behind"),
-    "turn passes with any grant": ("crossbar", "fair_output_00_0"),
-    "turn first always": ("crossbar inputs=4 outputs=3", "fair_output_00_1"),
-    "turn of 8": ("crossbar inputs=9 outputs=1", "fair_output_00_8"),
+    "turn passes with any grant": ("crossbar", "fair_output"),
+    "turn first always": ("crossbar inputs=4 outputs=3", "fair_output"),
+    "turn of 8": ("crossbar inputs=9 outputs=1", "fair_output"),
     "crossbar takes without space": ("crossbar", "serves_one_output_00"),
     "concentrator ports from 0": ("concentrator", "word_0"),
     "concentrator reply lost": ("concentrator", "a_reply_leaves_once"),
     "concentrator turn stays": ("concentrator", "fair_requests_1"),
-    "divider divisor of the newest": ("divider", "divided_2_bits"),
     "divider divisor taken twice": ("divider", "a_divisor_an_array"),
     "packer moves without space": ("packer", "queue"),
-    "packer forgets its stops": ("packer", "full_rows"),
+    "packer forgets its stops": ("packer", "ends"),
     "packer keeps what left": ("packer", "queue"),
-    "benes switch by the next bit": ("benes", "a_permutation"),
+    "switch sends a word twice": ("benes", "a_permutation"),
+    "clusters counted behind a gap": ("cluster_counter", "rank_of_lane_3"),
+    "comparator loses stops": ("comparator_bank", "lane_0"),
+    "comparator changes while it stands": ("comparator_bank", "last_item"),
+    "sums of another fiber": ("accumulator", "registers"),
+    "sums unsigned": ("accumulator", "sum"),
+    "sums stop without room": ("accumulator", "sends_what_is_complete"),
+    "pages same for all": ("page_allocator", "page_1"),
+    "pages lost without space": ("page_allocator", "page_0"),
+    "writer end is 0": ("node_writer", "linked"),
+    "writer takes while full": ("node_writer", "takes_while_there_is_space"),
+    "intersector one ready": ("two_finger", "matches"),
     "fan operands unsigned": ("adder_network", "sums_of_a_neuron"),
     "fan lanes below alone": ("adder_network", "a_sum_a_run"),
 }
@@ -134,7 +162,7 @@ def with_fault(fault):
 
 def check_refuted(fault, text, claim):
     result = proven(text, changed=with_fault(FAULTS[fault]))
-    assert claim in {verdict.claim for verdict in result.failed}
+    assert any(verdict.claim.startswith(claim) for verdict in result.failed)
     assert all(1 <= verdict.cycles <= DEPTH for verdict in result.failed)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 from fiberscope.hw.rtl.kit.block import RtlBlock
-from fiberscope.hw.rtl.kit.parameters import Parameters, parse
+from fiberscope.hw.rtl.kit.parameters import Parameters, least, parse
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.rtl.formal.channel_claims import add_channel
 from fiberscope.rtl.formal.contract_properties import (
@@ -17,12 +17,35 @@ from fiberscope.rtl.formal.contract_properties import (
     add_reset_state,
     add_state_covers,
 )
-from fiberscope.rtl.formal.fiber_claims import add_bump_allocator
+from fiberscope.rtl.formal.fiber_claims import (
+    add_accumulator,
+    add_bump_allocator,
+    add_node_writer,
+    add_page_allocator,
+    add_two_finger,
+)
 from fiberscope.rtl.formal.kit import FormalKit, formal_kit
 from fiberscope.rtl.formal.lane_claims import add_adder_network, add_benes, add_divider, add_packer
 from fiberscope.rtl.formal.network_claims import add_concentrator, add_crossbar
 from fiberscope.rtl.formal.properties import Properties
+from fiberscope.rtl.formal.row_claims import (
+    add_cluster_counter,
+    add_comparator_bank,
+    add_position_multiplier,
+    add_prefix_sum,
+    add_sorting_network,
+)
 from fiberscope.rtl.formal.stream_claims import add_intersect, add_repeater, add_union
+from fiberscope.rtl.formal.value_claims import (
+    add_alu,
+    add_array,
+    add_dense_scanner,
+    add_locator,
+    add_repeat_signal,
+    add_scalar_reducer,
+    add_stop_dropper,
+    add_values_writer,
+)
 
 __all__ = ["SPECIFICATIONS", "FormalSpecification", "kit_of", "small_parameters"]
 
@@ -32,7 +55,8 @@ class FormalSpecification:
     """Specification of the claims of a block beside the contract of its ports.
 
     Args:
-        settings: parameters at which the block is proven by default, as options write them.
+        settings: parameters at which the block is proven by default, as options write them; empty for the
+            least.
         add: adds the claims of the block; None for none.
         unstable: output ports whose token may change or disappear before it is taken.
     """
@@ -44,8 +68,25 @@ class FormalSpecification:
 
 PLAIN, REGISTERED = "plain", "registered"  # kinds of ports
 _NARROW = "coordinate_bits=4 reference_bits=4"
+_ITEM = "width=2 reference_bits=0 word_bits=2"
 SPECIFICATIONS: Mapping[str, FormalSpecification] = {
-    "adder_network": FormalSpecification("leaves=4 id_bits=2 operand_bits=2", add_adder_network),
+    "accumulator": FormalSpecification("coordinate_bits=2 value_bits=2 sum_bits=4", add_accumulator),
+    "alu": FormalSpecification("value_bits=3 result_bits=6", add_alu),
+    "array": FormalSpecification("entries=4 reference_bits=4 value_bits=3", add_array),
+    "cluster_counter": FormalSpecification(f"lanes=4 {_ITEM}", add_cluster_counter),
+    "comparator_bank": FormalSpecification(f"lanes=3 test=changed {_ITEM}", add_comparator_bank),
+    "locator": FormalSpecification(f"size=5 {_NARROW}", add_locator),
+    "node_writer": FormalSpecification("rows=4 address_bits=3 count_bits=2", add_node_writer),
+    "page_allocator": FormalSpecification("askers=3 first=5 page_bits=8", add_page_allocator, ("pages",)),
+    "position_multiplier": FormalSpecification("lanes=2 width=4 word_bits=0", add_position_multiplier),
+    "prefix_sum": FormalSpecification("lanes=4 width=3", add_prefix_sum),
+    "repeat_signal": FormalSpecification("coordinate_bits=4", add_repeat_signal),
+    "scalar_reducer": FormalSpecification("value_bits=3 sum_bits=5", add_scalar_reducer),
+    "sorting_network": FormalSpecification(f"lanes=4 {_ITEM}", add_sorting_network),
+    "stop_dropper": FormalSpecification("coordinate_bits=4 kept=2", add_stop_dropper),
+    "two_finger": FormalSpecification("coordinate_bits=3 reference_bits=2 value_bits=32", add_two_finger),
+    "values_writer": FormalSpecification("entries=4 value_bits=3", add_values_writer),
+    "adder_network": FormalSpecification("leaves=4 id_bits=1 operand_bits=2", add_adder_network),
     "benes": FormalSpecification("form=minimal lanes=4 vector_bits=2 coordinate_bits=2", add_benes),
     "bump_allocator": FormalSpecification("begin=3 end=13 size_bits=3 who_bits=2", add_bump_allocator),
     "channel": FormalSpecification(
@@ -57,6 +98,7 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
     "crossbar": FormalSpecification(
         "inputs=2 outputs=2 route=port tag_bits=34 address_bits=17", add_crossbar, ("outputs",)
     ),
+    "dense_scanner": FormalSpecification(f"size=5 {_NARROW}", add_dense_scanner),
     "divider": FormalSpecification("lanes=2 width=4 bits_per_stage=2", add_divider),
     "fiber_intersect": FormalSpecification(f"ways=2 {_NARROW}", add_intersect),
     "fiber_union": FormalSpecification(f"ways=2 {_NARROW}", add_union),
@@ -73,13 +115,15 @@ def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
     Raises:
         ValueError: a setting is wrong.
     """
-    small = SPECIFICATIONS.get(block.name, FormalSpecification()).settings.split()
+    specification = SPECIFICATIONS.get(block.name, FormalSpecification())
+    numbers = asdict(least(block.parameters)).items()
+    small = specification.settings.split() or [f"{name}={number}" for name, number in numbers]
     named = {setting.partition("=")[0] for setting in settings}
     kept = [setting for setting in small if setting.partition("=")[0] not in named]
     return parse(block.name, block.parameters, kept + settings)
 
 
-def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN) -> FormalKit:
+def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, status: bool = True) -> FormalKit:
     """Return the formal kit of a block.
 
     Registered ports have the claims of their contract alone; those of the block are about its plain ports.
@@ -90,8 +134,8 @@ def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN) -> Forma
     if ports not in (PLAIN, REGISTERED):
         raise ValueError(f"--ports {ports}: claims exist for the ports {PLAIN} and {REGISTERED}")
     if ports == REGISTERED:
-        return formal_kit(registered(block), parameters, _add_registered)
-    return formal_kit(block, parameters, partial(_add_plain, block.name, parameters))
+        return formal_kit(registered(block), parameters, _add_registered, status)
+    return formal_kit(block, parameters, partial(_add_plain, block.name, parameters), status)
 
 
 def _add_plain(name: str, parameters: Parameters, properties: Properties) -> None:

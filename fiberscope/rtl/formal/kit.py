@@ -134,7 +134,7 @@ class FormalKit:
 
 
 def formal_kit(
-    block: RtlBlock, parameters: Parameters, add_properties: Callable[[Properties], None]
+    block: RtlBlock, parameters: Parameters, add_properties: Callable[[Properties], None], status: bool = True
 ) -> FormalKit:
     """Return the formal kit of a block.
 
@@ -142,9 +142,10 @@ def formal_kit(
         block: the block.
         parameters: its parameters.
         add_properties: adds assumptions, claims and covers.
+        status: whether the block has status outputs; without them, registers that nothing reads are left out.
     """
     interface = replace(block.interface(parameters), status=())
-    twin = block.twin(parameters, status=False)
+    twin = block.twin(parameters, status=status)
     collected: list[Properties] = []
 
     def design(between: Streams) -> None:
@@ -156,7 +157,7 @@ def formal_kit(
     (properties,) = collected
     ports = PortList(f"{interface.module}_claims", (), (), tuple(properties.wires()))
     text = verilog(Twin(ports, monitor.block, monitor.origins), ports.module)
-    return FormalKit(interface.module, block.verilog(parameters, status=False), text, properties)
+    return FormalKit(interface.module, block.verilog(parameters, status=status), text, properties)
 
 
 def _inputs(interface: Interface) -> PortList:

@@ -14,53 +14,11 @@ from fiberscope.hw.lanes.packer_rtl import PackerParameters
 from fiberscope.hw.networks.benes import MINIMAL
 from fiberscope.hw.networks.benes_rtl import BenesParameters
 from fiberscope.hw.rtl.kit.interface import MASK
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed, split_word
-from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, count, implies
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, packed
+from fiberscope.rtl.formal.pipeline import Pipeline, RowConstant
+from fiberscope.rtl.formal.properties import Group, Properties, all_of, any_of, count, implies
 
 __all__ = ["add_adder_network", "add_benes", "add_divider", "add_packer"]
-
-
-class Pipeline:
-    """The rows inside a pipeline whose stages move in step, as they came in.
-
-    Args:
-        properties: of the block; gets the claim that rows leave in order, none lost and none twice.
-        source, sink: its ends.
-        stages: stages of registers.
-        attached: a word that belongs to the row that comes in, a constant of it, say.
-
-    Attributes:
-        rows: the word of the row in each stage; counts where ``full`` is high.
-    """
-
-    def __init__(
-        self, properties: Properties, source: End, sink: End, stages: int, attached: Signal | None = None
-    ) -> None:
-        move = ~sink.valid | sink.ready
-        self.full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
-        word = source.word if attached is None else pyrtl.concat(attached, source.word)
-        self.rows = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
-        self._source = source
-        before = [source.moves, *self.full[:-1]]
-        for stage, (full, row, enters) in enumerate(zip(self.full, self.rows, before, strict=True)):
-            full.next <<= pyrtl.select(move, enters, full)
-            row.next <<= pyrtl.select(move, self.rows[stage - 1] if stage else word, row)
-        inside = [properties.inner(f"full_{stage:02}") == full for stage, full in enumerate(self.full)]
-        properties.claim("rows_inside", all_of(inside))
-        properties.claim("a_row_leaves_once", sink.valid == self.full[-1])
-
-    def lanes(self, stage: int) -> list[Group]:
-        """Return the fields of each lane of the row in a stage, as they came in."""
-        fields = split_word(self.rows[stage], {name: len(wire) for name, wire in self._source.fields.items()})
-        widths = self._source.stream.widths
-        return [
-            {name: fields[name][lane * bits : (lane + 1) * bits] for name, bits in widths.items()}
-            for lane in range(len(self._source.stream.ports))
-        ]
-
-    def attached(self, stage: int) -> Signal:
-        """Return the word that belongs to the row in a stage."""
-        return self.rows[stage][len(self._source.word) :]
 
 
 def add_divider(parameters: DividerParameters, properties: Properties) -> None:
@@ -71,14 +29,7 @@ def add_divider(parameters: DividerParameters, properties: Properties) -> None:
     """
     dividends, divisors, results = (properties.end(name) for name in ("dividends", "divisors", "results"))
     stages = divider_depth(parameters.width, parameters.bits_per_stage)
-    within = pyrtl.Register(1, "within")
-    held = DataRegister(parameters.width, "divisor")
-    divisor = pyrtl.select(within, held, divisors.fields["coordinate"])
-    held.next <<= pyrtl.select(dividends.moves, divisor, held)
-    within.next <<= pyrtl.select(dividends.moves, ~dividends.lanes[-1]["control"], within)
-    properties.claim("a_divisor_an_array", divisors.moves == (dividends.moves & ~within))
-    kept = implies(within, properties.inner("divisor_held") == held)
-    properties.claim("array", (properties.inner("in_array") == within) & kept)
+    divisor = RowConstant(properties, divisors, dividends).word
     rows = Pipeline(properties, dividends, results, stages, divisor)
     for stage in range(stages):
         last = stage == stages - 1
@@ -177,14 +128,16 @@ def add_packer(parameters: PackerParameters, properties: Properties) -> None:
         register.next <<= pyrtl.select(
             sink.moves, items[later] if later < len(items) else register, items[place]
         )
-    stops = [source.moves & lane[MASK] & lane["control"] for lane in source.lanes]
+    stops = any_of([source.moves & lane[MASK] & lane["control"] for lane in source.lanes])
+    ends = pyrtl.Register(1, "ends")
+    ends.next <<= (ends | stops) & ~(sink.moves & (number < outputs))
     for i, lane in enumerate(sink.lanes):
         has_item = number > i
         same = (lane["control"] == ~has_item) & implies(has_item, _item(lane) == items[i])
         properties.claim(f"lane_{i}", same, when=sink.moves)
-    ending = properties.inner("ending")
-    whole = (number >= outputs) | ending | (count(stops) != 0)
-    properties.claim("full_rows", whole, when=sink.moves)
+    properties.claim("full_rows", (number >= outputs) | ends | stops, when=sink.moves)
+    properties.claim("takes_nothing_before_the_end", ~source.moves, when=ends)
+    properties.claim("ends", properties.inner("ending") == ends)
     kept = [implies(waiting > i, properties.inner(f"kept_{i:02}") == item) for i, item in enumerate(queue)]
     properties.claim(
         "queue", all_of([properties.inner("held") == waiting, waiting <= parameters.kept, *kept])

@@ -17,6 +17,7 @@ from fiberscope.rtl.formal.yosys_session import YosysSession
 __all__ = ["LONGEST", "ProofResult", "Verdict", "prove"]
 
 LONGEST = 6  # cycles in a row of which an induction assumes that all claims hold
+STRIDE = 5  # cycles of a bounded proof in one question
 GRACE = 2.0  # seconds behind its own time limit, after which Yosys is ended
 _LOW = re.compile(r"^ +(?P<cycle>\d+) +\\(?P<name>\w+) +(?P<value>[01]) ", re.MULTILINE)
 _BASE = re.compile(r"Base case for induction length (\d+) proven")
@@ -62,6 +63,7 @@ class ProofResult:
         verdicts: of all claims, by name.
         reached: the cycle behind the reset in which each cover was first reached.
         unreached: covers that were not.
+        waveforms: path of the waveform of each refuted claim.
         seconds: how long that took.
         has_contradiction: the assumptions exclude every run, so that nothing is proven.
         is_interrupted: the time limit ended the proof.
@@ -70,6 +72,7 @@ class ProofResult:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     unreached: list[str] = field(default_factory=list)
+    waveforms: dict[str, Path] = field(default_factory=dict)
     seconds: float = 0.0
     has_contradiction: bool = False
     is_interrupted: bool = False
@@ -143,7 +146,7 @@ class _Prover:
 
 
 def prove(
-    kit: FormalKit, depth: int = 20, timeout: int = 60, waveform: Callable[[str], Path] | None = None
+    kit: FormalKit, depth: int = 20, timeout: int = 300, waveform: Callable[[str], Path] | None = None
 ) -> ProofResult:
     """Prove the claims of a kit, and reach its covers.
 
@@ -164,12 +167,15 @@ def prove(
             _decide(prover, kit, depth, result)
             if waveform is not None:
                 for verdict in result.failed:
-                    _write_waveform(prover, verdict, waveform(verdict.claim))
+                    path = waveform(verdict.claim)
+                    _write_waveform(prover, verdict, path)
+                    result.waveforms[verdict.claim] = path
         except TimeoutError:
             result.is_interrupted = True
         finally:
             prover.close()
     result.verdicts = {name: result.verdicts.get(name, Verdict(name, 0)) for name in kit.names(CLAIM)}
+    _mark_vacuous(kit, result)
     result.seconds = time.perf_counter() - began
     return result
 
@@ -182,9 +188,9 @@ def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) ->
     """
     result.has_contradiction = not prover.has_run(depth)
     if not result.has_contradiction:
-        _prove_claims(prover, kit, depth, result)
+        others = _prove_by_induction(prover, kit, result)
         _reach_covers(prover, kit, depth, result)
-        _mark_vacuous(kit, result)
+        _prove_bounded(prover, others, depth, result)
 
 
 def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
@@ -192,6 +198,8 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
     left = kit.names(COVER)
     while left:
         answer = prover.ask([f"{COVER}_{name}" for name in left], 0, _bounded(depth))
+        if answer.outcome == "timeout":
+            raise TimeoutError
         if answer.outcome != "failed":
             break
         reached = [name for name in left if f"{COVER}_{name}" in answer.low]
@@ -200,8 +208,8 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
     result.unreached = left
 
 
-def _prove_claims(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
-    """Find the largest set of claims that an induction proves together; prove the others up to a depth.
+def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) -> list[str]:
+    """Find the largest set of claims that an induction proves together; return the claims left to decide.
 
     A claim that is low at the end of a failed induction step is left out of the set.
     """
@@ -219,17 +227,27 @@ def _prove_claims(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
         else:
             others += low
         inductive = [name for name in inductive if name not in low]
-    proven = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
-    assumed = "".join(f" -set {CLAIM}_{name} 1" for name in proven)
-    while others:
-        answer = prover.ask([f"{CLAIM}_{name}" for name in others], 1, _bounded(depth) + assumed)
-        low = [name for name in others if f"{CLAIM}_{name}" in answer.low]
+    return others
+
+
+def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: ProofResult) -> None:
+    """Prove claims up to a depth, some cycles at a time: what is proven counts also if the time runs out."""
+    inductive = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
+    facts = "".join(f" -set {CLAIM}_{name} 1" for name in inductive)
+    left, cycles = list(claims), 0
+    while left and cycles < depth:
+        goal = min(cycles + STRIDE, depth)
+        skip = f" -tempinduct-skip {cycles + 1}" if cycles else ""
+        answer = prover.ask([f"{CLAIM}_{name}" for name in left], 1, _bounded(goal) + skip + facts)
         if answer.outcome == "failed":
+            low = [name for name in left if f"{CLAIM}_{name}" in answer.low]
             _refute(low, answer, result)
+            left = [name for name in left if name not in low]
+        elif answer.outcome == "timeout":
+            raise TimeoutError
         else:
-            low = others
-            result.verdicts |= {name: Verdict(name, max(answer.cycles - 1, 0)) for name in others}
-        others = [name for name in others if name not in low]
+            cycles = goal
+            result.verdicts |= {name: Verdict(name, cycles) for name in left}
 
 
 def _bounded(depth: int) -> str:

@@ -12,6 +12,7 @@ from fiberscope.hw.streams.joiner_rtl import JoinerParameters
 from fiberscope.hw.streams.repeater_rtl import RepeaterParameters
 from fiberscope.hw.streams.tokens import DATA, EMPTY, STOP
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
+from fiberscope.rtl.formal.order_properties import add_matching_order, add_merging_order
 from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, implies
 
 __all__ = ["add_intersect", "add_repeater", "add_union"]
@@ -121,6 +122,7 @@ def add_intersect(parameters: JoinerParameters, properties: Properties) -> None:
     properties.claim("drops_what_is_behind", all_of(taken))
     properties.claim("unchanged", ends.is_sent_as([pyrtl.Const(1, 1)] * parameters.ways), when=ends.sends)
     properties.claim("goes_on", any_of([end.moves for end in ends.crds]), when=ends.could)
+    add_matching_order(properties, ends.crds, ends.out_crd)
 
 
 def add_union(parameters: JoinerParameters, properties: Properties) -> None:
@@ -132,3 +134,4 @@ def add_union(parameters: JoinerParameters, properties: Properties) -> None:
     properties.claim("sends_whenever_it_can", ends.sends == ends.could)
     properties.claim("takes_the_least", all_of(taken))
     properties.claim("unchanged", ends.is_sent_as(least), when=ends.sends)
+    add_merging_order(properties, ends.crds, ends.out_crd)

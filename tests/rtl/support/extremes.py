@@ -7,7 +7,6 @@ time in a module that is small otherwise. Streams are the short ones of large dr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -16,7 +15,7 @@ from pairs import Pair
 from scenarios import LARGE, SCENARIOS, scenarios_by_default
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS
+from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS, least
 
 FIRST_SEED, LAST_SEED = 100, 130
 
@@ -118,9 +117,4 @@ def _with(given: Any, name: str, value: int | str) -> Any:
 
 def smallest(block: str) -> Any:
     """The parameters of a block, each number the least that goes with those before it."""
-    given = BLOCKS[block].parameters()
-    for known in fields(given):
-        least = min(known.metadata.get(BOUNDS) or known.metadata.get(NUMBERS) or [getattr(given, known.name)])
-        with suppress(ValueError):
-            given = replace(given, **{known.name: least})
-    return given
+    return least(BLOCKS[block].parameters)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import Field, asdict, dataclass, field, fields
+from contextlib import contextmanager, suppress
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from fiberscope.sim.names import nearest
@@ -129,6 +129,17 @@ def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> 
     """
     if chosen not in choices:
         raise ValueError(f"{block}: {name} must be one of {', '.join(choices)}, not {chosen}")
+
+
+def least(kind: type[Kind]) -> Kind:
+    """Return the least parameters: each number the least that goes with those before it."""
+    parameters = kind()
+    for own_field in fields(kind):
+        metadata = own_field.metadata
+        numbers = metadata.get(BOUNDS) or metadata.get(NUMBERS) or [getattr(parameters, own_field.name)]
+        with suppress(ValueError):
+            parameters = replace(parameters, **{own_field.name: min(numbers)})
+    return parameters
 
 
 def described(kind: type[Parameters]) -> list[str]:

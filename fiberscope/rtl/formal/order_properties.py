@@ -1,0 +1,70 @@
+"""Order of the coordinates of a fiber: assumed of inputs, claimed of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.twin import DataRegister
+from fiberscope.hw.stream import DATA
+from fiberscope.rtl.formal.properties import End, Properties, all_of
+
+__all__ = ["Fiber", "add_matching_order", "add_merging_order"]
+
+
+class Fiber:
+    """The last coordinate that moved at a stream in the current fiber.
+
+    Args:
+        end: the stream.
+
+    Attributes:
+        is_begun: whether a coordinate of the fiber has moved.
+        last: the last one; counts where ``is_begun`` is high.
+        ascends: the token that is offered is no coordinate, or a larger one.
+    """
+
+    def __init__(self, end: End) -> None:
+        name = end.stream.prefix
+        coordinate = end.fields["payload" if "payload" in end.fields else "coordinate"]
+        is_coordinate = end.fields["control"] == DATA
+        self.end, self.coordinate, self.is_coordinate = end, coordinate, is_coordinate
+        self.is_begun = pyrtl.Register(1, f"{name}_is_begun")
+        self.last = DataRegister(len(coordinate), f"{name}_last")
+        self.is_begun.next <<= pyrtl.select(end.moves, is_coordinate, self.is_begun)
+        self.last.next <<= pyrtl.select(end.moves, coordinate, self.last)
+        self.ascends = ~end.valid | ~is_coordinate | ~self.is_begun | (coordinate > self.last)
+
+
+def add_matching_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
+    """Add the order of an intersection: the last match is no larger than what was taken last at any input."""
+    fibers = _assumed_fibers(properties, sources)
+    sent = _claimed_fiber(properties, sink)
+    behind = [fiber.is_begun & (sent.last <= fiber.last) for fiber in fibers]
+    properties.claim("last_match", all_of(behind), when=sent.is_begun)
+
+
+def add_merging_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
+    """Add the order of a union: an input has sent the last coordinate, or waits with a larger one."""
+    fibers = _assumed_fibers(properties, sources)
+    sent = _claimed_fiber(properties, sink)
+    for fiber in fibers:
+        waits = properties.previous(fiber.end.valid & ~fiber.end.ready)
+        ahead = waits & (~fiber.is_coordinate | (fiber.coordinate > sent.last))
+        last = fiber.is_begun & (fiber.last == sent.last)
+        properties.claim(f"{fiber.end.stream.prefix}_is_ahead", ahead | last, when=sent.is_begun)
+
+
+def _assumed_fibers(properties: Properties, sources: Sequence[End]) -> list[Fiber]:
+    fibers = [Fiber(source) for source in sources]
+    for fiber in fibers:
+        properties.assume(f"{fiber.end.stream.prefix}_ascends", fiber.ascends)
+    return fibers
+
+
+def _claimed_fiber(properties: Properties, sink: End) -> Fiber:
+    fiber = Fiber(sink)
+    applies = sink.moves & fiber.is_coordinate & fiber.is_begun
+    properties.claim(f"{sink.stream.prefix}_ascends", fiber.ascends, when=applies)
+    return fiber

@@ -1,0 +1,77 @@
+"""Rows inside a pipeline of lanes, as they came in: what claims of blocks of lanes compare with."""
+
+from __future__ import annotations
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, split_word
+from fiberscope.rtl.formal.properties import End, Group, Properties, all_of, implies
+
+__all__ = ["Pipeline", "RowConstant"]
+
+
+class Pipeline:
+    """The rows inside a pipeline whose stages move in step, as they came in.
+
+    Args:
+        properties: of the block; gets the claim that rows leave in order, none lost and none twice.
+        source, sink: its ends.
+        stages: stages of registers.
+        attached: a word that belongs to the row that comes in, a constant of it, say.
+
+    Attributes:
+        rows: the word of the row in each stage; counts where ``full`` is high.
+    """
+
+    def __init__(
+        self, properties: Properties, source: End, sink: End, stages: int, attached: Signal | None = None
+    ) -> None:
+        move = ~sink.valid | sink.ready
+        self.full = [pyrtl.Register(1, f"row_{stage}") for stage in range(stages)]
+        word = source.word if attached is None else pyrtl.concat(attached, source.word)
+        self.rows = [DataRegister(len(word), f"row_word_{stage}") for stage in range(stages)]
+        self._source = source
+        before = [source.moves, *self.full[:-1]]
+        for stage, (full, row, enters) in enumerate(zip(self.full, self.rows, before, strict=True)):
+            full.next <<= pyrtl.select(move, enters, full)
+            row.next <<= pyrtl.select(move, self.rows[stage - 1] if stage else word, row)
+        inside = [properties.inner(f"full_{stage:02}") == full for stage, full in enumerate(self.full)]
+        properties.claim("rows_inside", all_of(inside))
+        properties.claim("a_row_leaves_once", sink.valid == self.full[-1])
+
+    def lanes(self, stage: int) -> list[Group]:
+        """Return the fields of each lane of the row in a stage, as they came in."""
+        fields = split_word(self.rows[stage], {name: len(wire) for name, wire in self._source.fields.items()})
+        widths = self._source.stream.widths
+        return [
+            {name: fields[name][lane * bits : (lane + 1) * bits] for name, bits in widths.items()}
+            for lane in range(len(self._source.stream.ports))
+        ]
+
+    def attached(self, stage: int) -> Signal:
+        """Return the word that belongs to the row in a stage."""
+        return self.rows[stage][len(self._source.word) :]
+
+
+class RowConstant:
+    """The constant of an array of rows, which comes with its first row.
+
+    Args:
+        properties: of the block; gets the claims that each array takes one constant, and keeps it.
+        source: the end at which the constant comes.
+        rows: the end at which rows come.
+
+    Attributes:
+        word: the constant of the row that comes in.
+    """
+
+    def __init__(self, properties: Properties, source: End, rows: End) -> None:
+        name = source.stream.prefix.removesuffix("s")
+        within = pyrtl.Register(1, "within")
+        held = DataRegister(len(source.word), f"{name}_of_rows")
+        self.word = pyrtl.select(within, held, source.fields["coordinate"])
+        held.next <<= pyrtl.select(rows.moves, self.word, held)
+        within.next <<= pyrtl.select(rows.moves, ~rows.lanes[-1]["control"], within)
+        properties.claim(f"a_{name}_an_array", source.moves == (rows.moves & ~within))
+        kept = implies(within, properties.inner(f"{name}_held") == held)
+        properties.claim("array", (properties.inner("in_array") == within) & kept)
