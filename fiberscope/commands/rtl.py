@@ -18,7 +18,7 @@ from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands, Parts, Settings
 from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
-from fiberscope.commands.rtl_export import export_block, write_verilog
+from fiberscope.commands.rtl_export import check_wrappers, export_block, write_verilog
 from fiberscope.commands.rtl_instance import export_leaf
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
@@ -30,6 +30,7 @@ from fiberscope.commands.rtl_options import (
     Points,
     Ports,
     Simulator,
+    SramWrappers,
     Status,
     ValueBits,
 )
@@ -158,6 +159,7 @@ def export(
     status: Status = False,
     period: Period = None,
     formal: Formal = False,
+    sram_wrappers: SramWrappers = False,
 ) -> int:
     """Write a block, an instance or a machine as Verilog.
 
@@ -165,7 +167,7 @@ def export(
     The same parameters give the same text, byte for byte. With registered or axis ports, each output has a
     channel of two tokens behind it; axis uses the names of AXI4-Stream. Checked ports are registered, and
     stop a simulation in which an offered token changes or disappears before it is taken.
-    --status adds outputs for the counters that no stream shows.
+    --status adds outputs for counters; --sram-wrappers writes a module for each memory that an SRAM can be.
 
     A machine is written as one module without its memory, with AXI4 ports for memory, a list of files, and a
     cocotb bench with its data. Its internal memories are as large as the product of A needs.
@@ -183,6 +185,7 @@ def export(
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
       fiberscope rtl export gamma my.mtx --set pe.count=2 --set fibercache.banks=2 --set value=integer
     """
+    check_wrappers(block, sram_wrappers)
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}
         return export_leaf(block, level, tensors, settings, simulator, output, **sizes, period=period)
@@ -190,9 +193,8 @@ def export(
         return export_machine(block, tensors, settings, output, period=period)
     if level is not None or tensors:
         raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
-    export_block(
-        find_block(block), settings or [], output, ports, status=status, period=period, formal=formal
-    )
+    kinds = {"formal": formal, "sram_wrappers": sram_wrappers}
+    export_block(find_block(block), settings or [], output, ports, status=status, period=period, **kinds)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,13 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.rtl_prove import write_formal
 from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.select_block import input_errors
+from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
     from fiberscope.hw.rtl.kit.parameters import Parameters
 
-__all__ = ["export_block", "write_verilog"]
+__all__ = ["check_wrappers", "export_block", "write_verilog"]
 
 
 def export_block(
@@ -28,6 +29,7 @@ def export_block(
     status: bool,
     period: float | None,
     formal: bool,
+    sram_wrappers: bool,
 ) -> None:
     """Write the Verilog of a block, and what is handed over beside it.
 
@@ -38,9 +40,10 @@ def export_block(
         status: whether the module has status outputs.
         period: clock period in ns; None for the default.
         formal: whether formal properties are written, too.
+        sram_wrappers: whether each synchronous memory is a module with a file of its own.
 
     Raises:
-        InputError: there is no such kind of ports, no formal properties of it, or a setting is wrong.
+        InputError: wrong ports or settings, no formal properties of it, or no memory to wrap.
     """
     from dataclasses import asdict
 
@@ -54,21 +57,51 @@ def export_block(
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with input_errors():
         parameters = parse(chosen.name, chosen.parameters, settings)
-        text = kinds[ports](parameters)
+        text, wrappers = _text(chosen, partial(kinds[ports], parameters), sram_wrappers)
     check_readme(output)
     sections = write_formal(chosen, parameters, output, ports, status=status) if formal else {}
     write_verilog(chosen, text, output)
+    _write_wrappers(wrappers, output)
     handover = Handover(
-        chosen.name,
-        chosen.interface(parameters).module,
-        chosen.summary,
-        text,
-        period or PERIOD,
+        *(chosen.name, chosen.interface(parameters).module, chosen.summary, text, period or PERIOD),
         asdict(parameters),
         _logic_sections(chosen, parameters, ports) | sections,
+        sources=dict.fromkeys(wrappers, "behavioural model of a memory; put a macro in its place"),
     )
     for path in write_handover(handover, output):
         print(f"Written: {path}")
+
+
+def check_wrappers(block: str, wanted: bool) -> None:
+    """Refuse modules for the memories of a machine.
+
+    Raises:
+        InputError: they are wanted, and it is a machine.
+    """
+    if wanted and is_machine(block):
+        raise InputError(f"{block} is a machine; --sram-wrappers is for a block, as in bank")
+
+
+def _text(block: RtlBlock, write: Callable[[], str], wraps: bool) -> tuple[str, dict[str, str]]:
+    """Return the Verilog of a block, and the files of modules for its memories if these are wrapped.
+
+    Raises:
+        ValueError: it has no memory to wrap.
+    """
+    from fiberscope.rtl.sram_wrappers import wrap_memories
+
+    if not wraps:
+        return write(), {}
+    try:
+        return wrap_memories(write)
+    except ValueError as error:
+        raise ValueError(f"{block.name}: {error}") from None
+
+
+def _write_wrappers(wrappers: Mapping[str, str], folder: Path) -> None:
+    for file, text in wrappers.items():
+        write_text(folder / file, text)
+        print(f"Memory: {folder / file}")
 
 
 def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ __all__ = [
     "Points",
     "Ports",
     "Simulator",
+    "SramWrappers",
     "Status",
     "ValueBits",
 ]
@@ -53,6 +54,9 @@ Period = Annotated[
 ]
 Formal = Annotated[
     bool, typer.Option("--formal", help="Also write formal properties, for SymbiYosys and for Yosys alone.")
+]
+SramWrappers = Annotated[
+    bool, typer.Option("--sram-wrappers", help="Write a module for each memory that an SRAM can replace.")
 ]
 Ports = Annotated[
     str,

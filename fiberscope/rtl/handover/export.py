@@ -37,6 +37,7 @@ class Handover:
         parameters: values by name.
         sections: further sections of the README, by heading.
         files: further files in the folder, and what each is.
+        sources: further Verilog files of the module, and what each is.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Handover:
     parameters: Mapping[str, object] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def clock(self) -> str:
@@ -67,7 +69,7 @@ def write_handover(handover: Handover, folder: Path) -> list[Path]:
     name, module = handover.name, handover.module
     ports = module_ports(handover.text, module)
     constrained = module, ports, handover.clock, handover.period
-    sources = [f"{name}.v"]
+    sources = [f"{name}.v", *handover.sources]
     texts = {
         f"{name}.f": "".join(f"{source}\n" for source in sources),
         f"{name}.sdc": sdc(*constrained),
@@ -100,6 +102,7 @@ def _files(handover: Handover) -> str:
     name = handover.name
     files = {
         f"{name}.v": f"the Verilog; the top module is `{handover.module}`",
+        **handover.sources,
         f"{name}.f": "list of the Verilog files, for `-f` of simulators",
         f"{name}.sdc": "clock and delays at the ports, for synthesis and timing analysis",
         f"{name}.xdc": "the same for Vivado",
@@ -114,7 +117,7 @@ def _use(handover: Handover) -> str:
     commands = [
         f"iverilog -g2012 -Wall -s {module} -o {name}.vvp -f {name}.f",
         f"verilator --lint-only --top-module {module} -f {name}.f",
-        f"yosys -p 'read_verilog -sv {name}.v; synth -top {module}'",
+        f"yosys -p 'read_verilog -sv {' '.join([f'{name}.v', *handover.sources])}; synth -top {module}'",
         f"fusesoc --cores-root . run --target lint fiberscope:rtl:{name}",
     ]
     return code("\n".join(commands), "sh")

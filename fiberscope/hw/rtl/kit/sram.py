@@ -6,15 +6,27 @@ read and one to write. ``srams`` lists those of a twin, by which an area is know
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.interface import Wire
 from fiberscope.hw.rtl.kit.parameters import CHOICES, UNNAMED
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Twin, index_bits
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Twin, bit_range, index_bits
 
-__all__ = ["COMBINATIONAL", "MEMORIES", "REGISTERED", "Macro", "Sram", "memory_kind", "srams"]
+__all__ = [
+    "COMBINATIONAL",
+    "MEMORIES",
+    "REGISTERED",
+    "Macro",
+    "Sram",
+    "memories_outside",
+    "memory_kind",
+    "srams",
+]
 
 # How a block reads its memory: in the cycle of the address, or with a latency of one cycle.
 MEMORIES = COMBINATIONAL, REGISTERED = "combinational", "registered"
@@ -48,6 +60,19 @@ class Macro:
         """Bits of all entries."""
         return self.entries * self.width
 
+    @property
+    def ports(self) -> list[Wire]:
+        """Return the ports of a module of its own, without its clock."""
+        address = index_bits(self.entries)
+        return [
+            Wire("read_enable", "input", 1),
+            Wire("read_address", "input", address),
+            Wire("read_data", "output", self.width),
+            Wire("write_enable", "input", self.lanes),
+            Wire("write_address", "input", address),
+            Wire("write_data", "input", self.width),
+        ]
+
 
 class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
     """The memory of a lane, which knows the macro that it is a part of, and what its register is called."""
@@ -63,6 +88,23 @@ class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
         )
         self.macro = macro
         self.data = f"{name}_data"
+
+
+_outside: ContextVar[dict[str, Macro] | None] = ContextVar("outside", default=None)
+
+
+@contextmanager
+def memories_outside() -> Iterator[dict[str, Macro]]:
+    """Have each memory of a twin that is written as Verilog within as an instance of a module of its own.
+
+    Yields the macro of each of these modules by its name, as far as they are written.
+    """
+    macros: dict[str, Macro] = {}
+    token = _outside.set(macros)
+    try:
+        yield macros
+    finally:
+        _outside.reset(token)
 
 
 class Sram:
@@ -81,14 +123,29 @@ class Sram:
     def __init__(self, name: str, entries: int, bits: int, lanes: int = 1) -> None:
         self.macro = Macro(name, entries, bits, lanes)
         names = [name] if lanes == 1 else [f"{name}_{lane:02}" for lane in range(lanes)]
-        self._lanes = [_Lane(self.macro, lane) for lane in names]
+        self._is_outside = _outside.get() is not None
+        self._lanes = [] if self._is_outside else [_Lane(self.macro, lane) for lane in names]
+        if self._is_outside:
+            pyrtl.working_block().outside.append(self._instance)
 
     def read(self, address: Signal, enable: Signal) -> list[Signal]:
         """The lanes of the entry whose address was there when this was enabled last; to be called once."""
+        if self._is_outside:
+            self._drive("read_enable", enable)
+            self._drive("read_address", address)
+            data: Signal = pyrtl.Input(self.macro.width, self._pin("read_data"))
+            bits = self.macro.bits
+            return [data[lane * bits :][:bits] for lane in range(self.macro.lanes)]
         return [self._read(lane, address, enable) for lane in self._lanes]
 
     def look(self, address: Signal) -> list[Signal]:
-        """The lanes of the entry at an address, whose register is behind this module; to be called once."""
+        """The lanes of the entry at an address, whose register is behind this module; to be called once.
+
+        Raises:
+            ValueError: the memory is to be a module of its own, which has this register.
+        """
+        if self._is_outside:
+            raise ValueError(f"memory {self.macro.name} is read by a register in another module")
         return [lane[address] for lane in self._lanes]
 
     @staticmethod
@@ -99,8 +156,32 @@ class Sram:
 
     def write(self, address: Signal, data: Sequence[Signal], enables: Sequence[Signal]) -> None:
         """Write lanes of an entry at the end of the cycle, those that are enabled; once."""
+        if self._is_outside:
+            self._drive("write_enable", pyrtl.concat_list(list(enables)))
+            self._drive("write_address", address)
+            self._drive("write_data", pyrtl.concat_list(list(data)))
+            return
         for lane, contents, enable in zip(self._lanes, data, enables, strict=True):
             lane[address] <<= pyrtl.MemBlock.EnabledWrite(contents, enable)
+
+    def _pin(self, port: str) -> str:
+        return f"sram_{self.macro.name}_{port}"
+
+    def _drive(self, port: str, wire: Signal) -> None:
+        pin: Signal = pyrtl.Output(len(wire), self._pin(port))
+        pin <<= wire
+
+    def _instance(self, module: str) -> str:
+        """Return the wires and the instance of the memory's module in the Verilog of a module."""
+        macro = self.macro
+        name = f"{module}_{macro.name}"
+        macros = _outside.get()
+        assert macros is not None, "Verilog is written where memories are outside"
+        macros[name] = macro
+        ports = macro.ports
+        wires = "".join(f"    wire {bit_range(port.width)}{self._pin(port.name)};\n" for port in ports)
+        pins = "".join(f",\n        .{port.name}({self._pin(port.name)})" for port in ports)
+        return f"{wires}    {name} sram_{macro.name}(\n        .clk(clk){pins}\n    );\n"
 
 
 def srams(twin: Twin) -> list[Macro]:

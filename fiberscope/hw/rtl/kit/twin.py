@@ -130,6 +130,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     """A twin from its design; the same one every time, down to the names of its wires."""
     block = pyrtl.Block()
     block.sanity_check_net = lambda _net: None  # PyRTL's operators make none that is wrong in itself
+    block.outside = []  # of each module outside of the logic, what writes its instance for a module's name
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.wire._wvIndexer = origins = Origins()
@@ -226,7 +227,8 @@ def verilog(twin: Twin, module: str) -> str:
     text = io.StringIO()
     with taken_as_checked(twin.block):
         pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
-    written = _PYRTL_HEAD.sub(module_head(module, twin.interface), text.getvalue(), count=1)
+    instances = "".join(write(module) for write in twin.block.outside)
+    written = _PYRTL_HEAD.sub(module_head(module, twin.interface) + instances, text.getvalue(), count=1)
     return renamed(_without_resets(written[written.index("module ") :], twin.block), twin.origins)
 
 
