@@ -373,10 +373,9 @@ def _print_outcome(outcome: CosimulationResult) -> int:
         print(f"DIFFERENT {where}")
         _show_differences(different)
         print(f"where that begins: {outcome.first_difference}")
-        _show_files(outcome.files)
-        return MACHINE_WRONG
-    _show_files({what: path for what, path in outcome.files.items() if what == WAVEFORM})
-    return 0
+    is_wrong = outcome.first_difference is not None or outcome.violation is not None
+    _show_files({what: path for what, path in outcome.files.items() if is_wrong or what == WAVEFORM})
+    return MACHINE_WRONG if is_wrong else 0
 
 
 def _show_differences(lines: Sequence[str]) -> None:

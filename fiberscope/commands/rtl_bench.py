@@ -16,6 +16,7 @@ from fiberscope.rtl.select_block import condense_error, find_block, input_errors
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
     from fiberscope.hw.rtl.kit.parameters import Parameters
+    from fiberscope.rtl.user_bench import BenchResult
 
 __all__ = ["bench"]
 
@@ -62,14 +63,22 @@ def bench(
     except HdlError as error:
         raise condense_error(error, output) from error
     print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
+    return _print_outcome(outcome)
+
+
+def _print_outcome(outcome: BenchResult) -> int:
+    """Print how the devices compare, and what is wrong; gives the exit code."""
     different = list(outcome.differences())
     for line in different:
         print(f"DIFFERENT in {line}")
     if not different:
-        print(f"{outcome.tokens():,} tokens moved" + (", the same in every cycle" if dut == "both" else ""))
+        compared = ", the same in every cycle" if len(outcome.transcripts) > 1 else ""
+        print(f"{outcome.tokens():,} tokens moved{compared}")
+    for line in outcome.violations:
+        print(f"PROTOCOL VIOLATION: {line}")
     if outcome.fault is not None:
         print(f"WRONG: {outcome.fault}")
-    return MACHINE_WRONG if different or outcome.fault else 0
+    return MACHINE_WRONG if different or outcome.violations or outcome.fault else 0
 
 
 def _is_machine(block: str, dut: str, matrix: str | None) -> bool:

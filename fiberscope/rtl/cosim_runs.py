@@ -252,7 +252,7 @@ def _with_rtl(
             adapter = place.unit.adapter(name, place.interface, backend(place, watched))
             adapter.configure(*arguments, **options)
             if request.sources:
-                adapter.drain, adapter.checks_handshake = OWN_DRAIN, True
+                adapter.drain = OWN_DRAIN
             adapter.shadow = partial(component, name, *arguments, **options)
             adapters[name] = adapter
             return adapter
@@ -273,15 +273,17 @@ def with_exercises(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -
         adapters: what stands in for the machine's components, by instance name, filled in the run.
 
     Raises:
-        FailedRunError: the run failed; the message ends with the first wrong output of a module.
+        FailedRunError: the run failed; the message has the first broken rule of the protocol, and the first
+            wrong output of a module.
     """
     try:
         report = run()
     except FailedRunError as failed:
         exercises = [adapter.exercise(OWN_DRAIN) for adapter in adapters.values()]
         violation = earliest(exercise.violation for exercise in exercises)
+        broken = violation and f"PROTOCOL VIOLATION: {violation}"
         output = earliest(exercise.output for exercise in exercises) or SAME_OUTPUTS
-        message = "; ".join(filter(None, [str(failed), violation, output]))
+        message = "; ".join(filter(None, [broken, str(failed), output]))
         raise FailedRunError(message, failed.report) from failed
     return report, {name: adapter.exercise() for name, adapter in adapters.items()}
 

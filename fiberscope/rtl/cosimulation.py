@@ -75,7 +75,7 @@ class CosimulationResult:
 
     @property
     def violation(self) -> str | None:
-        """Describe the first break of an output's handshake by a module; None if there is none."""
+        """Describe the first rule of the protocol that a module breaks; None if there is none."""
         return earliest(exercise.violation for exercise in self.exercised.values())
 
     @property
@@ -92,11 +92,7 @@ class CosimulationResult:
         """
         output = earliest(exercise.output for exercise in self.exercised.values())
         counted = f"{SAME_OUTPUTS}; what differs is what is counted"
-        return (
-            output
-            or self.violation
-            or (counted if self.differences() and self.input_difference is None else None)
-        )
+        return output or (counted if self.differences() and self.input_difference is None else None)
 
     @property
     def place_names(self) -> tuple[str, ...]:

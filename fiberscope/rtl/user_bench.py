@@ -16,6 +16,7 @@ from fiberscope.hw.rtl.kit.model import shell
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
+from fiberscope.hw.rtl.tools.simulator import FailedBenchError
 from fiberscope.rtl.machine_model import check_operand, machine_interface
 
 __all__ = ["DEVICES", "BenchResult", "run_block_bench", "run_machine_bench"]
@@ -33,6 +34,7 @@ class BenchResult:
     tests: int
     transcripts: Mapping[str, Transcript]
     fault: str | None = None  # of a machine: what is wrong with its answer
+    violations: Sequence[str] = ()  # of the protocol, a line for each test and device
 
     def tokens(self) -> int:
         """Tokens that moved, of all tests."""
@@ -95,11 +97,12 @@ def run_block_bench(
     interface = module.interface(parameters)
     order = {"block": block.name, "parameters": asdict(parameters)}
     transcripts: dict[str, Transcript] = {}
+    violations: list[str] = []
     tests = 0
     for under_test in (MODEL, RTL) if device == BOTH else (device,):
         text = module.verilog(parameters) if under_test == RTL else shell(interface)
         order_ = {**order, "model": under_test == MODEL}
-        tests, transcripts[under_test] = _run(
+        tests, transcripts[under_test], broken = _run(
             bench,
             interface,
             text,
@@ -108,7 +111,8 @@ def run_block_bench(
             simulator,
             folder.resolve() / under_test,
         )
-    return BenchResult(tests, transcripts)
+        violations += [f"{under_test}, {line}" for line in broken]
+    return BenchResult(tests, transcripts, violations=violations)
 
 
 def _run(
@@ -119,8 +123,8 @@ def _run(
     order: Mapping[str, object],
     simulator: str,
     place: Path,
-) -> tuple[int, Transcript]:
-    """Run the tests of a file on a module; how many there were, and their transcript.
+) -> tuple[int, Transcript, list[str]]:
+    """Run the tests of a file on a module; how many there were, their transcript, and broken rules.
 
     Args:
         bench: the file.
@@ -133,15 +137,31 @@ def _run(
     """
     place.mkdir(parents=True, exist_ok=True)
     source, transcript = place / f"{interface.module}.v", place / "transcript.json"
+    violations = place / "violations.json"
+    violations.unlink(missing_ok=True)
     source.write_text(text, encoding="utf-8")
     bench_order = {
         **order,
         "bench": bench.stem,
         "folder": str(bench.resolve().parent),
         "transcript": str(transcript),
+        "violations": str(violations),
     }
-    tests = run(Bench((source,), interface.module, (interface,), companion, bench_order, place), simulator)
-    return tests, json.loads(transcript.read_text(encoding="utf-8"))
+    try:
+        tests = run(
+            Bench((source,), interface.module, (interface,), companion, bench_order, place), simulator
+        )
+    except FailedBenchError as failed:
+        broken = "".join(f"PROTOCOL VIOLATION: {line}\n" for line in _violations(violations))
+        raise FailedBenchError(f"{broken}{failed}") from failed
+    return tests, json.loads(transcript.read_text(encoding="utf-8")), _violations(violations)
+
+
+def _violations(file: Path) -> list[str]:
+    """The first rule of the protocol that each test saw broken, with the name of the test."""
+    if not file.is_file():
+        return []
+    return [f"{test}: {text}" for test, text in json.loads(file.read_text(encoding="utf-8")).items()]
 
 
 def run_machine_bench(
@@ -176,13 +196,13 @@ def run_machine_bench(
         "here": str(Path.cwd()),
         "verdict": str(verdict),
     }
-    tests, transcript = _run(
+    tests, transcript, violations = _run(
         bench, interface, shell(interface), "fiberscope.rtl.machine_bench", order, simulator, place
     )
     fault = (
         verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"
     )
-    return BenchResult(tests, {accelerator: transcript}, fault or None)
+    return BenchResult(tests, {accelerator: transcript}, fault or None, violations)
 
 
 def _require(bench: Path) -> None:

@@ -46,7 +46,7 @@ def test_the_ports_of_any_module_are_found(simulator, tmp_path):
 
 
 UNRESET = {
-    "icarus": "tasks_ready of the module is X: not reset",
+    "icarus": "in cycle 0, tasks: tasks_ready is X: not reset",
     "verilator": "merger, seed 3: ",  # knows no X: registers begin as ones
 }
 

@@ -148,6 +148,7 @@ MULTIPLIER = unit(
     status=(MULTIPLIES, PASSES),
     alone=False,
     listed=False,
+    fibers_of={"products": "operands"},
 )
 
 BLOCK = unit(
@@ -162,4 +163,5 @@ BLOCK = unit(
     events=("add",),
     fibers=True,
     together=("sums",),
+    fibers_of={"sums": "products"},
 )

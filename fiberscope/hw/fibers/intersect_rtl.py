@@ -237,6 +237,7 @@ TWO_FINGER = unit(
     events=("intersect",),
     fibers=True,
     together=("matches_a", "matches_b"),
+    fibers_of={"matches_a": "a", "matches_b": "b"},
 )
 
 
@@ -254,6 +255,8 @@ SKIP_AHEAD = unit(
     arguments=("window",),
     status=skip_ahead_status,
     base=SkipAheadAdapter,
+    retracts=("skips_a", "skips_b"),
+    fibers_of={"matches_a": "a", "matches_b": "b"},
     counters={
         "intersect": StatusCounter("step"),
         "matches": elements("matches_a"),

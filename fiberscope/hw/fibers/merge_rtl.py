@@ -245,4 +245,5 @@ BLOCK = unit(
     base=MergerAdapter,
     counters={"merges": tokens("tasks"), "merged_elements": elements("merged")},
     events=("merged_elements",),
+    fibers_of={"merged": "tasks"},
 )

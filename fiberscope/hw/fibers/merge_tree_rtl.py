@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fiberscope.hw.fibers import merge_rtl as merger
 from fiberscope.hw.fibers.merge import COORDINATE_BITS, MERGE_TASK
@@ -73,6 +75,7 @@ class MergeTreeAdapter(PendingAdapter):
         Input("ways", STREAM, array=True),
         Output("merged", STREAM),
     )
+    FIBERS_OF: ClassVar[Mapping[str, str]] = {"merged": "tasks"}
 
 
 BLOCK = composed(

@@ -75,4 +75,5 @@ BLOCK = unit(
     counters={"pages": lambda adapter: sum(end.tokens for end in adapter.ends if end.is_input)},
     awaits=False,
     any_of=("pages",),
+    arbiters=("pages",),
 )

@@ -292,4 +292,5 @@ BLOCK = unit(
     counters={"rows": tokens("tasks"), "merged_elements": elements("merged")},
     events=("merged_elements",),
     together=("merged", "successors"),
+    fibers_of={"merged": "tasks"},
 )

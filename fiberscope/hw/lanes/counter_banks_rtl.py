@@ -228,6 +228,7 @@ def _store(
 class CounterBanksAdapter(Adapter):
     """Stands in for ``CounterBanks``; its ports are those of ``fiberscope.hw.lanes.counter_banks_rtl``."""
 
+    RETRACTS = ("counts",)
     OBSERVED = ("updates", "fetches")
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:

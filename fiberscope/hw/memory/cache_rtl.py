@@ -54,6 +54,7 @@ def carried(parameters: BankParameters) -> Carried:
 class BankAdapter(Adapter):
     """Counts what the bank decides, and accounts for its cycles as it says."""
 
+    RETRACTS = ("replies", "memory_requests")
     EVENTS = tuple(name for name in FiberCacheBank.COUNTERS if name not in ("evictions", "write_backs"))
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "decided": FiberCacheBank.COUNTERS,

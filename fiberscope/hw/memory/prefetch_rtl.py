@@ -285,6 +285,9 @@ BLOCK = unit(
     arguments=("base", "element_bytes", "line_bytes", "lines"),
     status=status,
     base=StreamPrefetcherAdapter,
+    arbiters=("elements",),  # a stop takes the place of an element
+    retracts=("requests",),
+    fibers_of={"elements": "jobs"},
     counters={
         "lines": tokens("requests"),
         "fetched_bytes": StatusCounter(FETCHED),

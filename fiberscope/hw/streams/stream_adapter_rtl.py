@@ -30,6 +30,8 @@ class StreamAdapter(Adapter):
     if a token moves, else waiting for input.
     """
 
+    HAS_DONE = True
+
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self.done = False

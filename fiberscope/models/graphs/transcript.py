@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.interface import Stream, Token, Wire
+from fiberscope.hw.rtl.kit.protocol_checker import ProtocolChecker
 from fiberscope.hw.streams.memory_rtl import ALONE, OVERFLOW, fill
 from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.verilog import GraphVerilog, plain
-from fiberscope.sim import Channel, Kernel
+from fiberscope.sim import Channel, Kernel, SimulationError
 
 Taken = tuple[int, int, int, float]  # cycle, kind, payload or level, value
 Transcript = Mapping[str, list[Taken]]
@@ -61,11 +62,12 @@ def of_module(
 ) -> tuple[Transcript, Stores]:
     """Fill the memories of a module that is watched, and run so many cycles; also what it stores.
 
-    What is offered at a port shows from its cycle on until it is taken; at a root that is the reference, then
-    done. Tokens that leave at exits are among what is taken, under the names of the ports.
+    What is offered at a port shows from its cycle on until it is taken; at a root the reference, then done.
+    Tokens that leave at exits are among what is taken, under the names of the ports.
 
     Raises:
         InputError: an accumulator has no place for a point.
+        SimulationError: the module breaks the protocol of its ports.
     """
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)
@@ -82,10 +84,12 @@ def of_module(
     offered = {ports[label]: list(tokens) for label, tokens in {**begun, **(offers or {})}.items()}
     transcript: dict[str, list[Taken]] = {name: [] for name in (*sorted(own), *exits)}
     stored: Stores = {stream.label: {} for stream in stores}
+    checker = ProtocolChecker(interface.module, interface, backend.words, has_done=True)
     for cycle in range(cycles):
         for stream, left in offered.items():
             _offer(backend, stream, left, cycle)
         backend.cycle()
+        checker.cycle(cycle)
         wires = {**backend.words.driven(), **backend.words.seen()}
         for stream, left in offered.items():
             del left[: stream.moves(wires)]
@@ -93,14 +97,15 @@ def of_module(
         for stream in filter(lambda stream: stream.moves(wires), stores):
             control, address, word, value = stream.decode(wires)
             stored[stream.label][control, address] = word or value
-        for end, stream in exits.items():
-            if stream.moves(wires):
-                transcript[end].append(_taken(cycle, *stream.decode(wires)))
+        for end in (end for end, stream in exits.items() if stream.moves(wires)):
+            transcript[end].append(_taken(cycle, *exits[end].decode(wires)))
         sample = backend.sample()
         for name, stream in inputs:
             within = {wire.name: sample[places[net]] for wire, net in nets[f"{name}.{stream.label}"]}
             if stream.moves(within):
                 transcript[f"{name}.{stream.label}"].append(_taken(cycle, *stream.decode(within)))
+    if checker.violation is not None:
+        raise SimulationError(f"PROTOCOL VIOLATION: {checker.violation[1]}")
     return transcript, stored
 
 

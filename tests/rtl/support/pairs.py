@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.exercise import earliest
 from fiberscope.sim import Component, Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, StreamSource, Token, random_stalls
 from fiberscope.sim.trace import write_vcd
@@ -114,6 +116,9 @@ def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
     except SimulationError as error:
         return str(error)
     without_reference = set().union(*(side.without_reference() for side in sides))
+    violation = earliest(part.exercise().violation for part in sides[-1].parts if isinstance(part, Adapter))
+    if violation is not None:
+        return f"the module breaks the protocol of its ports: {violation}"
     event, rtl = (side.seen(kernel, without_reference) for side in sides)
     for part in event:
         if event[part] != rtl[part]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fiberscope.hw.rtl.kit import waves
 from fiberscope.hw.rtl.kit.ends import End, Lane
 from fiberscope.hw.rtl.kit.exercise import Exercise
-from fiberscope.hw.rtl.kit.handshake import HandshakeMonitor
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, Transfer
+from fiberscope.hw.rtl.kit.protocol_checker import ProtocolChecker
 from fiberscope.hw.rtl.kit.shadow import Shadow
+from fiberscope.hw.rtl.kit.words import Words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal, clock_of
 from fiberscope.sim.errors import SimulationError
@@ -44,7 +45,10 @@ class Adapter(Component):
     it is ``pending``; else idle.
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
-    special to that: ``ARBITERS``, outputs at which another token may take the place of one that is offered;
+    special to that: ``ARBITERS``, outputs at which another token may take the place of one that is offered,
+    and ``RETRACTS``, outputs at which an offer may also end;
+    ``FIBERS_OF``, by output the input whose fibers its own follow, or whose tokens if these have no stops;
+    whether it ``HAS_DONE`` as the last token of its outputs;
     ``QUIET`` ports, whose tokens alone do not keep it busy; ports that are ``SERVED``, with
     the payloads that ``served_payloads`` returns; whether it ``AWAITS`` inputs at
     all; whether these are ``FIBERS``, in the midst of which the next token is awaited; whether it is a
@@ -66,8 +70,8 @@ class Adapter(Component):
 
     ``shadow``, set before the machine is built, makes the component itself. It then runs beside the module on
     the same inputs, and its outputs are compared with those of the module. The signal ``differs`` is 1 from
-    the first cycle in which the two send other tokens. With ``checks_handshake`` the handshake of its outputs
-    is checked too.
+    the first cycle in which the two send other tokens. The protocol of the module's ports is checked in every
+    run (``fiberscope.hw.rtl.kit.protocol_checker``).
 
     Raises:
         SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
@@ -76,6 +80,9 @@ class Adapter(Component):
     """
 
     ARBITERS: ClassVar[tuple[str, ...]] = ()
+    RETRACTS: ClassVar[tuple[str, ...]] = ()
+    FIBERS_OF: ClassVar[Mapping[str, str]] = {}
+    HAS_DONE: ClassVar[bool] = False
     QUIET: ClassVar[tuple[str, ...]] = ()
     SERVED: ClassVar[tuple[str, ...]] = ()
     AWAITS: ClassVar[bool] = True
@@ -99,9 +106,8 @@ class Adapter(Component):
         self._observes = False  # whether it sees them in every cycle, with or without a token
         self._watched = self._observed  # labels of the streams that the adapter or the shadow sees
         self.shadow: Callable[[], Component] | None = None  # C: public
-        self.checks_handshake = False  # C: public
         self._shadow: Shadow | None = None
-        self._monitor: HandshakeMonitor | None = None
+        self._checker = self.protocol_checker(name, interface, backend.words)
         self.status: Counter[str] = Counter()  # C: public; what the module does not have reads as 0
         self._status = {name: self._words.place("output", name) for name in interface.status}
         self._outputs = self._words.outputs  # C: unsigned long[::1]
@@ -110,6 +116,19 @@ class Adapter(Component):
         self._next = 0  # next cycle to run
         self._last_change = -1  # last cycle in which a token moved or an input changed
         self.moving = 0  # number of streams with a token in this cycle, without quiet streams
+
+    @classmethod
+    def protocol_checker(cls, name: str, interface: Interface, words: Words) -> ProtocolChecker:
+        """Return the checker of a module with these ports that stands in for the component."""
+        return ProtocolChecker(
+            name,
+            interface,
+            words,
+            arbiters=cls.ARBITERS,
+            retracts=cls.RETRACTS,
+            fibers_of=cls.FIBERS_OF,
+            has_done=cls.HAS_DONE,
+        )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """Those that it declares, and the module's own where their number is not fixed."""
@@ -143,8 +162,6 @@ class Adapter(Component):
             self._observed = set(self._by_label if self.OBSERVED is None else self.OBSERVED)
             self._observes = self.OBSERVED is None
         self._watched = self._observed
-        if self.checks_handshake:
-            self._monitor = HandshakeMonitor(self.name, self.interface, self._words, self.ARBITERS)
         if self.shadow is not None:
             self._watched = set(self._by_label)
             ends = [(end.stream, [lane.channel for lane in end.lanes]) for end in self.ends]
@@ -177,8 +194,7 @@ class Adapter(Component):
             self._sleep_through(now)
         changed = self._update()
         self._backend.cycle()
-        if self._monitor is not None:
-            self._monitor.cycle(now)
+        self._checker.cycle(now)
         for name, word in self._status.items():
             self.status[name] = self._outputs[word]
         moved = self._moved()
@@ -268,7 +284,7 @@ class Adapter(Component):
             if not end.stream.lane
         }
         tokens = {end.stream.label: end.tokens for end in self.ends if end.stream.content}
-        violation = None if self._monitor is None else self._monitor.violation
+        violation = self._checker.violation
         if self._shadow is None:
             return Exercise(tokens, stalls, violation=violation)
         self._shadow.catch_up(clock_of(self).cycle + 1 + drain)
@@ -370,8 +386,7 @@ class Adapter(Component):
     def _sleep_through(self, until: int) -> None:
         """Run cycles in which nothing at the ports has changed, up to one in which the outputs have."""
         self._next += self._backend.idle(until - self._next)
-        if self._monitor is not None:
-            self._monitor.cycle(self._next - 1)
+        self._checker.cycle(self._next - 1)
         moved = [end.stream.label for end in self.ends if end.moves()]
         if moved:
             raise SimulationError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, or_
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import pyrtl
 
@@ -283,6 +283,7 @@ class ChannelAdapter(PendingAdapter):
     """A channel as a component: what it takes at ``in`` it gives at ``out``."""
 
     PORTS = (Input("in", ANY), Output("out", ANY))
+    FIBERS_OF: ClassVar[Mapping[str, str]] = {"out": "in"}
 
 
 BLOCK = RtlBlock(

@@ -20,9 +20,9 @@ class Exercise:
         stalls: how many times it began to wait there, as its accounting has it: for a token at an input, for
             space at an output.
         output: the first cycle in which it sends another token than the component beside it, or sends one in
-            another cycle; None where all outputs are the same, as of ``input`` and ``violation``.
+            another cycle; None where all outputs are the same, as of ``input``.
         input: the first cycle in which it takes an input that the component does not take, or the reverse.
-        violation: the first cycle in which it withdraws or changes a token that has not been taken.
+        violation: the first cycle in which it breaks the protocol of its ports; None if it keeps it.
     """
 
     tokens: Mapping[str, int]

@@ -33,7 +33,8 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
 
     The module does in every cycle what the component does between channels of this capacity and of latency 1.
     """
-    adapter = type("Registered", (PendingAdapter,), {"PORTS": block.adapter.PORTS})
+    kept = {name: getattr(block.adapter, name) for name in ("PORTS", "FIBERS_OF", "HAS_DONE")}
+    adapter = type("Registered", (PendingAdapter,), kept)
     whole = composed(
         block.name,
         f"{block.summary}; outputs registered",

@@ -46,6 +46,7 @@ class Words:
         interface: the ports.
 
     ``inputs`` and ``outputs`` are the arrays, ``layout`` has for each direction which piece is in which word.
+    ``unknown`` has the wires that are X or Z in the present cycle, with their bits as text; they count as 0.
     """
 
     def __init__(self, interface: Interface) -> None:
@@ -57,6 +58,7 @@ class Words:
         }
         self.inputs = array("Q", bytes(8 * len(self.layout["input"])))
         self.outputs = array("Q", bytes(8 * len(self.layout["output"])))
+        self.unknown: dict[str, str] = {}
 
     def place(self, direction: Direction, wire: str, low: int = 0) -> int:
         """The word of the piece of a wire that begins at this bit."""

@@ -9,7 +9,6 @@ Only within a cocotb test, in a function that the test calls through ``cocotb.ta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,10 +18,10 @@ from cocotb.triggers import Timer
 from cocotb.types import Logic, LogicArray
 from cocotb.utils import get_sim_time
 
-from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
+from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words
-from fiberscope.sim.errors import SimulationError
+from fiberscope.hw.rtl.tools.pin_reader import PinReader
 
 CYCLE = 1000  # ps of the simulator's time; cycle n of every module is from there on
 SETTLE = 1  # ps from a change at the inputs to what is read
@@ -41,8 +40,8 @@ class CocotbBackend:
         prefix: what their names begin with, where the module under test is a harness.
         within: the module itself, as cocotb gives it, if it is to be watched.
 
-    Raises:
-        SimulationError: if ``valid``, ``ready`` or a field of a valid token is undefined in a cycle.
+    What is X or Z of ``valid``, ``ready`` or a field of a valid token is 0 in its word, and in
+    ``words.unknown``, which a ``ProtocolChecker`` reads.
     """
 
     def __init__(
@@ -52,11 +51,8 @@ class CocotbBackend:
         prefix: str = "",
         within: Any = None,  # noqa: ANN401
     ) -> None:
-        wires = interface.wires()
-        self._handles = {wire.name: getattr(dut, prefix + wire.name) for wire in wires}
-        self._streams = interface.streams
-        self._status = interface.status
         self.words = Words(interface)
+        self._pins = PinReader(dut, interface, self.words.unknown, prefix)
         self._driven = self.words.driven()
         self._inner_wires = {} if within is None else dict(sorted(_wires("", within)))
         self._signals = {name: len(handle) for name, handle in self._inner_wires.items()}
@@ -92,54 +88,13 @@ class CocotbBackend:
             await Timer(early, "ps")
         await self._settle({"clk": 1})
         await self._settle({**changed, "clk": 0, "rst": 0})
-        outputs: dict[str, int] = {}
-        for stream in self._streams:
-            outputs.update(self._read_stream(stream))
-        outputs.update((name, self._read(name)) for name in self._status)
-        return outputs
+        return self._pins.driven()
 
     async def _settle(self, inputs: Mapping[str, int]) -> None:
         """Drive inputs, and wait for what follows from them."""
         for name, bits in inputs.items():
-            self._handles[name].value = bits
+            self._pins.handles[name].value = bits
         await Timer(SETTLE, "ps")
-
-    def _read_stream(self, stream: Stream) -> dict[str, int]:
-        """Read the outputs of the module at a stream; fields of a token that is not valid read as 0."""
-        if stream.direction == "input":
-            return {stream.wire("ready"): self._read(stream.wire("ready"))}
-        valid = self._read(stream.wire("valid"))
-        names = [stream.wire(field) for field in stream.widths]
-        fields = dict(self._read_fields(stream)) if valid else dict.fromkeys(names, 0)
-        return {stream.wire("valid"): valid, **fields}
-
-    def _read_fields(self, stream: Stream) -> Iterator[tuple[str, int]]:
-        """The bits of each field; those of an empty lane read as 0, and so do unknown ones of a payload."""
-        mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
-        for field, width in stream.widths.items():
-            name = stream.wire(field)
-            if field not in stream.token_fields:
-                yield name, self._read_defined(name)
-                continue
-            if mask == -1 or field == MASK:
-                yield name, self._read(name)
-                continue
-            kept = "".join(str(mask >> lane & 1) * width for lane in reversed(range(len(stream.ports))))
-            bits = str(self._handles[name].value)
-            masked = "".join(bit if keep == "1" else "0" for bit, keep in zip(bits, kept, strict=True))
-            yield name, self._number(name, LogicArray(masked))
-
-    def _read(self, name: str) -> int:
-        return self._number(name, self._handles[name].value)
-
-    def _read_defined(self, name: str) -> int:
-        return int(re.sub("[^01]", "0", str(self._handles[name].value)), 2)
-
-    @staticmethod
-    def _number(name: str, value: Logic | LogicArray) -> int:
-        if not value.is_resolvable:
-            raise SimulationError(f"{name} of the module is {value}: not reset, or driven by nothing")
-        return int(value)
 
 
 def _wires(prefix: str, scope: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401

@@ -13,7 +13,8 @@ from fiberscope.hw.rtl.tools.user_tests import Accompanied
 ORDER = read_order()
 BLOCK = BLOCKS[ORDER["block"]]
 PARAMETERS = BLOCK.parameters(**ORDER["parameters"])
-INTERFACE = registered(BLOCK, inputs=True).interface(PARAMETERS)
+REGISTERED = registered(BLOCK, inputs=True)
+INTERFACE = REGISTERED.interface(PARAMETERS)
 
 
 def _model() -> Model:
@@ -21,5 +22,6 @@ def _model() -> Model:
     return Model(INTERFACE.streams, functools.partial(BLOCK.component, parameters=PARAMETERS))
 
 
+MODEL = _model if ORDER["model"] else None
 # where cocotb looks for them
-globals().update(Accompanied(ORDER, INTERFACE, _model if ORDER["model"] else None).tests())
+globals().update(Accompanied(ORDER, INTERFACE, MODEL, REGISTERED.adapter.protocol_checker).tests())

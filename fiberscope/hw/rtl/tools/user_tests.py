@@ -20,6 +20,8 @@ from cocotb.triggers import RisingEdge
 from fiberscope.hw.rtl.kit.behaviour import Behaviour
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.model import DRIVEN
+from fiberscope.hw.rtl.kit.protocol_checker import ProtocolChecker
+from fiberscope.hw.rtl.tools.port_monitor import MakeChecker, PortMonitor
 
 CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
 
@@ -28,17 +30,24 @@ class Accompanied:
     """The tests of a user's file, with what goes on beside them.
 
     Args:
-        order: ``bench``, its module, in ``folder``; ``transcript``, the file that is written.
+        order: ``bench``, its module, in ``folder``; ``transcript`` and ``violations``, files to write.
         interface: the ports of the module under test.
+        checker: makes the checker of its protocol.
         model: makes what drives the outputs, anew behind every reset; None for a module that does so itself.
     """
 
     def __init__(
-        self, order: Mapping[str, Any], interface: Interface, model: Callable[[], Behaviour] | None
+        self,
+        order: Mapping[str, Any],
+        interface: Interface,
+        model: Callable[[], Behaviour] | None,
+        checker: MakeChecker = ProtocolChecker,
     ) -> None:
         self._order = order
         self._interface = interface
         self._model = model
+        self._checker = checker
+        self._violations: dict[str, str] = {}  # by test
         self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
@@ -55,12 +64,15 @@ class Accompanied:
             transcript = self._transcripts.setdefault(name, [])
             if self._model is not None:
                 cocotb.start_soon(self._behave(dut, self._model))
-            cocotb.start_soon(self._write_down(dut, transcript))
+            monitor = PortMonitor(dut, self._interface, self._checker)
+            cocotb.start_soon(self._write_down(monitor, transcript))
             try:
                 await test(dut, *arguments, **options)
             finally:
-                text = json.dumps(self._transcripts)
-                Path(self._order["transcript"]).write_text(text, encoding="utf-8")
+                if monitor.violation is not None:
+                    self._violations[name] = monitor.violation
+                for file, text in (("transcript", self._transcripts), ("violations", self._violations)):
+                    Path(self._order[file]).write_text(json.dumps(text), encoding="utf-8")
 
         return run
 
@@ -78,19 +90,12 @@ class Accompanied:
             elif worn:
                 model, worn = make(), False
 
-    async def _write_down(self, dut: Any, transcript: list[list[Any]]) -> None:  # noqa: ANN401
+    async def _write_down(self, monitor: PortMonitor, transcript: list[list[Any]]) -> None:
         """Every token that moves: its cycle since the last reset, its port and its fields."""
-        cycle = 0
-        while True:
-            await RisingEdge(dut.clk)
-            if _bits(dut.rst, unknown=1):
-                cycle = 0
-                continue
-            wires = self._wires(dut)
+        async for cycle, wires in monitor.cycles():
             for stream in self._interface.streams:
                 if stream.moves(wires):
                     transcript.append([cycle, stream.label, stream.lanes_told(wires)])
-            cycle += 1
 
     def _wires(self, dut: Any) -> dict[str, int]:  # noqa: ANN401
         """Return all ports of the module just before the edge; unknown bits count as 0."""
