@@ -123,17 +123,15 @@ def add_position_multiplier(parameters: PositionMultiplierParameters, properties
     rows = Pipeline(properties, source, sink, DEPTH - 1, factor)
     width, bits = parameters.width, digit_bits(parameters.width)
     for stage in range(DEPTH - 1):
-        claims = []
-        if (stage + 1) * bits < width:  # a later stage needs the factor
-            claims.append(properties.inner(f"stage{stage:02}_factor") == rows.attached(stage))
         digits = rows.attached(stage)[: min((stage + 1) * bits, width)]
+        goes_on = (stage + 1) * bits < width  # a later stage multiplies
+        claims = [properties.inner(f"stage{stage:02}_factor") == rows.attached(stage)] if goes_on else []
         for i, lane in enumerate(rows.lanes(stage)):
-            name = f"stage{stage:02}_lane{i:02}"
-            total = _product(lane, digits, width)
+            inside = {**lane, "reference": _product(lane, digits, width)}
             claims += [
-                properties.inner(f"{name}_{field}") == wire
-                for field, wire in (*lane.items(), ("reference", total))
-                if field != "reference" or wire is total
+                properties.inner(f"stage{stage:02}_lane{i:02}_{field}") == wire
+                for field, wire in inside.items()
+                if goes_on or field != "coordinate"
             ]
         properties.claim(f"digits_of_stage_{stage}", all_of(claims), when=rows.full[stage])
     for i, (lane, sent) in enumerate(zip(rows.lanes(-1), sink.lanes, strict=True)):
