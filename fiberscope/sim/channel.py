@@ -269,9 +269,10 @@ class Fifo:
 
     def _wake_when_free(self) -> None:
         """Wake the writer in the cycle in which enough slots are free, if it is known and in the future."""
-        cycle = self.free_from(self._wanted)
-        if self._writer_clock.cycle < cycle < MAX_TIME:
-            self._writer_clock.wake(self._writer_index, cycle)
+        if self._writer_clock.words > 0:  # else the writer runs in a time of its own
+            cycle = self.free_from(self._wanted)
+            if self._writer_clock.cycle < cycle < MAX_TIME:
+                self._writer_clock.wake(self._writer_index, cycle)
 
     def _next_writer_cycle(self) -> int:
         """Return the writer's first cycle after ``_pop_time``."""

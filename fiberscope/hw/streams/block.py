@@ -42,6 +42,7 @@ class StreamBlock(Component):
     """
 
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("done", 1),)
+    TAKES_ONLY: ClassVar[bool] = False  # whether an update without a token does nothing but wait for input
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name)

@@ -55,6 +55,7 @@ class LineWriter(StreamBlock):
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("entries", "lines")
     SIGNALS = (*StreamBlock.SIGNALS, Signal("entries", 48), Signal("lines", 48))
+    TAKES_ONLY = True
 
     in_stream: Channel
     replies: Channel | None

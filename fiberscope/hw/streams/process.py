@@ -67,6 +67,7 @@ class LogicalProcess:  # C: final
         self.writers: list[Progress] = []  # of these
         self.outputs: list[Channel] = []  # those with a bound
         self.readers: list[Progress] = []
+        self.takes_only = block.TAKES_ONLY and len(block.inputs) == 1 and not block.bounded  # C: bint
 
     def reads(self, channel: Channel, writer: Progress) -> None:  # C: def
         """Have an input, and know how far who writes it has run."""
@@ -89,8 +90,8 @@ class LogicalProcess:  # C: final
             Whether it got any further.
         """
         block, ticks, begin, last = self.block, self.ticks, self.progress.next, self.last
-        now = self.due()
-        while now < until and self._knows(now):
+        now, sure = self.due(), self._sure()
+        while now < until and self._knows(now, sure):
             self._stand_at(now)
             last, self.last = self.last, now
             self.before = block._state
@@ -104,6 +105,8 @@ class LogicalProcess:  # C: final
             if wake == now + 1 and block._state != IDLE:
                 self.full = NONE
                 self.alarm = now = wake
+                if self.takes_only and now < until and self._lacks_token(now, sure):
+                    now = self._wait_for_token(now)
             else:
                 self.alarm = self._checked(wake)
                 if self.early and self._heeds_inputs() and not self._knows_inputs(now):
@@ -118,9 +121,32 @@ class LogicalProcess:  # C: final
         self.clock.cycle = cycle
         self.clock.time = cycle * self.clock.period
 
-    def _knows(self, cycle: int) -> bool:  # C: noexcept, inline
+    def _sure(self) -> int:  # C: noexcept
+        """Return the last cycle for which it is known which heads of inputs the block sees."""
+        sure = MAX_TIME
+        for place in range(len(self.writers)):
+            writer: Progress = self.writers[place]
+            sure = min(sure, writer.next)
+        return sure
+
+    def _lacks_token(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
+        """Return whether it is known that a block that has not ended sees no token at its only input."""
+        seen = inline.seen_from(self.inputs, 0)
+        return seen > cycle and (seen < MAX_TIME or cycle <= sure) and not self.block.done
+
+    def _wait_for_token(self, cycle: int) -> int:  # C: noexcept, inline
+        """Do what a tick without a token does: nothing. Return the cycle of the next token."""
+        self.ticks += 1
+        self.last = self.worked = cycle
+        self._stand_at(cycle)
+        self.block._account(self.block._state, cycle)
+        self.block._state = inline.channel(self.inputs[0]).reader_state
+        self.alarm = MAX_TIME
+        return inline.seen_from(self.inputs, 0)
+
+    def _knows(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
         """Return whether it is known what the block finds in a cycle, as far as it needs it."""
-        if (not self.early or self.lacked == cycle) and not self._knows_inputs(cycle):
+        if cycle > sure and (not self.early or self.lacked == cycle) and not self._knows_inputs(cycle):
             return False
         for place in range(len(self.outputs)):
             if inline.full(self.outputs, place):

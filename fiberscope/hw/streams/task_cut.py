@@ -258,6 +258,7 @@ class TaskEnd(StreamBlock):
         Input("in_stream", ANY),
         Output("ended", ENDED),
     )
+    TAKES_ONLY = True
 
     in_stream: Channel
     ended: Channel

@@ -26,6 +26,7 @@ class Writer(StreamBlock):
     """
 
     COUNTERS = ("stored",)
+    TAKES_ONLY = True
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
