@@ -27,7 +27,7 @@ from fiberscope.hw.memory.touched import FIND
 from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.networks.islip_rtl import IslipParameters
 from fiberscope.hw.rtl.kit.channel import ChannelParameters
-from fiberscope.hw.rtl.kit.sram import MEMORIES
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.counter_rtl import CounterParameters
 from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
@@ -147,10 +147,13 @@ def test_accumulators_hold_as_many_points_as_they_can_twice(points):
     assert check("tensor_accumulator", given, tasks) > points
 
 
-@pytest.mark.parametrize("form", ["systolic", "sequential"])
+MERGE_CORES = [("systolic", COMBINATIONAL), *(("sequential", memory) for memory in MEMORIES)]
+
+
+@pytest.mark.parametrize(("form", "memory"), MERGE_CORES)
 @pytest.mark.parametrize("entries", SIZES)
-def test_a_merge_core_has_a_list_in_every_entry(form, entries):
-    given = SortedHeadParameters(form, entries, column_bits=8, value_bits=0)
+def test_a_merge_core_has_a_list_in_every_entry(form, memory, entries):
+    given = SortedHeadParameters(form, entries, column_bits=8, value_bits=0, memory=memory)
     rising = [[(column, 0.0) for column in (place, place + 100)] for place in range(entries)]
     inputs = {"tasks": [], "elements": []}
     for row, lists in enumerate((rising, rising[::-1])):

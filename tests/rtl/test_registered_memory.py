@@ -24,7 +24,11 @@ synth_ecp5 -top {module} -run begin:map_ffram
 tee -q -o cells.json stat -json
 """
 BLOCK_RAM, LUT_RAM = "DP16KD", "TRELLIS_DPR16X4"
-LARGE = {"array": {"entries": 1024}, "compressed_scanner": {"fibers": 2047, "elements": 2048}}
+LARGE = {
+    "array": {"entries": 1024},
+    "compressed_scanner": {"fibers": 2047, "elements": 2048},
+    "sorted_head": {"form": "sequential", "entries": 256},
+}
 
 
 def synthesize(script, block, memory):

@@ -14,6 +14,7 @@ from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
 from fiberscope.hw.rtl.kit.trees import ones_of
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
@@ -43,12 +44,14 @@ class SortedHeadParameters(Parameters):
         entries: heads of lists that there is room for, 1 to 256.
         column_bits: 1 to 42, as in the component.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
+        memory: of the sequential form: ``combinational``, or ``registered``, which takes the same cycles.
     """
 
     form: str = choice(SYSTOLIC, FORMS)
     entries: int = number(32, *ENTRIES)
     column_bits: int = number(32, 1, COLUMN_BITS)
     value_bits: int = one_of(64, 0, 32, 64)
+    memory: str = memory_kind()
 
 
 def carried(parameters: SortedHeadParameters) -> Carried:
@@ -211,11 +214,15 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
     reached: Signal = DataRegister(bits, "reached")
     held = _registers("held", head)
     width = sum(map(len, head.values()))
-    memory = pyrtl.MemBlock(width, index_bits(parameters.entries), "heads", asynchronous=True)
+    if parameters.memory == REGISTERED:
+        ahead = AheadSram("heads", parameters.entries, width, reads=2)
+    else:
+        memory = pyrtl.MemBlock(width, index_bits(parameters.entries), "heads", asynchronous=True)
+        ahead = None
 
     hole = named("hole", pyrtl.select(walks, reached, filled))
     moving = _either(walks, held, head)
-    below = unpacked(memory[(hole - 1)[: memory.addrwidth]], head)
+    below = unpacked(ahead.word(0) if ahead else memory[(hole - 1)[: memory.addrwidth]], head)
     compares = named("compares", walks | control.is_head)
     moves = named("moves", compares & (hole != 0) & _precedes(below, moving))
     at_once = control.shown & control.last & ~moves
@@ -229,10 +236,16 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
     for name, register in held.items():
         register.next <<= moving[name]
     word = packed(_either(moves, below, moving))
-    memory[hole[: memory.addrwidth]] <<= pyrtl.MemBlock.EnabledWrite(word, enable=compares)
+    if ahead:
+        ahead.write(hole, word, compares)
+        next_hole = pyrtl.select(walks.reg_in, reached.reg_in, filled.reg_in)
+        ahead.announce(next_hole - 1, 0)
+        ahead.announce(filled.reg_in - 1, 1)
+    else:
+        memory[hole[: memory.addrwidth]] <<= pyrtl.MemBlock.EnabledWrite(word, enable=compares)
     between.show(STEPS, (compares & ~stands).zero_extended(bits))
     between.show(PENDING, walks & (moves | ~control.none_awaited))
-    first = unpacked(memory[(filled - 1)[: memory.addrwidth]], head)
+    first = unpacked(ahead.word(1) if ahead else memory[(filled - 1)[: memory.addrwidth]], head)
     return _either(control.is_head & ~walks, head, first)
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "COMBINATIONAL",
     "MEMORIES",
     "REGISTERED",
+    "AheadSram",
     "Macro",
     "Sram",
     "memories_outside",
@@ -182,6 +183,48 @@ class Sram:
         wires = "".join(f"    wire {bit_range(port.width)}{self._pin(port.name)};\n" for port in ports)
         pins = "".join(f",\n        .{port.name}({self._pin(port.name)})" for port in ports)
         return f"{wires}    {name} sram_{macro.name}(\n        .clk(clk){pins}\n    );\n"
+
+
+class AheadSram:
+    """A synchronous memory that gives a word in the cycle of its address, which is announced a cycle before.
+
+    A word that is written in the cycle of the announcement comes out of a register beside the memory, so that
+    reads give what a memory without a register at its output would give. Each read port is a memory.
+
+    Args:
+        name: the name of the macros, numbered.
+        entries: how many.
+        bits: bits of a word.
+        reads: how many read ports.
+    """
+
+    def __init__(self, name: str, entries: int, bits: int, reads: int = 1) -> None:
+        ports = [f"{name}_{port}" for port in range(reads)] if reads > 1 else [name]
+        self._announced = [pyrtl.WireVector(index_bits(entries), f"{port}_announced") for port in ports]
+        self._srams = [Sram(port, entries, bits) for port in ports]
+        always = pyrtl.Const(1, 1)
+        self._words = [
+            sram.read(address, always)[0] for sram, address in zip(self._srams, self._announced, strict=True)
+        ]
+        self._written: Signal = DataRegister(bits, f"{name}_written")
+        self._hits = [pyrtl.Register(1, f"{port}_hit") for port in ports]
+
+    def announce(self, address: Signal, port: int = 0) -> None:
+        """Announce the address of the next cycle at a read port; once."""
+        wire = self._announced[port]
+        wire <<= address[: len(wire)]
+
+    def word(self, port: int = 0) -> Signal:
+        """Return the word at the address that was announced to a read port in the last cycle."""
+        return pyrtl.select(self._hits[port], self._written, self._words[port])
+
+    def write(self, address: Signal, word: Signal, enable: Signal) -> None:
+        """Write a word at the end of the cycle, if enabled; once."""
+        place = address[: len(self._announced[0])]
+        self._written.next <<= word
+        for sram, announced, hit in zip(self._srams, self._announced, self._hits, strict=True):
+            sram.write(place, [word], [enable])
+            hit.next <<= enable & (announced == place)
 
 
 def srams(twin: Twin) -> list[Macro]:
