@@ -25,12 +25,14 @@ from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import (
     Folder,
     Formal,
+    Level,
     Numbers,
     Period,
     Points,
     Ports,
     Simulator,
     SramWrappers,
+    Stage,
     Status,
     ValueBits,
 )
@@ -65,10 +67,6 @@ _Tensors = Annotated[
     typer.Argument(
         metavar="[[NAME=]TENSOR]...", help="Tensors of a machine; small random tensors by default."
     ),
-]
-_Level = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Level of the specification whose first instance is written."),
 ]
 _Every = Annotated[
     str | None,
@@ -150,7 +148,8 @@ def export(
     block: _BlockOrMachine,
     tensors: _Tensors = None,
     settings: Numbers = None,
-    level: _Level = None,
+    level: Level = None,
+    stage: Stage = "",
     value_bits: ValueBits = 32,
     points: Points = 64,
     simulator: Simulator = "pyrtl",
@@ -178,7 +177,6 @@ def export(
     \b
     Examples:
       fiberscope rtl export merger --set radix=64 -o build/
-      fiberscope rtl export two_finger --ports registered
       fiberscope rtl export two_finger --ports checked --clock-ns 2.5
       fiberscope rtl export merger --set radix=4 --ports axis
       fiberscope rtl export divider --set width=4 --formal -o build/
@@ -188,11 +186,11 @@ def export(
     check_wrappers(block, sram_wrappers)
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}
-        return export_leaf(block, level, tensors, settings, simulator, output, **sizes, period=period)
+        return export_leaf(block, level, stage, tensors, settings, simulator, output, **sizes, period=period)
     if block in names() and level is None:
         return export_machine(block, tensors, settings, output, period=period)
-    if level is not None or tensors:
-        raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
+    if level is not None or tensors or stage:
+        raise InputError(f"{block} is a block; --level, --stage and tensors are for a specification")
     kinds = {"formal": formal, "sram_wrappers": sram_wrappers}
     export_block(find_block(block), settings or [], output, ports, status=status, period=period, **kinds)
     return 0

@@ -15,6 +15,7 @@ __all__ = ["export_leaf"]
 def export_leaf(
     specification: str,
     level: str | None,
+    stage: str,
     tensors: list[str] | None,
     settings: list[str] | None,
     simulator: str,
@@ -36,18 +37,13 @@ def export_leaf(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.element_export import (
-        ElementRequest,
-        check_element,
-        draw_operands,
-        export_element,
-    )
+    from fiberscope.rtl.element_export import ElementRequest, check_element, draw_operands, export_element
 
     make_folder(folder)
     asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     whole = asked.get("value", AUTO) in (AUTO, INTEGER)
     operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=whole)
-    order = ElementRequest(specification, level, operands, asked, value_bits, points)
+    order = ElementRequest(specification, level, operands, asked, value_bits, points, stage)
     order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
     simulator = _chosen_simulator(simulator)
     exported = export_element(order, folder, period)

@@ -11,12 +11,14 @@ __all__ = [
     "Folder",
     "Formal",
     "HdlSimulator",
+    "Level",
     "Numbers",
     "Period",
     "Points",
     "Ports",
     "Simulator",
     "SramWrappers",
+    "Stage",
     "Status",
     "ValueBits",
 ]
@@ -64,4 +66,11 @@ Ports = Annotated[
         metavar="KIND",
         help="Ports: plain, registered (valid does not wait for ready), checked, or axis (AXI4-Stream).",
     ),
+]
+Level = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Level of the specification whose first instance is written."),
+]
+Stage = Annotated[
+    str, typer.Option(metavar="EINSUM", help="Stage of the specification, such as R; the first by default.")
 ]

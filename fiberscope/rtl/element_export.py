@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
 
 from fiberscope.accelerators.machine import EVENT
 from fiberscope.base.progress import ignore_progress
@@ -24,11 +25,13 @@ from fiberscope.models.from_spec.verilog import InstanceVerilog, instance_verilo
 from fiberscope.models.graphs.transcript import of_module
 from fiberscope.models.graphs.verilog import module_name, write_verilog
 from fiberscope.models.trace.load import draft
+from fiberscope.models.trace.specification import Specification
 from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.handover.export import Handover, twin_sections, write_handover
 from fiberscope.rtl.handover.readme import check_readme
 from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find, specification_of
+from fiberscope.workloads.expressions.expression import Equation, accesses
 
 __all__ = ["PYRTL", "ElementRequest", "ExportedElement", "check_element", "export_element"]
 
@@ -55,6 +58,7 @@ class ElementRequest:
         settings: of the machine, as options write them.
         value_bits: bits of every value, a whole number.
         points: that an accumulator holds.
+        stage: the Einsum whose instance it is; the first if empty.
     """
 
     specification: str
@@ -63,11 +67,13 @@ class ElementRequest:
     settings: Mapping[str, object]
     value_bits: int
     points: int
+    stage: str = ""
 
     @property
     def module(self) -> str:
         """The module's name, and that of its files."""
-        return module_name(f"{Path(self.specification.rpartition(':')[2]).stem}_{self.level.lower()}", "leaf")
+        called = Path(self.specification.rpartition(":")[2]).stem
+        return module_name("_".join(filter(None, (called, self.stage.lower(), self.level.lower()))), "leaf")
 
     @cached_property
     def leaf(self) -> InstanceVerilog:
@@ -76,7 +82,8 @@ class ElementRequest:
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
         """
-        return instance_verilog(self.machine, self.level, self.module, self.value_bits, self.points)
+        sizes = self.value_bits, self.points
+        return instance_verilog(self.machine, self.level, self.module, *sizes, self.stage)
 
     @cached_property
     def machine(self) -> MappedMachine:
@@ -122,22 +129,39 @@ class ExportedElement:
 
 
 def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
-    """Small tensors of ``whole`` numbers, or real ones, of both signs, written as files; vectors are full."""
+    """Draw small tensors of ``whole`` numbers, or real ones, and write them as files; vectors are full.
+
+    Values have both signs, but of a cascade that repeats: a cycle of negative weights would never end.
+    """
     drafted = draft(specification_of(specification))
     outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
-    ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
-    several = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
-    sizes = dict(zip(ranks, cycle(FEWER if several else SIZES), strict=False))
+    sizes = _drawn_sizes(outline)
+    signs = [-1, 1] if outline.iteration is None else [1]
     generator = np.random.default_rng(SEED)
     files = {}
     for name in outline.inputs:
         shape = [sizes[rank] for rank in outline.tensors[name].ranks]
         there = generator.random(shape) < (1.0 if len(shape) < 2 else 0.4)
         magnitudes = generator.integers(1, 9, shape) if whole else generator.uniform(0.1, 9.0, shape)
-        values = magnitudes * generator.choice([-1, 1], shape)
+        values = magnitudes * generator.choice(signs, shape)
         files[name] = str(folder / f"{name}.npy")
         np.save(files[name], values * there)
     return files
+
+
+def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
+    """Sizes of the ranks of inputs; ranks over which one index runs have the same."""
+    alike = DisjointSet(rank for tensor in outline.tensors.values() for rank in tensor.ranks)
+    for einsum in outline.einsums:
+        if isinstance(einsum.equation, Equation):
+            for access in (einsum.equation.output, *accesses(einsum.equation.expression)):
+                for rank, index in zip(outline.tensors[access.tensor].ranks, access.indices, strict=True):
+                    if index.rank is not None and index.rank in alike:
+                        alike.merge(rank, index.rank)
+    ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
+    several = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
+    sizes = dict(zip(ranks, cycle(FEWER if several else SIZES), strict=False))
+    return {rank: next(sizes[other] for other in ranks if alike.connected(other, rank)) for rank in ranks}
 
 
 def export_element(order: ElementRequest, folder: Path, period: float | None = None) -> ExportedElement:

@@ -10,7 +10,7 @@ from channel_scenario import SCENARIO as CHANNEL
 from counter_banks_scenario import COUNT, FETCH, READ
 from counter_banks_scenario import EMPTY_TOKEN as EMPTY_LANE
 from fiber_streams import STOP_TOKEN
-from nested import DONE_TOKEN, number, stop, stream, value
+from nested import DONE_TOKEN, EMPTY_TOKEN, number, stop, stream, value
 from pairs import check_pair
 from prefetch_scenario import SCENARIO as PREFETCH
 from scenarios import SCENARIOS
@@ -28,6 +28,7 @@ from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.networks.islip_rtl import IslipParameters
 from fiberscope.hw.rtl.kit.channel import ChannelParameters
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES
+from fiberscope.hw.streams.absent_values_rtl import MarkedArrayParameters
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.counter_rtl import CounterParameters
 from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
@@ -74,6 +75,8 @@ def test_the_last_entries_of_an_array_are_read(entries, memory):
     places = [number(place) for place in (*range(entries), *reversed(range(entries)))]
     given = ArrayParameters(entries, 6, 8, memory=memory)
     assert check("array", given, {"in_ref": stream(places, 0)}) > entries
+    marked = MarkedArrayParameters(entries, 6, 20, empty=-3)
+    assert check("marked_array", marked, {"in_ref": stream([*places, EMPTY_TOKEN], 0)}) > entries
 
 
 @pytest.mark.parametrize("memory", MEMORIES)

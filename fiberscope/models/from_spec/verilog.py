@@ -11,8 +11,10 @@ from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.task_cut import TaskEnd
 from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
 from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.rounds import MARK
+from fiberscope.models.graphs.payloads import payload_bits
 from fiberscope.models.graphs.transcript import Offers, Transcript, watched
-from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, payload_bits, plain
+from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, plain
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
@@ -37,7 +39,7 @@ class InstanceVerilog:
 
 
 def instance_verilog(
-    machine: MappedMachine, level: str, module: str, value_bits: int, points: int
+    machine: MappedMachine, level: str, module: str, value_bits: int, points: int, stage: str = ""
 ) -> InstanceVerilog:
     """The first instance of a level as a module, with memories as large as the tensors; runs the machine.
 
@@ -47,12 +49,13 @@ def instance_verilog(
         module: the name of the module.
         value_bits: bits of every value, a whole number in two's complement.
         points: that an accumulator holds.
+        stage: the Einsum that it writes, ``R``, or ``R@2`` of the second round; the first if empty.
 
     Raises:
-        InputError: there is no such level; or naming the first block that has no twin, or value that is no
-            such number.
+        InputError: there is no such level or stage, or the instance has lanes; or naming the first block that
+            has no twin, or value that is no such number.
     """
-    leaf = _leaf_of(machine, level)
+    leaf = _leaf_of(machine, level, stage)
     instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")
     blocks = {plain(block, instance): block for block in _blocks_of(machine, instance)}
     nodes = {plain(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
@@ -85,16 +88,26 @@ def instance_verilog(
     return InstanceVerilog(verilog, offers, expected, machine.kernel.cycle)
 
 
-def _leaf_of(machine: MappedMachine, level: str) -> InstanceBlocks:
-    """The first instance of a level.
+def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
+    """The first instance of a level, of a stage if it is not empty.
 
     Raises:
-        InputError: no tasks are dealt to it.
+        InputError: there is no such stage, no tasks are dealt to the level, or it has lanes.
     """
-    leaves_by_level = {stage.stage.level: stage.leaves[0] for stage in reversed(machine.stages)}
-    if level.lower() not in leaves_by_level:
-        raise InputError(f"no tasks are dealt to {level}; {nearest(level, leaves_by_level)}")
-    return leaves_by_level[level.lower()]
+    named = [(each.stage.einsums[-1].name, each) for each in machine.stages]
+    chosen = [each for name, each in named if stage in ("", name, name.partition(MARK)[0])]
+    if not chosen:
+        raise InputError(f"there is no stage {stage}; {nearest(stage, dict(named))}")
+    stages_by_level = {each.stage.level: each for each in reversed(chosen)}
+    if level.lower() not in stages_by_level:
+        raise InputError(f"no tasks are dealt to {level}; {nearest(level, stages_by_level)}")
+    first = stages_by_level[level.lower()]
+    if first.stage.lanes:
+        raise InputError(
+            f"{level}: its {first.stage.lanes:,} lanes are not simulated one by one, so they are no hardware "
+            "here; without lanes, each element is a task of an instance of its own"
+        )
+    return first.leaves[0]
 
 
 def _blocks_of(machine: MappedMachine, instance: str) -> Iterator[Component]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -20,24 +19,21 @@ from fiberscope.hw.rtl.kit.contract import contract
 from fiberscope.hw.rtl.kit.interface import Field, Token, float_bits
 from fiberscope.hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from fiberscope.hw.rtl.kit.wrapper import Link as Wire
+from fiberscope.hw.streams import absent_values_rtl
+from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
-from fiberscope.hw.streams.compressed import CompressedScanner
-from fiberscope.hw.streams.counter import Counter
-from fiberscope.hw.streams.dense import DenseScanner
-from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merged_sums import FiberSums
 from fiberscope.hw.streams.netlist_rtl import netlist
 from fiberscope.hw.streams.root import Root
-from fiberscope.hw.streams.seek import Seek
 from fiberscope.hw.streams.task_cut import TaskEnd
-from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
 from fiberscope.hw.streams.values_rtl import PIPELINE, AluParameters, PipelineParameters
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.hw.value_type import INTEGER, ValueType
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Node
+from fiberscope.models.graphs.payloads import payload_bits
 from fiberscope.models.graphs.prepared import PreparedGraph
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report.files import write_text
@@ -52,7 +48,6 @@ __all__ = [
     "Sizes",
     "machine_of",
     "module_name",
-    "payload_bits",
     "plain",
     "verilog_of",
     "write_verilog",
@@ -288,7 +283,7 @@ class Hardware:
         Raises:
             InputError: there is none.
         """
-        twin, node = _twins().get(type(block)), self.nodes.get(name)
+        twin, node = self._twin(name, block), self.nodes.get(name)
         if twin is None:
             what = f"{node}: {node.primitive.lacks(node)}" if node else f"{name}: no hardware here is like it"
             raise InputError(what)
@@ -296,6 +291,31 @@ class Hardware:
             return self.sizes.part(twin, block)
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
+
+    def _twin(self, name: str, block: Component) -> RtlBlock | None:
+        """The twin of a block, one that knows absent values where an ALU behind it asks for these.
+
+        Raises:
+            InputError: such a block has no wire for it.
+        """
+        if _fills(block):
+            return absent_values_rtl.ALU
+        twin, is_asked = _twins().get(type(block)), id(block) in self._asked
+        if type(block) is ArrayLoad and (is_asked or block.empty != 0.0):
+            return absent_values_rtl.ARRAY
+        if is_asked:
+            raise InputError(f"{name}: no hardware here says which of its values are absent")
+        return twin
+
+    @cached_property
+    def _asked(self) -> set[int]:
+        """Identities of the blocks whose values an ALU reads that is to know which of them are absent."""
+        return {id(link.producer.component) for link in self.links if _fills(link.consumer.component)}
+
+
+def _fills(block: Component) -> bool:
+    """Return whether a block is an ALU that knows absent values."""
+    return type(block) is Alu and block.fills
 
 
 def _pipeline(
@@ -343,31 +363,3 @@ def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path
 def plain(block: Component, machine: str = GraphMachine.NAME) -> str:
     """Return the name in the module of a block of a machine, or of its part of this name."""
     return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))
-
-
-def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
-    """Return the bits that all coordinates and positions need."""
-    most = 1 << LEVEL_BITS - 1
-    for block in blocks.values():
-        if isinstance(block, CompressedScanner | Seek):
-            level = block.level
-            positions = level.begin(level.fibers)
-            most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
-        elif isinstance(block, Counter | ArrayLoad):
-            most = max(most, block.size)
-        elif isinstance(block, FiberWays):
-            lists = 4 * block.table.most_lists  # numbers of lists use references too
-            most = max(most, len(block.segments), len(block.coordinates), lists, *block.coordinates)
-    return max([most, *_dense_references(nodes, blocks)]).bit_length()
-
-
-def _dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:
-    """More than the references that each tensor with dense levels can have: all levels multiplied."""
-    levels: dict[str, dict[str, int]] = {}
-    for node in nodes:
-        block = blocks[node.name]
-        if isinstance(block, DenseScanner | DenseLocator):
-            levels.setdefault(node["tensor"], {})[node["mode"]] = block.size
-        elif isinstance(block, CompressedScanner):
-            levels.setdefault(node["tensor"], {})[node["mode"]] = block.level.begin(block.level.fibers)
-    return (math.prod(max(1, size) for size in sizes.values()) for sizes in levels.values())

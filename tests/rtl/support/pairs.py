@@ -66,7 +66,13 @@ class _Side:
     def without_reference(self) -> set[str]:
         """Sinks whose port carries no reference: what such a word says is no signal of the hardware."""
         sinks = [part for part in self.parts if isinstance(part, StreamSink)]
-        return {_plain_name(part) for part in sinks if "reference" not in part.source.protocol.fields}
+        names = {_plain_name(part) for part in sinks if "reference" not in part.source.protocol.fields}
+        adapters = [part for part in self.parts if isinstance(part, Adapter)]
+        streams = [end.stream for adapter in adapters for end in adapter.ends]
+        marked = [
+            stream for stream in streams if any(each.part == "reference" for each in stream.fields.values())
+        ]
+        return names - {f"sink_{_plain(stream.label)}" for stream in marked}
 
     def seen(self, kernel: Kernel, without_reference: set[str]) -> dict[str, object]:
         """Everything that must be equal: accounting and counters of every part, tokens and their cycles."""
@@ -115,7 +121,7 @@ def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
         run = kernel.run(cycle_limit=CYCLE_LIMIT)
     except SimulationError as error:
         return str(error)
-    without_reference = set().union(*(side.without_reference() for side in sides))
+    without_reference = set.intersection(*(side.without_reference() for side in sides))
     violation = earliest(part.exercise().violation for part in sides[-1].parts if isinstance(part, Adapter))
     if violation is not None:
         return f"the module breaks the protocol of its ports: {violation}"

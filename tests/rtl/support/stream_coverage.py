@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fiberscope.hw.rtl.kit.sram import MEMORIES
+from fiberscope.hw.streams.absent_values_rtl import KNOWN, NEEDS
 
 
 def _missing(port: str) -> Any:
@@ -91,6 +92,31 @@ STREAM_BINS = {
             for memory in MEMORIES
         },
         "a reference missing": _missing("in_ref"),
+        "no space behind": _full("out_val"),
+    },
+    "marked_array": {
+        "an infinite value": lambda run: run.given.infinite and run.counted("loads") > 10,
+        "a whole number": lambda run: run.given.values == "integer" and run.given.empty < 0,
+        "more than 200 addresses": lambda run: run.counted("addresses") > 200,
+        "a reference missing": _missing("in_ref"),
+        "no space behind": _full("out_val"),
+    },
+    "filling_alu": {
+        operation: lambda run, operation=operation: (
+            run.given.operation == operation and run.counted("operations") > 100
+        )
+        for operation in KNOWN
+    }
+    | {
+        f"results that need {needs}, {values}": lambda run, needs=needs, values=values: (
+            (run.given.needs, run.given.values) == (needs, values) and run.counted("operations") > 50
+        )
+        for needs in NEEDS
+        for values in ("integer", "float32")
+    }
+    | {
+        "an infinite value": lambda run: run.given.infinite and run.counted("operations") > 50,
+        "an operand missing": _missing("in_val"),
         "no space behind": _full("out_val"),
     },
     "fiber_intersect": _joins("matches") | {"long runs": lambda run: run.counted("longest_run") > 10},

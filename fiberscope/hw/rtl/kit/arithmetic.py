@@ -148,8 +148,32 @@ def operations(values: str) -> Mapping[str, Operation]:
         "max": lambda value, other: pyrtl.select(less(value, other) | none(other), other, value),
         "min": lambda value, other: pyrtl.select(less(other, value) | none(other), other, value),
         "take": lambda _one, other: other,
+        "first": lambda value, _other: value,
+        "differs": lambda value, other: _truth(values, _differ(values, value, other)),
+        "less": lambda value, other: _truth(values, less(value, other)),
+        "or": lambda value, other: _truth(values, ~_is_zero(values, value) | ~_is_zero(values, other)),
+        "and": lambda value, other: _truth(values, ~_is_zero(values, value) & ~_is_zero(values, other)),
         **(_OF_INTEGERS if values == INTEGER else _floating(_FORMS[values])),
     }
+
+
+def _truth(values: str, holds: Signal) -> Signal:
+    """1 where something holds, else 0, as a value."""
+    if values == INTEGER:
+        return holds.zero_extended(2)
+    form = _FORMS[values]
+    return unless(~holds, pyrtl.Const(((1 << form.exponent - 1) - 1) << form.fraction, form.bits))
+
+
+def _is_zero(values: str, word: Signal) -> Signal:
+    return word == 0 if values == INTEGER else _Float(_FORMS[values], word).is_zero
+
+
+def _differ(values: str, value: Signal, other: Signal) -> Signal:
+    if values == INTEGER:
+        return value != other
+    unlike = (value != other) | _no_number(_FORMS[values], value)
+    return unlike & ~(_is_zero(values, value) & _is_zero(values, other))
 
 
 _OF_INTEGERS: Mapping[str, Operation] = {

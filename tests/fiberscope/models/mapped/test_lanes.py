@@ -212,7 +212,7 @@ def test_a_step_of_sigma_takes_the_elements_of_its_fold(lanes, seed):
 def test_an_instance_with_lanes_is_refused_as_verilog():
     program = find(programs(), on_lanes, settings=settings(database=None))
     machine = built(program, lanes=2, memory="ideal")
-    with pytest.raises(InputError, match="lanes: no hardware here is like it"):
+    with pytest.raises(InputError, match="PE: its 2 lanes are not simulated one by one"):
         instance_verilog(machine, "PE", "leaf", 16, 16)
 
 

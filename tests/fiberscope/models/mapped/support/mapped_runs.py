@@ -32,11 +32,12 @@ def parameters(of_memory=None, **timing):
     return create_model("Drawn", __base__=MappedParameters, clock=(int, ...))(**given)
 
 
-def built(program, kernel=None, **timing):
-    """The machine of a program, not run."""
+def built(program, kernel=None, value=None, **timing):
+    """The machine of a program, not run, with values of a type."""
     specification, trees = program
     graphs = graphs_of(specification, trees, lanes=timing.get("lanes", 0))
-    return MappedMachine(parameters(**timing), specification, graphs, trees, "drawn", kernel=kernel)
+    given = parameters(**timing).model_copy(update={"value": value} if value else {})
+    return MappedMachine(given, specification, graphs, trees, "drawn", kernel=kernel)
 
 
 def ran(program, kernel=None, **timing):

@@ -1,0 +1,219 @@
+"""Units for values of which some are absent, as RTL: ``ArrayLoad`` and ``Alu`` where operators are redefined.
+
+A wire beside each value says whether it is absent: a value that stands for an element that a tensor lacks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Content, Field, float_bits
+from fiberscope.hw.rtl.kit.parameters import check_range, choice, number, one_of
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.alu import Alu
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.memory_rtl import LOAD, Memory, value_words
+from fiberscope.hw.streams.tokens import DATA
+from fiberscope.hw.streams.tokens_rtl import Head
+from fiberscope.hw.streams.values_rtl import OPERATIONS, AluAdapter, ArrayAdapter
+
+KNOWN = (*OPERATIONS, "first", "differs", "less", "or", "and")
+ALL, ANY = NEEDS = ("all", "any")
+MOST = 1 << 16  # of a whole number that stands for an absent value
+LEAST_BITS = 20  # of whole numbers, enough for any such number
+ABSENT = "absent"
+
+
+class AbsentParameters(ValueParameters):
+    """Base of the parameters of blocks that know absent values, with ``empty`` and ``infinite``.
+
+    Raises:
+        ValueError: for an infinite value of whole numbers.
+    """
+
+    empty: int
+    infinite: int
+
+    def __post_init__(self) -> None:
+        """Refuse an absent value that is no value of the type."""
+        super().__post_init__()
+        if not self.value_field.codec.fits(float_bits(self.empty_value)):
+            absent = f"{self.empty_value:g}, which stands for absent values,"
+            raise ValueError(f"{absent} is no {self.values}; set value=float32, say")
+
+    @property
+    def empty_value(self) -> float:
+        """Return the value that stands for an absent one."""
+        return self.infinite * math.inf if self.infinite else float(self.empty)
+
+    @property
+    def empty_word(self) -> Signal:
+        """Return the bits of this value."""
+        field = self.value_field
+        return pyrtl.Const(field.codec.encode(float_bits(self.empty_value)), field.width)
+
+    @property
+    def marked(self) -> Content:
+        """Return the fields of a stream of values with a mark."""
+        return {**tokens.values(self.value_field), ABSENT: Field("reference", 1, "unsigned")}
+
+
+@dataclass(frozen=True)
+class MarkedArrayParameters(AbsentParameters):
+    """Parameters of an array that marks the values of references that are N.
+
+    Args:
+        entries: its values, 1 to 65536.
+        reference_bits: bits of a place: enough for all.
+        value_bits: bits of a value that is a whole number, 20 to 53.
+        values: their type.
+        empty: the value of an N, a whole number from -65536 to 65536.
+        infinite: the sign of an infinite value of an N, or 0.
+    """
+
+    entries: int = number(512, 1, 1 << 16)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    value_bits: int = number(32, LEAST_BITS, WHOLE_BITS)
+    values: str = value_type()
+    empty: int = number(0, -MOST, MOST)
+    infinite: int = one_of(0, -1, 0, 1)
+
+    def __post_init__(self) -> None:
+        """Refuse references that cannot tell all places."""
+        super().__post_init__()
+        check_range("marked_array", "reference_bits", self.reference_bits, index_bits(self.entries), 62)
+
+
+@dataclass(frozen=True)
+class FillingAluParameters(AbsentParameters):
+    """Parameters of an ALU that knows which operands are absent.
+
+    Args:
+        operation: the operation of its two operands.
+        needs: whether a result needs ``all`` operands, or ``any``; else it is absent, too.
+        value_bits: bits of operands and results that are whole numbers, 20 to 53.
+        values: their type.
+        empty: the absent value, also of an N: a whole number from -65536 to 65536.
+        infinite: the sign of an infinite absent value, or 0.
+    """
+
+    operation: str = choice("mul", KNOWN)
+    needs: str = choice(ALL, NEEDS)
+    value_bits: int = number(32, LEAST_BITS, WHOLE_BITS)
+    values: str = value_type()
+    empty: int = number(0, -MOST, MOST)
+    infinite: int = one_of(0, -1, 0, 1)
+
+
+def array_carried(parameters: MarkedArrayParameters) -> Carried:
+    """``load`` writes a value."""
+    return {
+        "in_ref": tokens.numbers(parameters.reference_bits),
+        LOAD: value_words(parameters.entries, parameters.value_field),
+        "out_val": parameters.marked,
+    }
+
+
+def array_design(parameters: MarkedArrayParameters, between: Streams) -> None:
+    """A memory; a reference that is N gives the absent value, marked."""
+    head, room = Head.from_stream(between.inputs["in_ref"]), tokens.room_in(between)
+    load, sink = between.inputs[LOAD], between.outputs["out_val[0]"]
+    load.accept(pyrtl.Const(1, 1))
+    words = Memory("words", parameters.entries, parameters.value_field.width)
+    words.write(load.fields["address"], load.fields["word"], load.valid)
+    between.inputs["in_ref"].accept(room)
+    kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
+    value = pyrtl.select(head.is_empty, parameters.empty_word, words[head.payload])
+    sent = tokens.token(sink, kind, head.level, value)
+    sink.send(room & head.shown, {**sent, ABSENT: head.is_empty})
+
+
+def alu_carried(parameters: FillingAluParameters) -> Carried:
+    """Two operands and a result, each with its mark."""
+    return {"in_val": Each(parameters.marked, 2), "out_val": parameters.marked}
+
+
+def alu_design(parameters: FillingAluParameters, between: Streams) -> None:
+    """Take both operands together; no registers."""
+    room, sink = tokens.room_in(between), between.outputs["out_val[0]"]
+    heads = [Head.from_stream(stream) for stream in between.inputs.values()]
+    left = heads[0]
+    acts = named("acts", room & left.shown & heads[1].shown)
+    for stream in between.inputs.values():
+        stream.accept(acts)
+    empty, bits = parameters.empty_word, parameters.value_bits
+    first, second = (pyrtl.select(head.is_empty, empty, head.payload) for head in heads)
+    has_first, has_second = (head.is_data & ~head.fields[ABSENT] for head in heads)
+    present = named("present", has_first & has_second if parameters.needs == ALL else has_first | has_second)
+    computed = parameters.computed(parameters.operation, first, second, bits)
+    data = left.is_data | left.is_empty
+    kind = tokens.kind_of(data, left.is_stop, left.is_done)
+    sent = tokens.token(sink, kind, left.level, pyrtl.select(present, computed, empty))
+    sink.send(acts, {**sent, ABSENT: data & ~present})
+
+
+def _empty_of(value: float) -> dict[str, object]:
+    """The parameters of an absent value.
+
+    Raises:
+        ValueError: no constant here is like it.
+    """
+    if math.isinf(value):
+        return {"infinite": 1 if value > 0 else -1}
+    if value != int(value) or abs(value) > MOST:
+        raise ValueError(f"no hardware here has absent values of {value:g}, but whole numbers to {MOST:,}")
+    return {"empty": int(value)}
+
+
+def _of_array(array: ArrayLoad) -> dict[str, object]:
+    return {"entries": max(1, array.size), **_empty_of(array.empty)}
+
+
+def _of_alu(alu: Alu) -> dict[str, object]:
+    operation = "take" if alu.operation == "second" else alu.operation
+    if operation not in KNOWN:
+        raise ValueError(f"no hardware here does {operation}; known: {', '.join(KNOWN)}")
+    return {"operation": operation, "needs": ALL if alu.needs_all else ANY, **_empty_of(alu.empty)}
+
+
+def _alu(name: str, parameters: FillingAluParameters) -> Alu:
+    alu = Alu(name, parameters.operation)
+    alu.fills, alu.needs_all, alu.empty = True, parameters.needs == ALL, parameters.empty_value
+    return alu
+
+
+# No classes of their own: the netlist of a graph says which of its blocks know absent values.
+ARRAY = replace(
+    unit(
+        "marked_array",
+        ArrayLoad,
+        MarkedArrayParameters,
+        array_carried,
+        array_design,
+        base=ArrayAdapter,
+        alone=False,
+        instance=_of_array,
+    ),
+    kinds=(),
+)
+ALU = replace(
+    unit(
+        "filling_alu",
+        Alu,
+        FillingAluParameters,
+        alu_carried,
+        alu_design,
+        base=AluAdapter,
+        component=_alu,
+        instance=_of_alu,
+        counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
+    ),
+    kinds=(),
+)

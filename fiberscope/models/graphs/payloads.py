@@ -1,0 +1,47 @@
+"""Widths of coordinates and references in the Verilog of a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from fiberscope.hw.streams.arrays import ArrayLoad
+from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.counter import Counter
+from fiberscope.hw.streams.dense import DenseScanner
+from fiberscope.hw.streams.locator import DenseLocator
+from fiberscope.hw.streams.seek import Seek
+from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
+from fiberscope.hw.streams.ways import FiberWays
+from fiberscope.models.graphs.netlist import Node
+from fiberscope.sim import Component
+
+__all__ = ["payload_bits"]
+
+
+def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
+    """Return the bits that all coordinates and positions need."""
+    most = 1 << LEVEL_BITS - 1
+    for block in blocks.values():
+        if isinstance(block, CompressedScanner | Seek):
+            level = block.level
+            positions = level.begin(level.fibers)
+            most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
+        elif isinstance(block, Counter | ArrayLoad):
+            most = max(most, block.size)
+        elif isinstance(block, FiberWays):
+            lists = 4 * block.table.most_lists  # numbers of lists use references too
+            most = max(most, len(block.segments), len(block.coordinates), lists, *block.coordinates)
+    return max([most, *_dense_references(nodes, blocks)]).bit_length()
+
+
+def _dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:
+    """More than the references that each tensor with dense levels can have: all levels multiplied."""
+    levels: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        block = blocks[node.name]
+        if isinstance(block, DenseScanner | DenseLocator):
+            levels.setdefault(node["tensor"], {})[node["mode"]] = block.size
+        elif isinstance(block, CompressedScanner):
+            levels.setdefault(node["tensor"], {})[node["mode"]] = block.level.begin(block.level.fibers)
+    return (math.prod(max(1, size) for size in sizes.values()) for sizes in levels.values())
