@@ -16,6 +16,7 @@ from fiberscope.run.find_machine import is_machine
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
     from fiberscope.hw.rtl.kit.parameters import Parameters
+    from fiberscope.rtl.handover.testbench import Testbench
 
 __all__ = ["check_wrappers", "export_block", "write_verilog"]
 
@@ -67,6 +68,7 @@ def export_block(
         asdict(parameters),
         _logic_sections(chosen, parameters, ports) | sections,
         sources=dict.fromkeys(wrappers, "behavioural model of a memory; put a macro in its place"),
+        bench=_bench(chosen, parameters, ports, text),
     )
     for path in write_handover(handover, output):
         print(f"Written: {path}")
@@ -113,6 +115,19 @@ def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict
     logic = block if ports == "plain" else registered(block)
     names = axis_names(logic.interface(parameters)) if ports == "axis" else {}
     return twin_sections(logic.twin(parameters, status=False), names)
+
+
+def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
+    """Return the test bench of a block with these ports; None without stimulus."""
+    from fiberscope.hw.rtl.kit.axis import axis_bits
+    from fiberscope.rtl.handover.recording import has_stimulus, record
+    from fiberscope.rtl.handover.testbench import make_testbench
+
+    if not has_stimulus(block):
+        return None
+    recorded = record(block, parameters, plain=ports == "plain")
+    convert = partial(axis_bits, recorded.interface) if ports == "axis" else dict
+    return make_testbench(block.name, recorded.interface.module, text, recorded, convert)
 
 
 def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:

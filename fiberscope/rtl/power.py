@@ -17,9 +17,7 @@ from rich.table import Table
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
@@ -28,7 +26,7 @@ from fiberscope.hw.rtl.tools.hdl import AUTO, find
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import estimate
-from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
+from fiberscope.hw.rtl.tools.stimulus import STIMULI, output_ports, stimulus
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.files import write_text
 from fiberscope.rtl.cosim_request import CosimRequest
@@ -43,7 +41,6 @@ __all__ = [
     "measure",
     "measure_alone",
     "memory_accesses",
-    "output_ports",
     "print_power",
     "tools",
     "write_rows",
@@ -166,17 +163,6 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredP
             block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)"
         )
         return _measured(ran, netlist, recording, cells)
-
-
-def output_ports(interface: Interface, adapter: type[Adapter]) -> list[str]:
-    """The outputs that must be connected."""
-    optional = {port.name for port in adapter.PORTS if port.optional}
-    return [
-        label
-        for stream in interface.streams
-        if stream.direction == "output" and not stream.lane and stream.port[0] not in optional
-        for label in stream.labels
-    ]
 
 
 def check_simulator(name: str) -> str:

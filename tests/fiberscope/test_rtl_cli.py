@@ -92,7 +92,7 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
     assert path.read_text() == "older"
     assert cli.run(["rtl", "export", "merger"]) == 0
     assert "module merger" in path.read_text()
-    assert not [file for file in path.parent.iterdir() if file.stem not in {"merger", "README"}]
+    assert not [file for file in path.parent.iterdir() if file.stem not in {"merger", "merger_tb", "README"}]
 
 
 @pytest.mark.parametrize(

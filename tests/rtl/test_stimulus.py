@@ -4,8 +4,7 @@ import pytest
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
-from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
-from fiberscope.rtl.power import output_ports
+from fiberscope.hw.rtl.tools.stimulus import STIMULI, output_ports, stimulus
 from fiberscope.sim.testing import run_block
 
 SMALLER = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from fiberscope.rtl.handover.constraints import OUTSIDE, sdc, xdc
 from fiberscope.rtl.handover.module_text import contract_text, module_ports
 from fiberscope.rtl.handover.readme import code, table, write_readme
 from fiberscope.rtl.handover.structure import combinational_paths, memories
+from fiberscope.rtl.handover.testbench import Testbench
 
 __all__ = ["PERIOD", "Handover", "twin_sections", "write_handover"]
 
@@ -38,6 +39,7 @@ class Handover:
         sections: further sections of the README, by heading.
         files: further files in the folder, and what each is.
         sources: further Verilog files of the module, and what each is.
+        bench: a test bench in Verilog, if there is one.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Handover:
     sections: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    bench: Testbench | None = None
 
     @property
     def clock(self) -> str:
@@ -69,17 +72,25 @@ def write_handover(handover: Handover, folder: Path) -> list[Path]:
     name, module = handover.name, handover.module
     ports = module_ports(handover.text, module)
     constrained = module, ports, handover.clock, handover.period
-    sources = [f"{name}.v", *handover.sources]
+    sources, bench = [f"{name}.v", *handover.sources], handover.bench
+    core = core_file(
+        name, handover.summary, sources, __version__, top=module, bench=bench.name if bench else ""
+    )
     texts = {
-        f"{name}.f": "".join(f"{source}\n" for source in sources),
+        f"{name}.f": _lines(sources),
         f"{name}.sdc": sdc(*constrained),
         f"{name}.xdc": xdc(*constrained),
-        f"{name}.core": core_file(name, handover.summary, sources, __version__, top=module),
+        f"{name}.core": core,
+        **(bench.texts | {f"{bench.name}.f": _lines([*sources, f"{bench.name}.v"])} if bench else {}),
     }
     readme = write_readme(folder, name, _sentence(handover.summary), __version__, _sections(handover))
     for file, text in texts.items():
         write_text(folder / file, text)
     return [*(folder / file for file in texts), readme]
+
+
+def _lines(names: Iterable[str]) -> str:
+    return "".join(f"{name}\n" for name in names)
 
 
 def _sentence(summary: str) -> str:
@@ -94,6 +105,7 @@ def _sections(handover: Handover) -> dict[str, str]:
         "Parameters": f"{parameters}\n\n{_FIXED}" if parameters else "",
         "Ports": _ports(handover),
         "Clock and reset": _clock_and_reset(handover),
+        "Test bench": _test_bench(handover.bench) if handover.bench else "",
         **handover.sections,
     }
 
@@ -107,6 +119,7 @@ def _files(handover: Handover) -> str:
         f"{name}.sdc": "clock and delays at the ports, for synthesis and timing analysis",
         f"{name}.xdc": "the same for Vivado",
         f"{name}.core": "FuseSoC core file (CAPI 2)",
+        **(_bench_files(handover.bench) if handover.bench else {}),
         **handover.files,
     }
     return table(("file", "content"), ((f"`{file}`", content) for file, content in files.items()))
@@ -120,7 +133,37 @@ def _use(handover: Handover) -> str:
         f"yosys -p 'read_verilog -sv {' '.join([f'{name}.v', *handover.sources])}; synth -top {module}'",
         f"fusesoc --cores-root . run --target lint fiberscope:rtl:{name}",
     ]
+    if handover.bench:
+        bench = handover.bench.name
+        commands += [
+            f"iverilog -g2012 -s {bench} -o {bench}.vvp -f {bench}.f && vvp {bench}.vvp",
+            f"verilator --binary -Wno-fatal --top-module {bench} -f {bench}.f && obj_dir/V{bench}",
+            f"fusesoc --cores-root . run --target sim fiberscope:rtl:{name}",
+        ]
     return code("\n".join(commands), "sh")
+
+
+def _bench_files(bench: Testbench) -> dict[str, str]:
+    return {
+        f"{bench.name}.v": "test bench in Verilog, which needs a simulator alone",
+        f"{bench.name}.hex": "inputs and expected outputs of each cycle of the test bench",
+        f"{bench.name}.f": "list of the Verilog files with the test bench",
+    }
+
+
+def _test_bench(bench: Testbench) -> str:
+    return f"""\
+The test bench replays {bench.cycles:,} cycles of a run with random stalls, in which {bench.tokens:,} tokens
+leave the module. The tokens are those of the event model; with plain ports, their cycles are, too. The bench
+compares the outputs of each cycle where a token moves. It ends with a line `PASS`, or with `FAIL` and an
+error code.
+
+**Latency.** In this run, the first token leaves {_cycles(bench.latency)} the first token arrives."""
+
+
+def _cycles(latency: int) -> str:
+    """Words for a latency in cycles."""
+    return "in the cycle in which" if not latency else f"{latency} cycle{'s' * (latency > 1)} after"
 
 
 def _ports(handover: Handover) -> str:

@@ -9,7 +9,7 @@ that of the last lane, so that a fiber with its stop is a packet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import bit_range
 
-__all__ = ["axis", "axis_names"]
+__all__ = ["axis", "axis_bits", "axis_names"]
 
 CORE = "registered"  # what the name of the module within ends with
 _CONTRACT = (
@@ -46,6 +46,26 @@ def axis_names(interface: Interface) -> dict[str, str]:
         for stream in interface.streams
         for part in ("valid", "ready", *stream.widths)
     }
+
+
+def axis_bits(interface: Interface, bits: Mapping[str, int]) -> dict[str, int]:
+    """Return the bits at ports of AXI4-Stream from those of a module's streams; 0 where none are said."""
+    ports: dict[str, int] = {}
+    for stream in interface.streams:
+        size, lanes = _lane_bytes(stream), range(len(stream.ports))
+        data = keep = 0
+        for lane in lanes:
+            for field, low, width in _places(stream, lane):
+                data |= (bits.get(stream.wire(field), 0) >> lane * width & (1 << width) - 1) << low
+            keep |= (bits.get(stream.wire(MASK), 0) >> lane & 1) * ((1 << size) - 1) << lane * size
+        last = stream.widths.get("control", 0) * (len(lanes) - 1)
+        ports |= {
+            f"{stream.prefix}_tdata": data,
+            f"{stream.prefix}_tkeep": keep,
+            f"{stream.prefix}_tlast": bits.get(stream.wire("control"), 0) >> last & 1,
+            **{f"{stream.prefix}_t{part}": bits.get(stream.wire(part), 0) for part in ("valid", "ready")},
+        }
+    return ports
 
 
 def _lane_bytes(stream: Stream) -> int:

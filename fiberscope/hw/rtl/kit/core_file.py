@@ -14,6 +14,21 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 __all__ = ["core_file", "write_files"]
 
 VENDOR = "fiberscope:rtl"
+_BENCH_FILES = """\
+  bench:
+    files:
+      - {bench}.v: {{file_type: systemVerilogSource}}
+      - {bench}.hex: {{file_type: user, copyto: {bench}.hex}}
+"""
+_BENCH_TARGET = """\
+  sim:
+    filesets: [rtl, bench]
+    toplevel: {bench}
+    flow: sim
+    flow_options:
+      tool: icarus
+      iverilog_options: [-g2012]
+"""
 
 
 def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: str) -> list[Path]:
@@ -35,7 +50,9 @@ def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: 
     return [folder / name for name in texts]
 
 
-def core_file(name: str, summary: str, sources: Sequence[str], version: str, *, top: str = "") -> str:
+def core_file(
+    name: str, summary: str, sources: Sequence[str], version: str, *, top: str = "", bench: str = ""
+) -> str:
     """The text of ``<name>.core``.
 
     Args:
@@ -44,7 +61,10 @@ def core_file(name: str, summary: str, sources: Sequence[str], version: str, *, 
         sources: the Verilog files, beside the core file.
         version: of what wrote it, as in ``1.2.3``; what follows a ``+``, which FuseSoC refuses, is left out.
         top: the top module, if it is not called as the core.
+        bench: the top module of a test bench, in ``<bench>.v`` with its vectors in ``<bench>.hex``.
     """
+    fileset = _BENCH_FILES.format(bench=bench) if bench else ""
+    target = _BENCH_TARGET.format(bench=bench) if bench else ""
     return f"""CAPI=2:
 name: {VENDOR}:{name}:{version.partition("+")[0]}
 description: "{summary}"
@@ -52,7 +72,7 @@ filesets:
   rtl:
     files: [{", ".join(sources)}]
     file_type: systemVerilogSource
-targets:
+{fileset}targets:
   default: &default
     filesets: [rtl]
     toplevel: {top or name}
@@ -61,4 +81,4 @@ targets:
     flow: lint
     flow_options:
       tool: verilator
-"""
+{target}"""

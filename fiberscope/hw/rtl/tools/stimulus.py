@@ -19,11 +19,13 @@ from fiberscope.hw.lanes.prefix_sum_rtl import PrefixSumParameters
 from fiberscope.hw.networks.benes import MINIMAL, route_permutation
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.networks.benes_rtl import BenesParameters
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.sim.testing import Token
 
-__all__ = ["STIMULI", "stimulus"]
+__all__ = ["STIMULI", "output_ports", "stimulus"]
 
 Inputs: TypeAlias = dict[str, list[Token]]
 STOP_TOKEN: Token = (STOP, 0, 0, 0.0)
@@ -42,6 +44,17 @@ def stimulus(block: str, parameters: Parameters, seed: int = 1) -> Inputs:
         KeyError: if there are none for this block.
     """
     return STIMULI[block](random.Random(seed), parameters)
+
+
+def output_ports(interface: Interface, adapter: type[Adapter]) -> list[str]:
+    """The outputs that must be connected."""
+    optional = {port.name for port in adapter.PORTS if port.optional}
+    return [
+        label
+        for stream in interface.streams
+        if stream.direction == "output" and not stream.lane and stream.port[0] not in optional
+        for label in stream.labels
+    ]
 
 
 def _by_lane(port: str, rows: Sequence[Sequence[Token]]) -> Inputs:

@@ -1,0 +1,199 @@
+"""A run of a block as its ports see it: the inputs of each cycle, and the outputs that the event model has.
+
+The twin runs between sources and sinks with random stalls, and the component runs between the same. Both must
+send the same tokens, in the same cycles where the ports are plain. Only then is the run a recording.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.tools.stimulus import output_ports
+from fiberscope.hw.rtl.tools.stream_stimulus import BENCH_STIMULI
+from fiberscope.hw.stream import STOP, STREAM
+from fiberscope.hw.streams.memory_rtl import OVERFLOW, STORE
+from fiberscope.sim.testing import Outcome, run_block
+
+__all__ = ["DifferentRunError", "Recorder", "Recording", "Vector", "has_stimulus", "record", "recording"]
+
+SEED = 1  # of the stimulus, of the stalls of sources and sinks, and of the first contents of memories
+Bits = Mapping[str, int]  # of wires by name
+
+
+class DifferentRunError(Exception):
+    """The twin of a block and its event model send other tokens."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A cycle: bits of the inputs, expected bits of the outputs, and ones where an output is compared."""
+
+    inputs: Bits
+    expected: Bits
+    compared: Bits
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run of a module.
+
+    Args:
+        interface: the ports of the module, without status.
+        vectors: the cycles since the reset.
+        tokens: how many left at the outputs.
+        latency: cycles from the first token at an input to the first token at an output.
+    """
+
+    interface: Interface
+    vectors: Sequence[Vector]
+    tokens: int
+    latency: int
+
+
+def has_stimulus(block: RtlBlock) -> bool:
+    """Return whether there is stimulus for a block, which must be one component."""
+    return block.name in BENCH_STIMULI and block.component is not None
+
+
+def record(block: RtlBlock, parameters: Parameters, *, plain: bool) -> Recording:
+    """Run a block on its stimulus.
+
+    Args:
+        block: the block, which has stimulus.
+        parameters: its parameters.
+        plain: whether its ports are plain; else registered.
+
+    Raises:
+        DifferentRunError: twin and event model send other tokens.
+    """
+    assert block.component is not None, f"{block.name} is several components"
+    logic = block if plain else registered(block)
+    interface = logic.interface(parameters)
+    recorder = Recorder(PyrtlBackend(logic.twin(parameters), SEED))
+    inputs = BENCH_STIMULI[block.name](random.Random(SEED), parameters)
+    parts = (logic.adapter("block", interface, recorder), block.component("block", parameters))
+    outputs = _outputs(interface)
+    outcomes = [run_block(part, inputs, outputs, seed=SEED, sleep=False) for part in parts]
+    # Tokens at optional ports may depend on the cycle, which a channel behind the ports changes.
+    compared = outputs if plain else output_ports(interface, block.adapter) or outputs
+    module, event = (_sent(outcome, compared, plain=plain) for outcome in outcomes)
+    if module != event:
+        raise DifferentRunError(f"{block.name}: the RTL does not send the tokens of the event model")
+    carries = {port.name: port.carries for port in block.adapter.PORTS}
+    stops = {stream.label for stream in interface.streams if carries.get(stream.port[0]) == STREAM}
+    return recording(interface, recorder.cycles, stops)
+
+
+def recording(
+    interface: Interface, cycles: Sequence[tuple[Bits, Bits]], stops: Collection[str] = ()
+) -> Recording:
+    """Return a recording of cycles, each the bits of all inputs and of all outputs.
+
+    Args:
+        interface: the ports.
+        cycles: the run, in which a token moves at an input and at an output.
+        stops: labels of the streams whose stops carry nothing but ``control``.
+    """
+    vectors = [_vector(interface, stops, driven, seen) for driven, seen in cycles]
+    moves = [*_moves(interface, cycles)]
+    first = {direction: cycle for cycle, direction in reversed(moves)}
+    tokens = sum(direction == "output" for _cycle, direction in moves)
+    return Recording(replace(interface, status=()), vectors, tokens, first["output"] - first["input"])
+
+
+def _outputs(interface: Interface) -> list[str]:
+    """The outputs that a component has, too."""
+    return [
+        label
+        for stream in interface.streams
+        if stream.direction == "output" and not stream.lane and stream.label not in (STORE, OVERFLOW)
+        for label in stream.labels
+    ]
+
+
+class Recorder:
+    """A backend around another, which keeps the bits at all ports in every cycle."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.words = backend.words
+        self.cycles: list[tuple[Bits, Bits]] = []
+        self._backend = backend
+
+    def cycle(self) -> None:
+        """Run one clock cycle; see ``Backend``."""
+        self._backend.cycle()
+        self.cycles.append((self.words.driven(), self.words.seen()))
+
+    def idle(self, _cycles: int) -> int:
+        """Run one cycle; see ``Backend``."""
+        self.cycle()
+        return 1
+
+    def signals(self) -> Mapping[str, int]:
+        """See ``Backend``."""
+        return self._backend.signals()
+
+    def sample(self) -> Sequence[int]:
+        """See ``Backend``."""
+        return self._backend.sample()
+
+
+def _sent(outcome: Outcome, ports: Iterable[str], *, plain: bool) -> dict[str, list[tuple[float, ...]]]:
+    """The tokens at these outputs; with their cycles where the ports are plain."""
+    return {
+        port: [(cycle if plain else 0, *token) for cycle, token in outcome.received[port]] for port in ports
+    }
+
+
+def _moves(interface: Interface, cycles: Sequence[tuple[Bits, Bits]]) -> Iterator[tuple[int, str]]:
+    """Cycle and direction of each token that moves."""
+    for cycle, (driven, seen) in enumerate(cycles):
+        for stream in interface.streams:
+            if stream.moves({**driven, **seen}):
+                yield cycle, stream.direction
+
+
+def _vector(interface: Interface, stops: Collection[str], driven: Bits, seen: Bits) -> Vector:
+    """A cycle of the recording.
+
+    What a module offers while nothing can be taken, and takes while nothing is offered, is not compared.
+    """
+    compared: dict[str, int] = {}
+    for stream in interface.streams:
+        valid, ready = stream.wire("valid"), stream.wire("ready")
+        if stream.direction == "input":
+            compared[ready] = driven[valid]
+            continue
+        compared[valid] = driven[ready]
+        if stream.moves({**driven, **seen}):
+            compared |= _compared_fields(stream, seen, carries_stops=stream.label in stops)
+    expected = {wire.name: seen[wire.name] for wire in interface.wires() if wire.direction == "output"}
+    return Vector(driven, expected, compared)
+
+
+def _compared_fields(stream: Stream, seen: Bits, *, carries_stops: bool) -> dict[str, int]:
+    """Ones for each bit of a transfer that means something.
+
+    The fields of an empty lane mean nothing. Those of a stop mean nothing beside ``control``.
+    """
+    compared = dict.fromkeys(map(stream.wire, stream.widths), 0)
+    lanes = stream.lanes if isinstance(stream, Bundle) else 1
+    for lane in range(lanes):
+        fields = set(stream.widths)
+        if MASK in fields and not seen[stream.wire(MASK)] >> lane & 1:
+            fields = {MASK}
+        elif carries_stops and "control" in fields:
+            width = stream.widths["control"]
+            if seen[stream.wire("control")] >> lane * width & (1 << width) - 1 == STOP:
+                fields &= {MASK, "control"}
+        for field in fields:
+            width = stream.widths[field]
+            compared[stream.wire(field)] |= (1 << width) - 1 << lane * width
+    return compared

@@ -1,0 +1,160 @@
+"""A test bench in Verilog that replays a recording: it needs a simulator alone, and says PASS or FAIL.
+
+Inputs change at the falling edge of the clock. Outputs are compared just before the rising edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fiberscope.hw.rtl.kit.interface import Wire
+from fiberscope.hw.rtl.kit.twin import bit_range
+from fiberscope.rtl.handover.module_text import module_ports
+from fiberscope.rtl.handover.recording import Recording
+
+__all__ = ["Testbench", "make_testbench"]
+
+RESET_CYCLES = 4
+CLOCKING = {"clk": ".clk(clk)", "rst": ".rst(rst)", "aclk": ".aclk(clk)", "aresetn": ".aresetn(~rst)"}
+Bits = Mapping[str, int]  # of wires by name
+
+
+@dataclass(frozen=True)
+class Testbench:
+    """A test bench, its vectors, and how long the recorded run was.
+
+    Args:
+        name: the top module, with which its files begin.
+        texts: its files by name.
+        cycles, tokens, latency: as of ``Recording``.
+    """
+
+    name: str
+    texts: dict[str, str]
+    cycles: int
+    tokens: int
+    latency: int
+
+
+def make_testbench(
+    name: str, module: str, text: str, recording: Recording, convert: Callable[[Bits], Bits] = dict
+) -> Testbench:
+    """Return the files of the test bench of an export.
+
+    Args:
+        name: of the export.
+        module: its top module.
+        text: its Verilog.
+        recording: the run.
+        convert: gives the bits at the ports from those of the streams, where the ports have other names.
+    """
+    ports = module_ports(text, module)
+    data = [port for port in ports if port.name not in CLOCKING]
+    inputs = [port for port in data if port.direction == "input"]
+    outputs = [port for port in data if port.direction == "output"]
+    top, cycles = f"{name}_tb", len(recording.vectors)
+    texts = {
+        f"{top}.v": _bench(
+            top, module, inputs, outputs, recording, [port for port in ports if port not in data]
+        ),
+        f"{top}.hex": "".join(_vectors(recording, inputs, outputs, convert)),
+    }
+    return Testbench(top, texts, cycles, recording.tokens, recording.latency)
+
+
+def _vectors(
+    recording: Recording, inputs: Sequence[Wire], outputs: Sequence[Wire], convert: Callable[[Bits], Bits]
+) -> Iterator[str]:
+    """A line for each cycle: from the lowest bit on, inputs, expected outputs and what is compared."""
+    digits = -(-sum(port.width for port in (*inputs, *outputs, *outputs)) // 4)
+    for vector in recording.vectors:
+        word = 0
+        for bits, side in ((vector.compared, outputs), (vector.expected, outputs), (vector.inputs, inputs)):
+            wires = convert(bits)
+            for port in reversed(side):
+                word = word << port.width | wires.get(port.name, 0)
+        yield f"{word:0{digits}x}\n"
+
+
+def _bench(
+    name: str,
+    module: str,
+    inputs: Sequence[Wire],
+    outputs: Sequence[Wire],
+    recording: Recording,
+    clocking: Sequence[Wire],
+) -> str:
+    places = dict(_places([*inputs, *outputs]))
+    compared = sum(port.width for port in outputs)
+    width = sum(port.width for port in inputs) + 2 * compared
+    checks = "\n".join(line for port in outputs for line in _check(port, places[port.name], compared))
+    pins = [CLOCKING[port.name] for port in clocking]
+    pins += [f".{port.name}({port.name})" for port in (*inputs, *outputs)]
+    joined = ",\n        ".join(pins)
+    cycles, tokens = len(recording.vectors), recording.tokens
+    return f"""\
+// Test bench of {module}: replays {cycles:,} cycles of a run of the event model, from {name}.hex, and
+// compares the outputs where a token moves. Ends with PASS, or with FAIL and an error code.
+`timescale 1ns / 1ps
+module {name};
+    reg clk = 0;
+    reg rst = 1;
+    reg [{width - 1}:0] vectors [0:{cycles - 1}];
+    reg [{width - 1}:0] vector = 0;
+    integer cycle = 0;
+    integer errors = 0;
+{_wires(inputs, places)}
+{_nets(outputs)}
+    {module} dut(
+        {joined}
+    );
+    always #0.5 clk = ~clk;
+    initial begin
+        $readmemh("{name}.hex", vectors);
+        repeat ({RESET_CYCLES}) @(negedge clk);
+        rst = 0;
+        for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin
+            vector = vectors[cycle];
+            @(posedge clk);
+{checks}
+            @(negedge clk);
+        end
+        if (errors != 0) begin
+            $display("FAIL: %0d outputs are wrong", errors);
+            $fatal(1);
+        end
+        $display("PASS: {tokens:,} tokens in {cycles:,} cycles");
+        $finish;
+    end
+endmodule
+"""
+
+
+def _places(ports: Sequence[Wire]) -> Iterator[tuple[str, int]]:
+    """The lowest bit of each port in a vector."""
+    low = 0
+    for port in ports:
+        yield port.name, low
+        low += port.width
+
+
+def _wires(inputs: Sequence[Wire], places: Mapping[str, int]) -> str:
+    return "\n".join(
+        f"    wire {bit_range(port.width)}{port.name} = vector[{places[port.name]} +: {port.width}];"
+        for port in inputs
+    )
+
+
+def _nets(outputs: Sequence[Wire]) -> str:
+    return "\n".join(f"    wire {bit_range(port.width)}{port.name};" for port in outputs)
+
+
+def _check(port: Wire, low: int, compared: int) -> Iterator[str]:
+    """Compare an output with its bits in the vector, where the bits behind them are ones."""
+    expected, mask = (f"vector[{place} +: {port.width}]" for place in (low, low + compared))
+    yield f"            if ((({port.name} ^ {expected}) & {mask}) !== 0) begin"
+    yield "                errors = errors + 1;"
+    said = f"cycle %0d: {port.name} is %h, not %h"
+    yield f'                if (errors < 20) $display("FAIL: {said}", cycle, {port.name}, {expected});'
+    yield "            end"
