@@ -77,6 +77,28 @@ def _vectors(
         yield f"{word:0{digits}x}\n"
 
 
+_RUN = """\
+    always #0.5 clk = ~clk;
+    initial begin
+        $readmemh("{name}.hex", vectors);
+        repeat ({reset}) @(negedge clk);
+        rst = 0;
+        for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin
+            vector = vectors[cycle];
+            @(posedge clk);
+{checks}
+            @(negedge clk);
+        end
+        if (errors != 0) begin
+            $display("FAIL: %0d outputs are wrong", errors);
+            $fatal(1);
+        end
+        $display("PASS: {tokens} tokens in {cycles:,} cycles");
+        $finish;
+    end
+"""
+
+
 def _bench(
     name: str,
     module: str,
@@ -92,7 +114,7 @@ def _bench(
     pins = [CLOCKING[port.name] for port in clocking]
     pins += [f".{port.name}({port.name})" for port in (*inputs, *outputs)]
     joined = ",\n        ".join(pins)
-    cycles, tokens = len(recording.vectors), recording.tokens
+    cycles = len(recording.vectors)
     return f"""\
 // Test bench of {module}: replays {cycles:,} cycles of a run of the event model, from {name}.hex, and
 // compares the outputs where a token moves. Ends with PASS, or with FAIL and an error code.
@@ -109,24 +131,7 @@ module {name};
     {module} dut(
         {joined}
     );
-    always #0.5 clk = ~clk;
-    initial begin
-        $readmemh("{name}.hex", vectors);
-        repeat ({RESET_CYCLES}) @(negedge clk);
-        rst = 0;
-        for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin
-            vector = vectors[cycle];
-            @(posedge clk);
-{checks}
-            @(negedge clk);
-        end
-        if (errors != 0) begin
-            $display("FAIL: %0d outputs are wrong", errors);
-            $fatal(1);
-        end
-        $display("PASS: {tokens:,} tokens in {cycles:,} cycles");
-        $finish;
-    end
+{_RUN.format(name=name, reset=RESET_CYCLES, cycles=cycles, checks=checks, tokens=f"{recording.tokens:,}")}\
 endmodule
 """
 
