@@ -65,13 +65,12 @@ def export_block(
     _write_wrappers(wrappers, output)
     handover = Handover(
         *(chosen.name, chosen.interface(parameters).module, chosen.summary, text, period or PERIOD),
-        asdict(parameters),
-        _logic_sections(chosen, parameters, ports) | sections,
+        parameters=asdict(parameters),
+        sections=_logic_sections(chosen, parameters, ports) | sections,
         sources=dict.fromkeys(wrappers, "behavioural model of a memory; put a macro in its place"),
         bench=_bench(chosen, parameters, ports, text),
     )
-    for path in write_handover(handover, output):
-        print(f"Written: {path}")
+    print(*(f"Written: {path}" for path in write_handover(handover, output)), sep="\n")
 
 
 def check_wrappers(block: str, wanted: bool) -> None:
