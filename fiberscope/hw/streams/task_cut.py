@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
-from fiberscope.hw.streams.kept import EACH
+from fiberscope.hw.streams.kept import EACH, NO_STREAM
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.task_sum import TURN
@@ -68,7 +68,8 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
     Timing: an element a cycle. A task goes to the instance that has the fewest, of several to the first; with
     ``static`` in turn. Where it has ``tasks`` already, the cut waits. With ``near`` those with one element of
     the first stream have one instance, whose number is that of the element, modulo their number; if it has
-    ``tasks`` already, the next that has fewer. A task whose element names an empty
+    ``tasks`` already, the next that has fewer. With ``coordinates`` a task has the instance of its element in
+    that stream, modulo their number, and waits for it. A task whose element names an empty
     fiber of a level in ``required`` has nothing to do: it is passed over, in a cycle.
 
     Counts: ``dealt`` tasks, and those passed over as ``empty``.
@@ -84,6 +85,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
             do; None of other streams.
         static: whether tasks are dealt in turn.
         near: whether they are dealt by the first stream's elements.
+        coordinates: number of the stream whose elements say the instance; ``NO_STREAM`` if none does.
         of_elements: whether a task is its element alone, without a stop.
 
     Raises:
@@ -109,6 +111,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         required: Sequence[memoryview[int] | None] = (),
         static: bool = False,
         near: bool = False,
+        coordinates: int = NO_STREAM,
         of_elements: bool = False,
     ) -> None:
         super().__init__(name)
@@ -117,6 +120,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 raise ValueError(f"{name}: {what} must be at least 1, not {number}")
         self.instances, self.tasks, self.static, self.near = instances, tasks, static, near
         self.required, self.of_elements = list(required), of_elements
+        self.coordinates = coordinates
         self.turn = 0
         self.holds = TaskCounts(instances)
         self.under_way = self.dealt = self.empty = 0
@@ -200,10 +204,13 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return False
 
     def _choose(self) -> int:
-        """The instance whose turn it is, or that has the fewest tasks; none if that has as many as it may."""
+        """The instance whose turn it is, that has the coordinate, or the fewest tasks; none if it is full."""
         if self.near:
             return self._choose_near()
         chosen = self.turn if self.static else self.holds.fewest()
+        if self.coordinates != NO_STREAM:
+            head: Channel = self.in_stream[self.coordinates]
+            chosen = head.coordinate() % self.instances
         return chosen if self.holds.tasks[chosen] < self.tasks else NO_INSTANCE
 
     def _choose_near(self) -> int:

@@ -14,7 +14,7 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Rows", "StoredArray", "ancestors", "intervals_below", "stored_array"]
+__all__ = ["Banks", "Rows", "StoredArray", "ancestors", "intervals_below", "stored_array"]
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,25 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Banks:
+    """Banks of an array, each a part of its own: coordinate c of a level lies in bank c mod ``count``.
+
+    Args:
+        level: the level of these coordinates; what is below them lies in their bank.
+        count: the banks.
+    """
+
+    level: int
+    count: int
+
+
+@dataclass(frozen=True)
 class StoredArray:
     """An array of an operand.
 
     Args:
         rows: how its entries lie.
-        first: of each fiber the row in which it begins, and the row behind the last.
+        first: of each fiber, bank by bank, the row in which it begins, and the row behind the last.
         lines: of each position of the level the request that brings its entry, ``NO_LINE`` if it has none.
         base: byte address of its first row.
     """
@@ -62,7 +75,15 @@ class StoredArray:
         return replace(self, base=base)
 
 
-def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows, piece: int = 0) -> StoredArray:
+def stored_array(
+    tensor: StoredTensor,
+    place: int,
+    *,
+    whole: bool,
+    rows: Rows,
+    piece: int = 0,
+    banks: Banks | None = None,
+) -> StoredArray:
     """The array of a rank.
 
     Args:
@@ -71,7 +92,10 @@ def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows, p
         whole: whether the format has an entry for every coordinate (U), not only for those that are present.
         rows: how entries lie.
         piece: coordinates of a fiber that is a piece of such; 0 of other fibers.
+        banks: in which the entries lie, if there are several; each begins a request.
     """
+    if banks is not None:
+        return _banked(tensor, place, whole, rows, piece, banks)
     level, size = tensor.levels[place], piece or tensor.shape[place]
     fibers, within = _places(level, size)
     if whole:
@@ -85,6 +109,42 @@ def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows, p
     first = from_zero(-(-entries // rows.entries))
     lines = (first[fibers] + within // rows.entries) // rows.rows
     return StoredArray(rows, first, lines if whole else np.where(present, lines, NO_LINE))
+
+
+def _banked(
+    tensor: StoredTensor, place: int, whole: bool, rows: Rows, piece: int, banks: Banks
+) -> StoredArray:
+    """The array of a rank bank by bank; a fiber whose entries lie in several banks has a row in each."""
+    level, size = tensor.levels[place], piece or tensor.shape[place]
+    fibers, coordinates = _places(level, size)
+    within, present = coordinates % max(1, size), _present(tensor, place)
+    begins = np.zeros(level.fibers, np.int64)
+    begins[fibers] = coordinates - within
+    entry = fibers * size + within if whole else np.cumsum(present) - 1
+    if whole:
+        owner = np.repeat(np.arange(level.fibers), size)
+        inner = np.tile(np.arange(size), level.fibers) + begins[owner]
+    else:
+        owner, inner = fibers[present], coordinates[present]
+    bank = inner if banks.level == place else _coordinates_above(tensor, place, banks.level)[owner]
+    group = bank % banks.count * level.fibers + owner
+    entries = np.bincount(group, minlength=banks.count * level.fibers)
+    of_fiber = -(-entries // rows.entries).reshape(banks.count, level.fibers)
+    of_fiber[:, -1:] += -of_fiber.sum(axis=1, keepdims=True) % rows.rows
+    first = from_zero(of_fiber.ravel())
+    order = np.argsort(group, kind="stable")
+    number = np.empty(len(group), np.int64)
+    number[order] = np.arange(len(group)) - (np.cumsum(entries) - entries)[group[order]]
+    lines = (first[group] + number // rows.entries) // rows.rows
+    if not len(lines):
+        return StoredArray(rows, first, np.full(len(fibers), NO_LINE))
+    return StoredArray(rows, first, lines[entry] if whole else np.where(present, lines[entry], NO_LINE))
+
+
+def _coordinates_above(tensor: StoredTensor, place: int, above: int) -> Integers:
+    """Return for each fiber of a level the coordinate that it has in a level above."""
+    coordinates = _places(tensor.levels[above], tensor.shape[above])[1]
+    return coordinates[ancestors(tensor, place - 1, above + 1)]
 
 
 def intervals_below(

@@ -27,6 +27,8 @@ def graphs_of(
     intermediate: Callable[[], Trees] | None = None,
     most: int | None = None,
     lanes: int = 0,
+    *,
+    banked: bool = False,
 ) -> list[tuple[Stage, StageGraph]]:
     """Translate each stage of a specification into a stream graph.
 
@@ -38,6 +40,7 @@ def graphs_of(
             too.
         most: the largest number of instances where the specification gives no number; None for any number.
         lanes: as of ``stages_of``.
+        banked: whether coordinates say the instances of tasks (``Stage.banked``).
 
     Returns:
         The stages in the order in which they run, each with its graph.
@@ -55,7 +58,8 @@ def graphs_of(
             trees |= carried(specification, trees)
             assert specification.iteration is not None  # it has rounds
             sources |= {name: sources[source] for name, source in specification.iteration.carry.items()}
-        placed, graph = _graph(specification, stage, trees, most)
+        by_coordinate = banked and bool(stage.outer)
+        placed, graph = _graph(specification, replace(stage, banked=by_coordinate), trees, most)
         graphs.append((placed, replace(graph, sources=dict(sources))))
         trees |= {einsum.output: written[einsum.name] for einsum in stage.einsums if einsum.name in written}
         sources |= {einsum.output: einsum.name for einsum in stage.einsums}

@@ -233,7 +233,14 @@ def _built(
     specification = problem.unrolled
     timing = parameters.timing
     check_instances(specification, timing.most, timing.lanes)
-    graphs = graphs_of(specification, ready.trees, lambda: problem.written, timing.places, timing.lanes)
+    graphs = graphs_of(
+        specification,
+        ready.trees,
+        lambda: problem.written,
+        timing.places,
+        timing.lanes,
+        banked=timing.dispatch == "coordinate",
+    )
     machine = MappedMachine(
         parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel
     )

@@ -181,6 +181,8 @@ class _Lowering:
         for variable in plan.loops[len(outer) :]:
             count = count_of(plan, variable) if iteration_of(term, variable) is None else None
             asked.update([count.pieces] if count is not None else [])
+        if self._stage.banked:
+            asked.add(outer[-1])
         return asked & set(outer)
 
     def _lookups(self, operand: Operand) -> tuple[LookUp, ...]:

@@ -27,8 +27,8 @@ BANKS = (3, 2)  # of a cache for each instance, as Gamma's 48 for 32
 LEAST_LINE = 2  # bytes, of a cache
 
 
-# tensor, the Einsum that wrote it before, its ranks, the rank, the kind
-Array: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str]
+# tensor, the Einsum that wrote it before, its ranks, the rank, the kind, the banks
+Array: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str, int]
 
 
 class Store(NamedTuple):
@@ -99,7 +99,7 @@ class MappedMemory:
         """Return whether a rank's entries of a kind lie in memory, where blocks read or write them."""
         return any(
             (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
-            for base, _source, order, place, stored in self.bases
+            for base, _source, order, place, stored, _banks in self.bases
         )
 
     def port(self, chain: Chain, copy: int) -> int:

@@ -24,7 +24,7 @@ class Timing(Configuration):
     most: int = Field(ge=1, le=2**16)
     places: int = Field(ge=1, le=2**16)
     tasks: int = Field(ge=1, le=2**16)
-    dispatch: Literal["dynamic", "static", "near"]
+    dispatch: Literal["dynamic", "static", "near", "coordinate"]
     depth: int = Field(ge=0, le=2**24)
     partials: int = Field(ge=1, le=2**24)
     sums: int = Field(ge=1, le=2**20)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.kept import EACH
+from fiberscope.hw.streams.kept import EACH, NO_STREAM
 from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
@@ -105,6 +105,8 @@ class BuiltStage:
 
     def _add_cut(self, prefix: str) -> Cut:
         crossings = self.graph.crossings
+        by = self.stage.outer[-1] if self.stage.banked else ""
+        places = (place for place, crossing in enumerate(crossings) if by and crossing.loop == by)
         return self.machine.add_at(
             self.walking,
             Cut,
@@ -118,6 +120,7 @@ class BuiltStage:
             ],
             static=self.machine.parameters.timing.dispatch == "static",
             near=self.machine.parameters.timing.dispatch == "near",
+            coordinates=next(places, NO_STREAM),
             of_elements=self.stage.of_elements,
         )
 

@@ -12,7 +12,7 @@ from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
 from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.subtree_fetch import SubtreeFetch
 from fiberscope.hw.streams.way_lines import ArrayLines
-from fiberscope.models.from_spec.arrays import StoredArray, ancestors, intervals_below, stored_array
+from fiberscope.models.from_spec.arrays import Banks, StoredArray, ancestors, intervals_below, stored_array
 from fiberscope.models.from_spec.chains import Chain, Chains
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_graph import StageGraph, base_name
@@ -251,11 +251,20 @@ class StageMemory:
         if (tensor, place, kind) not in self.arrays:
             whole, rows = chain.format.kind == "U", self.memory.rows(chain)
             piece = self.graph.piece(tensor, place)
-            array = stored_array(self.graph.tensors[tensor], place, whole=whole, rows=rows, piece=piece)
-            name = base_name(tensor)
-            what = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], place, kind)
+            banks = self._banks(tensor, place, chain)
+            stored = self.graph.tensors[tensor]
+            array = stored_array(stored, place, whole=whole, rows=rows, piece=piece, banks=banks)
+            name, number = base_name(tensor), banks.count if banks else 1
+            what = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], place, kind, number)
             self.arrays[tensor, place, kind] = array.at(self.memory.laid_out(what, array.size, chain))
         return self.arrays[tensor, place, kind]
+
+    def _banks(self, tensor: str, place: int, chain: Chain) -> Banks | None:
+        """Return the banks of an array that instances read by the coordinates of their tasks."""
+        ranks = self.graph.orders[tensor][: place + 1]
+        loop = self.stage.outer[-1] if self.stage.banked and self.numbers and not chain.shared else ""
+        alone = self.stage.merger is None and not self.come_whole
+        return Banks(ranks.index(loop), self.stage.instances) if alone and loop in ranks else None
 
     def ways(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """The arrays whose lines a merger's ways read, for one who asks for them next."""
@@ -326,7 +335,7 @@ class StageMemory:
                 if chain is None:
                     continue
                 rows = memory.rows(chain)
-                what = (output, "", self.graph.orders[output], rank, kind)
+                what = (output, "", self.graph.orders[output], rank, kind, 1)
                 base = memory.area(what, chain, number, again=again)
                 writer = memory.machine.add_at(
                     self.clock,

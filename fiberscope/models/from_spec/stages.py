@@ -40,6 +40,7 @@ class Stage:
         eager: whether it comes back with all that has a task's coordinates, or point by point.
         lanes: elements a cycle of the innermost loops, which are in space; 0 if they are not.
         vectors: how many of the innermost loops run on lanes.
+        banked: whether the coordinate of the last outer loop says the instance of a task.
     """
 
     einsums: tuple[Einsum, ...]
@@ -53,6 +54,7 @@ class Stage:
     eager: bool = False
     lanes: int = 0
     vectors: int = 0
+    banked: bool = False
 
     @property
     def of_elements(self) -> bool:

@@ -177,6 +177,15 @@ def test_the_end_of_a_task_is_a_stop_of_its_level_or_higher():
     assert ended_by(block, now(1, "S0", 2, "S1", "S2", "D")) == 2
 
 
+def test_the_coordinate_of_a_task_says_its_instance_which_is_waited_for():
+    """Coordinates 1, 3 and 0 on two instances with room for one task: the second waits for the first."""
+    cut = Cut("cut", 2, [REF, CRD], tasks=1, coordinates=1, of_elements=True)
+    inputs = {"in_stream[0]": now(5, 6, 7, "D"), "in_stream[1]": now(1, 3, 0, "D")}
+    ends = {"ended[0]": [(9, 0)], "ended[1]": [(4, 0), (9, 0)]}
+    found = run_streams(cut, {**inputs, **ends}, OUTPUTS, checked=False)
+    assert found == {"out_0_0": [(5, 7), (6, "D")], "out_0_1": [(0, 5), (4, 6), (6, "D")]}
+
+
 def test_tasks_of_an_element_have_no_stop_and_follow_back_to_back():
     cut = Cut("cut", 2, [REF], tasks=4, static=True, of_elements=True)
     ends = {f"ended[{one}]": [(9, 0)] * 2 for one in range(2)}

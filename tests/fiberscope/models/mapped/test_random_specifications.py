@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from drawn_flattened import computed, flattening
 from drawn_specifications import merging, programs, redefined
-from drawn_storage import stored_merging
+from drawn_storage import stored_merging, stored_programs
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from mapped_runs import compare, ran
@@ -154,6 +154,22 @@ def test_nothing_depends_on_the_order_of_ticks_or_on_sleep(program, seed):
 def accounts(machine):
     """Of each component what its cycles counted as, and its counters."""
     return {name: (one.busy, one.idle, one.counters) for name, one in machine.kernel.statistics().items()}
+
+
+@settings(ANYHOW, max_examples=25)
+@given(programs() | flattening() | merging() | stored_merging() | stored_programs())
+def test_tasks_by_coordinate_give_the_same(program):
+    try:
+        machine, _cycles = ran(program, dispatch="coordinate")
+    except ConfigurationError:
+        return
+    compare(program, machine)
+    for stage in machine.stages:
+        loops = [crossing.loop for crossing in stage.graph.crossings]
+        if stage.stage.outer:
+            coordinates = stage.cut.elements[loops.index(stage.stage.outer[-1])].integers()
+            owners = [coordinate % stage.stage.instances for coordinate in coordinates]
+            assert list(stage.cut.owner.integers()) == owners
 
 
 @settings(ANYHOW, max_examples=25)

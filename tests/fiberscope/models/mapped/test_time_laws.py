@@ -161,6 +161,45 @@ def test_tasks_of_an_element_take_a_cycle_each(tmp_path, kind, count):
     assert -(-tasks // count) <= run.cycles <= tasks / count + 40
 
 
+@pytest.mark.parametrize("count", [3, 8])
+@pytest.mark.parametrize("seed", range(2))
+def test_tasks_by_coordinate_take_the_time_of_the_instance_with_the_most(tmp_path, seed, count):
+    """Coordinates c of instance c mod n, of a vector with elements at some of them."""
+    path = tmp_path / "machine.yaml"
+    path.write_text("symbols: {PES: 1, RADIX: 2}" + ELEMENT_TASKS % ELEMENTS["product"] + PARTS)
+    present = np.random.default_rng(seed).random(900) < np.linspace(0.2, 1, count)[np.arange(900) % count]
+    a = sparse.csr_array(present[:, None].astype(float))
+    settings = {"PES": count, **ENOUGH, "timing.tasks": 1000, "timing.dispatch": "coordinate"}
+    run = fiberscope.simulate(str(path), tensors={"A": a, "B": ones(900)}, settings=settings)
+    most = np.bincount(np.flatnonzero(present) % count).max()
+    assert most <= run.cycles <= most + 40
+    assert run.verification.passed
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_what_tasks_read_by_coordinate_lies_in_banks_of_whole_requests(tmp_path, count):
+    """Elements of 8 bytes: of 100 coordinates each instance reads its own, in requests of 64 bytes."""
+    stored = "format: {A: {one: {rank-order: [M], M: {format: U, pbits: 64}}}}\n"
+    bound = """\
+    - {component: DRAM, bindings: [{tensor: A, rank: M, type: payload, format: one}]}
+    - {component: Buffer, bindings: [{tensor: A, rank: M, type: payload, format: one, evict-on: root}]}
+"""
+    text = ELEMENT_TASKS % ELEMENTS["product"]
+    text = text.replace("Z: [{config: Chip}, ", "Z:\n    - {config: Chip}\n    - ").replace("]}]\n", "]}\n")
+    path = tmp_path / "machine.yaml"
+    path.write_text("symbols: {PES: 1, RADIX: 2}" + text + bound + stored + PARTS)
+    read = {}
+    for dispatch in ("coordinate", "static"):
+        settings = {"PES": count, "timing.dispatch": dispatch}
+        run = fiberscope.simulate(str(path), tensors={"A": ones(100), "B": ones(100)}, settings=settings)
+        assert run.verification.passed
+        read[dispatch] = run.traffic["A"].read_bytes
+    own = [len(range(bank, 100, count)) for bank in range(count)]
+    assert read["coordinate"] == sum(-(-coordinates // 8) for coordinates in own) * 64
+    fetched = {(place % count, place // 8) for place in range(100)}  # lines, by instance
+    assert read["static"] == len(fetched) * 64
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_time_of_an_intersector_is_its_steps(tmp_path, seed):
     a, x = matrix(seed, 1 + seed, 2000, 0.3), matrix(seed + 9, 1, 2000, 0.4)

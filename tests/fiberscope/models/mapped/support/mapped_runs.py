@@ -35,7 +35,8 @@ def parameters(of_memory=None, **timing):
 def built(program, kernel=None, value=None, **timing):
     """The machine of a program, not run, with values of a type."""
     specification, trees = program
-    graphs = graphs_of(specification, trees, lanes=timing.get("lanes", 0))
+    banked = timing.get("dispatch") == "coordinate"
+    graphs = graphs_of(specification, trees, lanes=timing.get("lanes", 0), banked=banked)
     given = parameters(**timing).model_copy(update={"value": value} if value else {})
     return MappedMachine(given, specification, graphs, trees, "drawn", kernel=kernel)
 
