@@ -26,7 +26,7 @@ class ChainLookahead(LookaheadModel):
 
     Args:
         blocks: in whose place it ticks, each behind those that feed it, all in one clock.
-        links: of all channels of these blocks.
+        links: of all channels of these blocks; a channel between two clocks has no bound.
     """
 
     def __init__(self, blocks: Sequence[StreamBlock], links: Sequence[Link]) -> None:
@@ -42,7 +42,7 @@ class ChainLookahead(LookaheadModel):
         """Take over from the blocks."""
         self.engaged = True
         self.sources = self.blocks[0].inputs
-        self.processes = apart(self.blocks, self.links, self.own_clock, self.world, self.blocks[0].name)
+        self.processes = apart(self.blocks, self.links, self.world, self.blocks[0].name)
         self._listen()
 
     def tick(self, now: int) -> int:

@@ -92,7 +92,7 @@ class FiberWayLookahead(MergeLookahead):
         """Take over from the components."""
         MergeLookahead.engage(self)
         self._engage_ways()
-        self.processes = apart(self.blocks, self.links, self.own_clock, self.world)
+        self.processes = apart(self.blocks, self.links, self.world)
         self.ways.hands = False
         self.merged = self.merger.merged
         self.merged.want(self.merged.capacity + 1)  # so that free space wakes no component

@@ -211,15 +211,14 @@ class LogicalProcess:  # C: final
 
 
 def apart(
-    blocks: Sequence[StreamBlock], links: Sequence[Link], clock: Clock, world: Progress, early: str = ""
+    blocks: Sequence[StreamBlock], links: Sequence[Link], world: Progress, early: str = ""
 ) -> list[LogicalProcess]:  # C: def
     """Have blocks in times of their own beside others in step.
 
     Args:
         blocks: not yet run.
-        links: of their channels.
-        clock: of those in step.
-        world: how far these have run.
+        links: of their channels; a channel between two clocks has no bound.
+        world: how far those in step have run.
         early: name of a block that is ``early``.
     """
     processes = {block.name: LogicalProcess(block, block.name == early) for block in blocks}
@@ -230,17 +229,18 @@ def apart(
             writer.writes(link.channel, reader.progress if reader else world, outward=reader is None)
         if reader is not None:
             reader.reads(link.channel, writer.progress if writer else world)
-        _attach(link.channel, writer, reader, clock)
+        _attach(link, writer, reader)
     return list(processes.values())
 
 
-def _attach(
-    channel: Channel, writer: LogicalProcess | None, reader: LogicalProcess | None, clock: Clock
-) -> None:  # C: def
+def _attach(link: Link, writer: LogicalProcess | None, reader: LogicalProcess | None) -> None:  # C: def
+    channel = link.channel
+    of_writer, of_reader = clock_of(link.producer.component), clock_of(link.consumer.component)
     channel.attach(
-        writer.clock if writer else clock,
+        writer.clock if writer else of_writer,
         channel._writer_index,
-        reader.clock if reader else clock,
+        reader.clock if reader else of_reader,
         channel._reader_index,
     )
-    channel.let_reader_ahead()
+    if of_writer is of_reader:
+        channel.let_reader_ahead()

@@ -41,7 +41,7 @@ def add_lookaheads(
         blocks = _fed(points, into, out_of)
         kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, into, out_of)))
     for head in heads:
-        if all(link.producer.component._clock is head._clock for link in into[head.name]):
+        if all(map(_may_cross, into[head.name])):
             blocks = _fed(head, into, out_of)
             kernel.add_lookahead(ChainLookahead(blocks, _links(blocks, into, out_of)))
 
@@ -51,10 +51,15 @@ def _links(blocks: Sequence[StreamBlock], into: Links, out_of: Links) -> list[Li
     return list({link: None for block in blocks for link in (*into[block.name], *out_of[block.name])})
 
 
+def _may_cross(link: Link) -> bool:
+    """Return whether one end of a link may be ahead: both are in one clock, or no slots are waited for."""
+    return link.producer.component._clock is link.consumer.component._clock or not link.channel.bounded
+
+
 def _fed(first: StreamBlock, into: Links, out_of: Links) -> list[StreamBlock]:
     """A block, and those in its clock that it and each other feed alone, each behind those that feed it.
 
-    None of them sends anything into another clock.
+    None of them sends anything into another clock through a channel with a bound.
     """
     blocks: list[StreamBlock] = [first]
     names = {first.name}
@@ -64,7 +69,7 @@ def _fed(first: StreamBlock, into: Links, out_of: Links) -> list[StreamBlock]:
             if reader.name in names or not isinstance(reader, StreamBlock):
                 continue
             fed = all(link.producer.component.name in names for link in into[reader.name])
-            if fed and all(link.consumer.component._clock is first._clock for link in out_of[reader.name]):
+            if fed and reader._clock is first._clock and all(map(_may_cross, out_of[reader.name])):
                 blocks.append(reader)
                 names.add(reader.name)
     return blocks
