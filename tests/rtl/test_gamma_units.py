@@ -1,5 +1,6 @@
 """Each unit of Gamma's processing element alone: its twin beside it, between random tokens and stalls."""
 
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -21,6 +22,7 @@ from fiberscope.hw.fibers.tasks_rtl import Element, Tasks, word_of
 from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
+from fiberscope.hw.rtl.kit.sram import MEMORIES
 
 SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
 
@@ -67,9 +69,11 @@ def test_a_prefetcher_all_of_whose_inputs_have_pointers_in_two_lines_of_their_ow
     assert len(pointers) == 12 * 2 * radix
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_reader_with_the_buffers_of_its_ways(seed):
+def test_a_reader_with_the_buffers_of_its_ways(seed, memory):
     unit = Unit("reader", seed, ReaderAdapter, (READ, CONSUME))
+    unit.given = replace(unit.given, memory=memory)
     for task in range(unit.machine.table.count):
         unit.find(task)
     ways = tuple(f"ways[{i}]" for i in range(unit.given.radix))

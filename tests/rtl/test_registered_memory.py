@@ -1,13 +1,15 @@
 """Memories with a registered output become block RAM, and the same without become LUT RAM."""
 
 import json
+import random
 
+import pyrtl
 import pytest
 from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED
+from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, AheadSram
 from fiberscope.hw.rtl.tools.area import synthesized
 
 READS = """\
@@ -61,6 +63,29 @@ def test_an_ecp5_has_registered_memories_in_block_ram(block):
     for memory, kind in ((REGISTERED, BLOCK_RAM), (COMBINATIONAL, LUT_RAM)):
         cells = synthesize(ECP5, block, memory)["design"]["num_cells_by_type"]
         assert {BLOCK_RAM, LUT_RAM} & cells.keys() == {kind}
+
+
+def test_a_memory_with_announced_addresses_gives_what_one_without_a_register_gives():
+    """Random words at few addresses, and writes that are not enabled among them."""
+    entries, generator = 4, random.Random(1)
+    with pyrtl.set_working_block(pyrtl.Block()):
+        pins = {name: pyrtl.Input(2, name) for name in ("announced", "place")}
+        word, enable = pyrtl.Input(8, "word"), pyrtl.Input(1, "enable")
+        ahead = AheadSram("words", entries, 8)
+        ahead.announce(pins["announced"])
+        ahead.write(pins["place"], word, enable)
+        read = pyrtl.Output(8, "read")
+        read <<= ahead.word()
+        simulation = pyrtl.Simulation()
+        held, announced = [0] * entries, None
+        for _cycle in range(200):
+            step = {name: generator.randrange(entries) for name in ("announced", "place")}
+            step |= {"word": generator.getrandbits(8), "enable": generator.getrandbits(1)}
+            simulation.step(step)
+            assert announced is None or simulation.inspect("read") == held[announced]
+            if step["enable"]:
+                held[step["place"]] = step["word"]
+            announced = step["announced"]
 
 
 def test_the_scanner_has_a_short_name(tmp_path, capsys):

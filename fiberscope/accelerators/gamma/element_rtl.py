@@ -36,6 +36,7 @@ from fiberscope.hw.rtl.kit.composition import joined as joined_by_channel
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import Parameters, Refusals, number, one_of
+from fiberscope.hw.rtl.kit.sram import memory_kind
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from fiberscope.hw.value_type import DOUBLE, INTEGER
 from fiberscope.sim.channel import Channel
@@ -60,6 +61,7 @@ class ElementParameters(OfLines):
         request_queue: tokens in the channels of its requests.
         prefetch, through_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
         values: the type of all values.
+        memory: of the reader's buffers: ``combinational``, or ``registered``, which takes the same cycles.
     """
 
     place: int = number(0, 0, 255)
@@ -82,6 +84,7 @@ class ElementParameters(OfLines):
     page_bytes: int = one_of(4096, *writer.PAGES)
     request_queue: int = number(4, 2, 1024)
     values: str = value_type()
+    memory: str = memory_kind()
 
     @property
     def block_name(self) -> str:
@@ -179,6 +182,7 @@ def _of_lines(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]
                 port=port + 1,
                 tensor=B,
                 partial_tensor=PARTIAL,
+                memory=element.memory,
                 **lines,
             ),
         ),

@@ -84,9 +84,9 @@ def carried(parameters: PrefetcherParameters) -> Carried:
     tasks = parameters.tasks.content
     return {
         "tasks": tasks,
-        "requests": parameters.memory.stream("requests", "output"),
+        "requests": parameters.memory_port.stream("requests", "output"),
         parameters.drained: Stream(parameters.drained, "drained", "output", {}),
-        "replies": parameters.memory.tags("replies", "input"),
+        "replies": parameters.memory_port.tags("replies", "input"),
         "prefetched": tasks,
     }
 
@@ -204,7 +204,7 @@ class _Design:
     def __init__(self, parameters: PrefetcherParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
         self.inputs = [_Input(parameters, i) for i in range(parameters.radix)]
-        self.requests, self.memory = between.outputs["requests"], parameters.memory
+        self.requests, self.memory = between.outputs["requests"], parameters.memory_port
         count = parameters.radix.bit_length()
         self.working: Signal = pyrtl.Register(1, "working")
         self.places = {name: DataRegister(count, name) for name in ("located", "fetched", "ways")}

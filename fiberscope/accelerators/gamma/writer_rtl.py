@@ -71,7 +71,7 @@ def carried(parameters: FiberWriterParameters) -> Carried:
     return {
         "output_tasks": {**task, **OF_WRITER},
         "elements": {"control": 1, "coordinate": NUMBER_BITS, "value": parameters.value_field},
-        "requests": parameters.memory.stream("requests", "output"),
+        "requests": parameters.memory_port.stream("requests", "output"),
         "replies": MemoryPort().tags("replies", "input"),
         "completions": {**task, LENGTH: Payload(INDEX_BITS)},
         "page_requests": {"control": 1},
@@ -252,7 +252,7 @@ class _Design:
 
     def _send(self) -> None:
         """The line that is written: what is held, the element that comes, and zeros."""
-        memory, pages, parameters = self.parameters.memory, self.pages, self.parameters
+        memory, pages, parameters = self.parameters.memory_port, self.pages, self.parameters
         self.element = parameters.elements.lane(
             self.elements.fields["coordinate"], self.elements.fields["value"]
         )

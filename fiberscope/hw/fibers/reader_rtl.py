@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Any
 
 import pyrtl
 
@@ -32,6 +33,7 @@ from fiberscope.hw.rtl.kit.channel import CAPACITY, PENDING
 from fiberscope.hw.rtl.kit.interface import Content, Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
+from fiberscope.hw.rtl.kit.sram import REGISTERED, AheadSram, memory_kind
 from fiberscope.hw.rtl.kit.trees import (
     all_up_to,
     any_of,
@@ -73,6 +75,7 @@ class FiberReaderParameters(OfLines):
         port: number of the requests' port at the cache's network.
         tensor, partial_tensor: numbers of the operand and of the partial fibers.
         values: the type of all values.
+        memory: of the buffers: ``combinational``, or ``registered``, which takes the same cycles.
     """
 
     radix: int = number(8, *WAYS)
@@ -84,6 +87,7 @@ class FiberReaderParameters(OfLines):
     tensor: int = number(2, *TENSORS)
     partial_tensor: int = number(4, *TENSORS)
     values: str = value_type()
+    memory: str = memory_kind()
 
     @property
     def tasks(self) -> Tasks:
@@ -115,8 +119,8 @@ def carried(parameters: FiberReaderParameters) -> Carried:
     """Tasks with their fibers, lines, and what leaves for merger and writer."""
     return {
         "tasks": parameters.tasks.content,
-        "requests": parameters.memory.stream("requests", "output"),
-        "replies": parameters.memory.tags("replies", "input"),
+        "requests": parameters.memory_port.stream("requests", "output"),
+        "replies": parameters.memory_port.tags("replies", "input"),
         "ways": Each(element_content(parameters.value_field), parameters.radix),
         "merge_tasks": {"coordinate": parameters.radix.bit_length()},
         "output_tasks": {"reference": INDEX_BITS, **OF_WRITER},
@@ -136,7 +140,7 @@ class _Way:
         self.first, self.end = (self._register(INDEX_BITS, name) for name in ("first", "end"))
         self.here = [self._register(1, f"here_{place}") for place in range(lines)]
         self.ends = [self._data(1, f"ends_{place}") for place in range(lines)]
-        self.lines = pyrtl.MemBlock(8 * parameters.line_bytes, rows, f"{self.name}_lines", asynchronous=True)
+        self.lines = self._memory(8 * parameters.line_bytes, "lines")
         self.low = index_bits(lines)
         self.place = self.asked[: self.low]  # entry of the next line
 
@@ -146,11 +150,28 @@ class _Way:
     def _data(self, width: int, name: str) -> Signal:
         return DataRegister(width, f"{self.name}_{name}")
 
+    def _memory(self, width: int, name: str) -> Any:  # noqa: ANN401  (PyRTL has no types)
+        """A memory of rows, read at the oldest row."""
+        name, rows = f"{self.name}_{name}", self.parameters.row_bits
+        if self.parameters.memory == REGISTERED:
+            return AheadSram(name, 1 << rows, width)
+        return pyrtl.MemBlock(width, rows, name, asynchronous=True)
+
+    def _write(self, memory: Any, row: Signal, word: Signal, enable: Signal) -> None:  # noqa: ANN401
+        if isinstance(memory, AheadSram):
+            memory.write(row, word, enable)
+        else:
+            memory[row] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
+
+    def _oldest(self, memory: Any) -> Signal:  # noqa: ANN401
+        """Read the oldest row."""
+        return memory.word() if isinstance(memory, AheadSram) else memory[self.consumed]
+
     def receive(self, comes: Signal, place: Signal, line: Signal) -> None:
         """Take a line into its row; those that are the oldest and here count as delivered."""
         oldest = self.delivered[: self.low]
         row = (self.delivered + (place - oldest)[: self.low])[: len(self.delivered)]
-        self.lines[row] <<= pyrtl.MemBlock.EnabledWrite(line, comes)
+        self._write(self.lines, row, line, comes)
         here = [flag | (comes & (place == i)) for i, flag in enumerate(self.here)]
         order = [decoded((oldest + i)[: self.low], len(here)) for i in range(len(here))]
         complete = all_up_to([chosen(list(at), here) for at in order])
@@ -218,21 +239,24 @@ class _Way:
         for i, ends in enumerate(self.ends):
             ends.next <<= pyrtl.select(asks & (self.place == i), self.line["ends"], ends)
         word = packed(self.row)
-        self.rows = pyrtl.MemBlock(len(word), len(self.asked), f"{self.name}_rows", asynchronous=True)
-        self.rows[self.asked] <<= pyrtl.MemBlock.EnabledWrite(word, asks)
+        self.rows = self._memory(len(word), "rows")
+        self._write(self.rows, self.asked, word, asks)
         self.asks = asks
 
     def give(self, way: OutputStream) -> Signal:
         """Show the oldest element that is here, or the stop behind it; says whether there is any."""
         stops, begun = self._register(1, "stops"), self._register(1, "begun")
         lane = self._data(self.elements.bits, "lane")
-        row = unpacked(self.rows[self.consumed], self.row)
+        row = unpacked(self._oldest(self.rows), self.row)
         at = pyrtl.select(begun, lane, row["lane"])
         shows = named(f"{self.name}_shows", stops | (self.consumed != self.delivered))
         way.send(shows, blank_if_stop({"control": stops, **self._element(at, row)}))
         taken = named(f"{self.name}_taken", shows & way.ready)
         leaves = taken & ~stops & (at == row["last"])
         self.consumed.next <<= (self.consumed + leaves)[: len(self.consumed)]
+        for memory in (self.lines, self.rows):
+            if isinstance(memory, AheadSram):
+                memory.announce(self.consumed.reg_in)
         stops.next <<= pyrtl.select(taken, leaves & row["ends"], stops)
         begun.next <<= pyrtl.select(taken & ~stops, ~leaves, begun)
         lane.next <<= pyrtl.select(taken, (at + 1)[: len(lane)], lane)
@@ -243,7 +267,7 @@ class _Way:
 
     def _element(self, lane: Signal, row: Mapping[str, Signal]) -> dict[str, Signal]:
         """An element of the oldest line."""
-        lanes = self.elements.lanes(self.lines[self.consumed])
+        lanes = self.elements.lanes(self._oldest(self.lines))
         at = list(decoded(lane, len(lanes)))
         coordinate, value = (chosen(at, wires) for wires in zip(*lanes, strict=True))
         unscaled = pyrtl.Const(UNSCALED, INDEX_BITS, signed=True)
@@ -314,7 +338,7 @@ def _begin(
 
 def _ask(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way], begins: Signal) -> None:
     """Ask for a line of the next way in turn that may."""
-    requests, memory = between.outputs["requests"], parameters.memory
+    requests, memory = between.outputs["requests"], parameters.memory_port
     held, coming = [way.may_ask for way in ways], [way.may_begin for way in ways]
     first, asks = _in_turn(begins, held, coming, requests.ready)
     for way, flag in zip(ways, first, strict=True):

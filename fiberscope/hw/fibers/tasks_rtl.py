@@ -187,7 +187,7 @@ class OfLines(ValueParameters):
         return Elements(self.line_bytes, self.element_bytes, self.value_field)
 
     @property
-    def memory(self) -> MemoryPort:
+    def memory_port(self) -> MemoryPort:
         """The port to the cache."""
         return MemoryPort(line_bits=8 * self.line_bytes)
 
