@@ -7,11 +7,13 @@ the reader has its ways side by side.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyrtl
 
 from fiberscope.accelerators.gamma.layout import B_POINTERS, PARTIAL, B
+from fiberscope.accelerators.gamma.pointer_window_rtl import PointerWindow
 from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.hw.fibers.merge_rtl import WAYS
 from fiberscope.hw.fibers.tasks_rtl import ELEMENTS, INDEX_BITS, INPUT, OUTPUT, OfLines, Tasks, line_offset
@@ -21,7 +23,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
-from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of
+from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen, count_of, decoded, follows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 
@@ -93,17 +95,19 @@ def carried(parameters: PrefetcherParameters) -> Carried:
 
 @dataclass(frozen=True)
 class _Line:
-    """The line of row pointers asked for last: whether there is one, its number, its slot, its copy."""
+    """The line of row pointers asked for last: whether there is one, number, slot, whether it is here."""
 
     asked: Signal
     number: Signal
     slot: Signal
     is_here: Signal
-    copy: Signal
 
 
 class _Input:
-    """State of an input: its words, and the row pointers that have not arrived yet, with their slots."""
+    """State of an input: its words, and the row pointers that have not arrived yet, with their slots.
+
+    A task that begins has asked for no row pointers. So all that takes them reads registers, not the task.
+    """
 
     def __init__(self, parameters: PrefetcherParameters, index: int) -> None:
         name = f"input_{index:02}"
@@ -117,34 +121,41 @@ class _Input:
         self.waits = {end: pyrtl.Register(1, f"{name}_{end}_waits") for end in ENDS}
 
     def begin(self, working: Signal, word: dict[str, Signal]) -> None:
-        """Take its words from a task that begins."""
-        self.now = {name: pyrtl.select(working, self.words[name], word[name]) for name in INPUT}
-        self.now_row = pyrtl.select(working, self.row, word["firsts"][: self.row_bits])
-        self.row.next <<= self.now_row
-        self.is_partial = self.now["sources"][-1]
-        row = self.now["firsts"]
-        self.lines = row[self.row_bits :], (row + 1)[self.row_bits : INDEX_BITS]  # places of the pointers
-
-    def receive(self, comes: Signal, slot: Signal, line: Signal) -> None:
-        """Take its row pointers out of a line that comes, if it waits for that."""
+        """Take its words from a task that begins, or out of the line that comes."""
+        low = self.row_bits
+        self.now = {name: pyrtl.select(working, self.fetched[name], word[name]) for name in INPUT}
         self.found = dict(self.now)
-        for end, pointer in zip(ENDS, self._pointers(line), strict=True):
-            takes = comes & self.waits[end] & (self.slots[end] == slot)
-            self.found[end] = pyrtl.select(takes, pointer, self.now[end])
+        self.row.next <<= pyrtl.select(working, self.row, word["firsts"][:low])
+        self.is_partial = self.now["sources"][-1]
+        self.line = pyrtl.select(working, self.words["firsts"][low:], word["firsts"][low:])  # of its pointers
+
+    def compare(self, number: Signal) -> None:
+        """Compare the lines of its two pointers with the one asked for last."""
+        line = self.words["firsts"][self.row_bits :]
+        self.begins_there = line == number
+        is_last = self.row == (1 << self.row_bits) - 1  # its second pointer is in the next line
+        self.ends_there = pyrtl.select(is_last, follows(number, line), self.begins_there)
+
+    def receive(self, comes: Signal, slot: Signal, line: Sequence[Signal], copy: Sequence[Signal]) -> None:
+        """Take its row pointers out of a line that comes, if it waits for that."""
+        self.at = list(decoded(self.row, len(line)))
+        coming, self.copied = (_pointers(self.at, words) for words in (line, copy))
+        self.takes = {end: comes & self.waits[end] & (self.slots[end] == slot) for end in ENDS}
+        self.fetched = dict(self.words)
+        for end, takes in self.takes.items():
+            self.fetched[end] = pyrtl.select(takes, coming[end], self.words[end])
             self.waits[end] = _Waiting(self.waits[end], takes)
 
-    def _pointers(self, line: Signal) -> tuple[Signal, Signal]:
-        words = [line[low : low + INDEX_BITS] for low in range(0, len(line), INDEX_BITS)]
-        at = list(decoded(self.now_row, len(words)))
-        return chosen(at, words), chosen(at, [*words[1:], words[0]])
-
-    def locate(self, takes: dict[str, Signal], line: _Line, needed: tuple[Signal, Signal]) -> None:
+    def locate(
+        self, moves: Signal, is_new: Signal, takes: dict[str, Signal], line: _Line, sent: Signal
+    ) -> None:
         """Take row pointers out of the line asked for last, or wait for it to come."""
-        self.needed.next <<= pyrtl.select(*needed, self.needed)
-        for end, pointer in zip(ENDS, self._pointers(line.copy), strict=True):
-            self.found[end] = pyrtl.select(takes[end] & line.is_here, pointer, self.found[end])
-            self.slots[end].next <<= pyrtl.select(takes[end], line.slot, self.slots[end])
-            self.waits[end].settle(takes[end] & ~line.is_here)
+        self.needed.next <<= pyrtl.select(moves & is_new, sent, self.needed)
+        for end in ENDS:
+            copies = moves & (takes[end] & line.is_here)
+            self.found[end] = pyrtl.select(copies, self.copied[end], self.found[end])
+            self.slots[end].next <<= pyrtl.select(moves & takes[end], line.slot, self.slots[end])
+            self.waits[end].settle(moves & (takes[end] & ~line.is_here))
 
     def keep(self, moves: Signal, words: dict[str, Signal]) -> None:
         """Keep its words, or those of the input that moves here."""
@@ -163,34 +174,14 @@ class _Waiting:
         self.register.next <<= begins | (self.register & ~self.comes)
 
 
-class _Window:
-    """Lines of row pointers in flight, in the slots of ``ReorderWindow``, as counted within a task."""
+def _words(line: Signal) -> list[Signal]:
+    """Return the row pointers of a line."""
+    return [line[low : low + INDEX_BITS] for low in range(0, len(line), INDEX_BITS)]
 
-    def __init__(self, parameters: PrefetcherParameters, comes: Signal, slot: Signal, ends: Signal) -> None:
-        size = parameters.pointer_lines
-        self.next_slot: Signal = pyrtl.Register(parameters.slot_bits, "next_slot")
-        oldest: Signal = pyrtl.Register(parameters.slot_bits, "oldest_slot")
-        self.sent: Signal = pyrtl.Register(parameters.sent_bits, "sent")
-        arrived: Signal = pyrtl.Register(parameters.sent_bits, "arrived")
-        self.ends = ends
-        flags: list[Signal] = [pyrtl.Register(1, f"here_{i:02}") for i in range(size)]
-        here = [flag | (comes & mine) for flag, mine in zip(flags, decoded(slot, size), strict=True)]
-        turned = pyrtl.shift_right_logical(pyrtl.concat_list(here + here), oldest)[:size]
-        passed = pyrtl.concat_list(all_up_to(list(turned)))
-        count = ones_of(passed)
-        back = (pyrtl.Const(0, len(oldest)) - oldest)[: len(oldest)]
-        leaves = pyrtl.shift_right_logical(pyrtl.concat(passed, passed), back)[:size]
-        for flag, is_here, left in zip(flags, here, leaves, strict=True):
-            flag.next <<= is_here & ~left
-        oldest.next <<= (oldest + count)[: len(oldest)]
-        self.arrived = (arrived + count)[: len(arrived)]
-        arrived.next <<= unless(ends, self.arrived)
-        self.room = named("room", (self.sent - self.arrived)[: len(self.sent)] < size)
 
-    def send(self, sends: Signal) -> None:
-        """The next slot is taken, or not."""
-        self.next_slot.next <<= (self.next_slot + sends)[: len(self.next_slot)]
-        self.sent.next <<= unless(self.ends, (self.sent + sends)[: len(self.sent)])
+def _pointers(at: Sequence[Signal], words: Sequence[Signal]) -> dict[str, Signal]:
+    """Return the row pointer at a place of a line, and the one behind it or the first of the next line."""
+    return {"firsts": chosen(at, words), "ends": chosen(at, [*words[1:], words[0]])}
 
 
 def design(parameters: PrefetcherParameters, between: Streams) -> None:
@@ -231,8 +222,7 @@ class _Design:
         self.task = {name: pyrtl.select(self.working, kept[name], tasks.fields[name]) for name in kept}
         for name, register in kept.items():
             register.next <<= self.task[name]
-        for row, word in zip(self.inputs, self.parameters.tasks.words(tasks.fields), strict=True):
-            row.begin(self.working, word)
+        self.words = self.parameters.tasks.words(tasks.fields)
         self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
         self.active = named("active", self.working | tasks.valid)
         finished = self.task["reference"][-1] | (self.now["fetched"] == self.task["count"])
@@ -246,39 +236,48 @@ class _Design:
         replies.accept(self.runs)
         comes = named("comes", self.runs & replies.valid)
         slot, line = replies.fields["coordinate"][: self.parameters.slot_bits], replies.fields[LINE]
-        self.window = _Window(self.parameters, comes, slot, self.ends)
-        for row in self.inputs:
-            row.receive(comes, slot, line)
         parameters = self.parameters
+        self.window = PointerWindow(parameters.pointer_lines, parameters.sent_bits, comes, slot, self.ends)
         self.number: Signal = DataRegister(INDEX_BITS - parameters.row_bits, "asked_line")
         self.slot: Signal = DataRegister(parameters.slot_bits, "asked_slot")
-        is_here: Signal = DataRegister(1, "asked_here")
+        self.is_here: Signal = DataRegister(1, "asked_here")
         copy: Signal = DataRegister(8 * parameters.line_bytes, "asked_copy")
-        mine = comes & (slot == self.slot)
+        mine = named("asked_comes", comes & (slot == self.slot))
+        self.line_words = _words(line)
         seen = pyrtl.select(mine, line, copy)
         copy.next <<= seen
-        self.is_here = is_here
-        self.last = _Line(self.now["asked"], self.number, self.slot, is_here | mine, seen)
+        for row, word in zip(self.inputs, self.words, strict=True):
+            row.receive(replies.valid, slot, self.line_words, _words(seen))
+            row.begin(self.working, word)
+            row.compare(self.number)
+        self.last = _Line(self.now["asked"], self.number, self.slot, self.is_here | mine)
 
     def _fetch(self) -> None:
         """The next line of the first input that is not in full."""
-        now, low = self.now, self.parameters.elements.bits
-        at = list(decoded(now["fetched"], len(self.inputs)))
+        elements, places = self.parameters.elements, self.places
+        at = list(decoded(places["fetched"], len(self.inputs)))
         needed = chosen(at, [row.needed for row in self.inputs])
-        self.fetches = named("fetches", (now["fetched"] != now["located"]) & (needed <= self.window.arrived))
-        self.fiber = {name: chosen(at, [row.found[name] for row in self.inputs]) for name in INPUT}
-        line: Signal = DataRegister(INDEX_BITS - low, "line")
+        is_located = self.working & (places["fetched"] != places["located"])
+        self.fetches = named("fetches", is_located & self.window.has_arrived(needed))
+        self.fiber = {name: chosen(at, [row.words[name] for row in self.inputs]) for name in INPUT}
+        place = [chosen(at, flags) for flags in zip(*(row.at for row in self.inputs), strict=True)]
+        for end, pointer in _pointers(place, self.line_words).items():
+            takes = chosen(at, [row.takes[end] for row in self.inputs])
+            self.fiber[end] = pyrtl.select(takes, pointer, self.fiber[end])
+        line: Signal = DataRegister(INDEX_BITS - elements.bits, "line")
         start, end = self.fiber["firsts"], self.fiber["ends"]
         self.is_fiber = named("is_fiber", end > start)
-        self.line = pyrtl.select(now["known"], line, start[low:])
+        first = start[elements.bits :]
+        self.line = pyrtl.select(places["known"], line, first)
         self.sends = self.fetches & self.is_fiber & self.parameters.fetching
-        is_last = ~self.sends | (self.line == (end - 1)[low:INDEX_BITS])
+        is_last = pyrtl.select(places["known"], elements.ends_in(line, end), elements.ends_in(first, end))
         fetches = self.goes & self.fetches
-        line.next <<= (self.line + fetches)[: len(line)]
-        self.done = named("done", fetches & is_last)
-        self._note("known", pyrtl.select(fetches, ~is_last, now["known"]))
-        self._note("fetched", (now["fetched"] + self.done)[: len(now["fetched"])])
-        self._note("ways", (now["ways"] + (self.done & self.is_fiber))[: len(now["ways"])])
+        line.next <<= pyrtl.select(fetches, (self.line + 1)[: len(line)], self.line)
+        self.done = named("done", fetches & (~self.sends | is_last))
+        self._note("known", pyrtl.select(fetches, ~self.done, self.now["known"]))
+        for name, moves in (("fetched", self.done), ("ways", self.done & self.is_fiber)):
+            number = self.now[name]
+            self._note(name, pyrtl.select(moves, (number + 1)[: len(number)], number))
 
     def _note(self, name: str, wire: Signal) -> None:
         self.places[name].next <<= wire
@@ -287,30 +286,32 @@ class _Design:
         """Compute how far inputs are located, and which line of row pointers is requested next."""
         now, count, last = self.now, self.task["count"], self.last
         is_before = [now["located"] > row.index for row in self.inputs]
+        is_input = [count > row.index for row in self.inputs]
         is_located = [
             self._is_found(row) | before for row, before in zip(self.inputs, is_before, strict=True)
         ]
-        done = all_up_to([flag & (count > i) for i, flag in enumerate(is_located)])
-        located = ones_of(pyrtl.concat_list(done))[: len(count)]
+        done = all_up_to([flag & here for flag, here in zip(is_located, is_input, strict=True)])
+        missing = [here & ~flag for flag, here in zip(is_located, is_input, strict=True)]
+        seeks = [before & ~flag for before, flag in zip([pyrtl.Const(1, 1), *done], done, strict=False)]
         self.locates = named("locates", self.runs & ~self.fetches & self.window.room)
-        self.asks = named("asks", self.locates & (located != count))
-        moves = self.locates & self.requests.ready
-        self._note("located", pyrtl.select(moves, located, now["located"]))
-        seeks = lowest([~flag for flag in done])
-        first, second = (chosen(seeks, [row.lines[end] for row in self.inputs]) for end in (0, 1))
-        crosses = named("crosses_here", last.asked & (first == last.number))
-        self.wanted = pyrtl.select(crosses, second, first)
-        asks = self.asks & self.requests.ready
-        self._note("crosses", pyrtl.select(moves, asks & crosses, now["crosses"]))
+        is_missing = any_of("missing", missing)
+        self.asks = named("asks", self.locates & is_missing)
+        moves = named("moves", self.locates & self.requests.ready)
+        self._note("located", pyrtl.select(moves, count_of(done)[: len(count)], now["located"]))
+        crosses = named("crosses_here", last.asked & chosen(seeks, [row.begins_there for row in self.inputs]))
+        behind = (last.number + 1)[: len(last.number)]
+        self.wanted = pyrtl.select(crosses, behind, chosen(seeks, [row.line for row in self.inputs]))
+        self._note("crosses", pyrtl.select(moves, is_missing & crosses, now["crosses"]))
         for row, flag, before, seek in zip(self.inputs, done, is_before, seeks, strict=True):
-            is_new = moves & flag & ~before & ~row.is_partial
-            begins = (is_new & ~self._crosses(row)) | (asks & crosses & seek)
-            row.locate({"firsts": begins, "ends": is_new}, last, (moves & flag & ~before, self.window.sent))
+            is_new = flag & ~before
+            ends = is_new & ~row.is_partial
+            begins = (ends & ~self._crosses(row)) | (is_missing & crosses & seek)
+            row.locate(moves, is_new, {"firsts": begins, "ends": ends}, last, self.window.sent)
             row.keep(self.done & self.is_fiber & (now["ways"] == row.index), self.fiber)
 
     def _is_found(self, row: _Input) -> Signal:
         """Return whether all lines of an input's row pointers have been asked for, those before it given."""
-        return row.is_partial | self._crosses(row) | (self.last.asked & (row.lines[1] == self.last.number))
+        return row.is_partial | self._crosses(row) | (self.last.asked & row.ends_there)
 
     def _crosses(self, row: _Input) -> Signal:
         """Return whether it is the one whose second line was asked for behind the first."""

@@ -123,7 +123,7 @@ class _Packer:
 
     def move(self, place: Signal, takes: Signal, element: Signal) -> None:
         """Take an element in this place."""
-        self.place.next <<= (place + takes)[: len(self.place)]
+        self.place.next <<= pyrtl.select(takes, (place + 1)[: len(place)], place)
         for i, register in enumerate(self.held):
             register.next <<= pyrtl.select(takes & (place == i), element, register)
 
@@ -147,28 +147,31 @@ class _Finishing:
         replies = between.inputs["replies"]
         replies.accept(pyrtl.Const(1, 1))
         tag = replies.fields["coordinate"][: self.count.bit_length()]
-        answered = [replies.valid & (tag == i) for i in range(self.count)]
-        self.now_lines = [
-            (lines - here)[:LINES_BITS] for lines, here in zip(self.lines, answered, strict=True)
-        ]
+        self.answered = [replies.valid & (tag == i) for i in range(self.count)]
         self._announce()
 
     def _announce(self) -> None:
         """Announce the oldest task once it is finished and all its lines are acknowledged."""
         completions = self.between.outputs["completions"]
         at = list(decoded(self.first, self.count))
-        is_done = chosen(at, self.finished) & (chosen(at, self.now_lines) == 0) & (self.held != 0)
+        is_acknowledged = [
+            pyrtl.select(here, lines == 1, lines == 0)
+            for lines, here in zip(self.lines, self.answered, strict=True)
+        ]
+        is_done = chosen(at, self.finished) & chosen(at, is_acknowledged) & (self.held != 0)
         fields = {"reference": chosen(at, self.tasks), LENGTH: chosen(at, self.lengths)}
         completions.send(is_done, fields)
         self.announces = named("announces", is_done & completions.ready)
         self.first.next <<= pyrtl.select(self.announces, following(self.first, self.count), self.first)
-        self.room = named("room", (self.held - self.announces)[: len(self.held)] != self.count)
+        self.room = named("room", self.announces | (self.held != self.count))
 
     def move(
         self, opens: Signal, task: Signal, place: Signal, sends: Signal, closes: Signal, length: Signal
     ) -> None:
         """A task is opened, a line of the one at a place sent, or that closed."""
-        self.held.next <<= (self.held + opens - self.announces)[: len(self.held)]
+        more, less = (number[: len(self.held)] for number in (self.held + 1, self.held - 1))
+        one_more, one_less = opens & ~self.announces, self.announces & ~opens
+        self.held.next <<= pyrtl.select(one_more, more, pyrtl.select(one_less, less, self.held))
         self.next_place.next <<= pyrtl.select(opens, following(self.next_place, self.count), self.next_place)
         self.last.next <<= place
         for i in range(self.count):
@@ -177,9 +180,12 @@ class _Finishing:
             self.finished[i].next <<= (self.finished[i] & ~leaves & ~opened) | (closes & here)
             self.tasks[i].next <<= pyrtl.select(opened, task, self.tasks[i])
             self.lengths[i].next <<= pyrtl.select(closes & here, length, self.lengths[i])
+            answered, lines = self.answered[i], self.lines[i]
+            more, less = (number[:LINES_BITS] for number in (lines + 1, lines - 1))
             # The last answer may be that to the task before.
-            lines = named(f"lines_{i:02}", unless(opened, self.now_lines[i]))
-            self.lines[i].next <<= (lines + (sends & here))[:LINES_BITS]
+            sent = pyrtl.select(opened, pyrtl.Const(1, LINES_BITS), pyrtl.select(answered, lines, more))
+            unsent = unless(opened, pyrtl.select(answered, less, lines))
+            lines.next <<= pyrtl.select(sends & here, sent, unsent)
 
 
 def design(parameters: FiberWriterParameters, between: Streams) -> None:
@@ -227,18 +233,21 @@ class _Design:
         place = pyrtl.select(self.opens, pool.next_place, pool.last)
         self.place = place
         self.partial_place = unless(self.opens, self.partial.place)
+        self.of_partial = named("of_partial", self.now["is_partial"] & ~self.now["is_end"])
+        self.at = pyrtl.select(self.of_partial, self.partial_place, self.z.place)
+
+    def _is_place(self, number: int) -> Signal:
+        """Return whether the next element has this place in its line; a task that opens begins one."""
+        of_partial = pyrtl.select(self.opens, pyrtl.Const(int(number == 0), 1), self.partial.place == number)
+        return pyrtl.select(self.of_partial, of_partial, self.z.place == number)
 
     def _write(self) -> None:
         """Do the work of the cycle: store an element, close a task, or flush Z's last line."""
         now, elements = self.now, self.elements
         is_end, is_partial = now["is_end"], now["is_partial"]
-        self.of_partial = named("of_partial", is_partial & ~is_end)
-        at = pyrtl.select(self.of_partial, self.partial_place, self.z.place)
-        self.at = at
         element = self.active & ~is_end & elements.valid
         stop = elements.fields["control"]
-        fills = at == self.parameters.elements.count - 1
-        begun = at != 0
+        fills, begun = self._is_place(self.parameters.elements.count - 1), ~self._is_place(0)
         stores = element & ~stop
         closes = element & stop
         flushes = self.active & is_end
@@ -291,7 +300,7 @@ class _Design:
         self.partial.move(self.partial_place, self.stores & of_partial, self.element)
         self.z.move(self.z.place, self.stores & ~of_partial, self.element)
         self.pages.move(self.opens & ~self.now["is_partial"], sent & ~of_partial, self.fills)
-        length = (self.now["length"] + self.stores)[:INDEX_BITS]
+        length = pyrtl.select(self.stores, (self.now["length"] + 1)[:INDEX_BITS], self.now["length"])
         self.finishing.move(self.opens, self.task, self.place, sent & of_partial, self.closes, length)
         for name, register in self.kept.items():
             register.next <<= length if name == "length" else self.now[name]

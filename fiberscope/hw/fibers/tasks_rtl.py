@@ -16,6 +16,7 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters
 from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, float_bits, float_of
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.trees import follows
 from fiberscope.hw.rtl.kit.twin import Signal, resized
 
 __all__ = [
@@ -154,6 +155,11 @@ class Elements:
     def lane(self, coordinate: Signal, value: Signal) -> Signal:
         """An element as it lies in a line."""
         return pyrtl.concat(value.zero_extended(8 * self.element_bytes - NUMBER_BITS), coordinate)
+
+    def ends_in(self, line: Signal, end: Signal) -> Signal:
+        """Return whether the last element before an end is in a line; there is no subtraction."""
+        upper = end[self.bits :]
+        return pyrtl.select(end[: self.bits] == 0, follows(upper, line), upper == line)
 
     def packed(self, elements: Sequence[Element]) -> int:
         """The line of these elements.

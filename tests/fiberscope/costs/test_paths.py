@@ -21,9 +21,9 @@ def test_the_ratio_of_both_libraries_covers_all_netlists_that_were_measured_in_b
 
 
 def test_a_measured_path_is_what_it_is_and_bounds_that_of_larger_sizes():
-    measured = find_path("merger(radix=32, stages=6)")
+    measured = find_path("merger(radix=16, stages=6)")
     assert (measured.ns, measured.basis) == (
-        read_netlists(SHIPPED)["merger(radix=32, stages=6)", PRICED].path_ns,
+        read_netlists(SHIPPED)["merger(radix=16, stages=6)", PRICED].path_ns,
         "measured",
     )
     larger = find_path("merger(radix=64, stages=6)")

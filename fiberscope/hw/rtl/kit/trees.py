@@ -63,6 +63,13 @@ def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
     return gated[0]
 
 
+def count_of(flags: Sequence[Signal]) -> Signal:
+    """Count the flags that are set, of which no one follows a flag that is not."""
+    width = len(flags).bit_length()
+    ends = [flag & ~behind for flag, behind in zip(flags, [*flags[1:], pyrtl.Const(0, 1)], strict=True)]
+    return chosen(ends, [pyrtl.Const(i, width) for i in range(1, len(flags) + 1)])
+
+
 def ones_of(word: Signal) -> Signal:
     """Count the ones of a word, by a tree of adders."""
     if len(word) == 1:
