@@ -366,6 +366,7 @@ SPARSE = replace(
         sparse_design,
         status=(ADDS,),
         base=SparseAccumulatorAdapter,
+        retracts=(OVERFLOW,),  # a sum that leaves makes room for the point
         component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
         instance=lambda component: {"order": 1 if isinstance(component, VectorReduce) else 2},
     ),

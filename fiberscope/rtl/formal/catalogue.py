@@ -58,12 +58,10 @@ class FormalSpecification:
         settings: parameters at which the block is proven by default, as options write them; empty for the
             least.
         add: adds the claims of the block; None for none.
-        unstable: output ports whose token may change or disappear before it is taken.
     """
 
     settings: str = ""
     add: Callable[[Any, Properties], None] | None = None
-    unstable: tuple[str, ...] = ()
 
 
 PLAIN, REGISTERED = "plain", "registered"  # kinds of ports
@@ -77,7 +75,7 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
     "comparator_bank": FormalSpecification(f"lanes=3 test=changed {_ITEM}", add_comparator_bank),
     "locator": FormalSpecification(f"size=5 {_NARROW}", add_locator),
     "node_writer": FormalSpecification("rows=4 address_bits=3 count_bits=2", add_node_writer),
-    "page_allocator": FormalSpecification("askers=3 first=5 page_bits=8", add_page_allocator, ("pages",)),
+    "page_allocator": FormalSpecification("askers=3 first=5 page_bits=8", add_page_allocator),
     "position_multiplier": FormalSpecification("lanes=2 width=4 word_bits=0", add_position_multiplier),
     "prefix_sum": FormalSpecification("lanes=4 width=3", add_prefix_sum),
     "repeat_signal": FormalSpecification("coordinate_bits=4", add_repeat_signal),
@@ -93,19 +91,17 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
         "capacity=3 control_bits=1 coordinate_bits=1 reference_bits=0 value_bits=0", add_channel
     ),
     "concentrator": FormalSpecification(
-        "requesters=3 repliers=2 first_port=3 tag_bits=37 address_bits=17", add_concentrator, ("requests",)
+        "requesters=3 repliers=2 first_port=3 tag_bits=37 address_bits=17", add_concentrator
     ),
     "crossbar": FormalSpecification(
-        "inputs=2 outputs=2 route=port tag_bits=34 address_bits=17", add_crossbar, ("outputs",)
+        "inputs=2 outputs=2 route=port tag_bits=34 address_bits=17", add_crossbar
     ),
     "dense_scanner": FormalSpecification(f"size=5 {_NARROW}", add_dense_scanner),
     "divider": FormalSpecification("lanes=2 width=4 bits_per_stage=2", add_divider),
     "fiber_intersect": FormalSpecification(f"ways=2 {_NARROW}", add_intersect),
     "fiber_union": FormalSpecification(f"ways=2 {_NARROW}", add_union),
     "packer": FormalSpecification("inputs=3 outputs=2 width=2 reference_bits=0 word_bits=0", add_packer),
-    "prefetch": FormalSpecification(unstable=("elements", "requests")),
     "repeater": FormalSpecification("reference_bits=5", add_repeater),
-    "sparse_accumulator": FormalSpecification(unstable=("overflow",)),
 }
 
 
@@ -135,12 +131,12 @@ def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, statu
         raise ValueError(f"--ports {ports}: claims exist for the ports {PLAIN} and {REGISTERED}")
     if ports == REGISTERED:
         return formal_kit(registered(block), parameters, _add_registered, status)
-    return formal_kit(block, parameters, partial(_add_plain, block.name, parameters), status)
+    return formal_kit(block, parameters, partial(_add_plain, block, parameters), status)
 
 
-def _add_plain(name: str, parameters: Parameters, properties: Properties) -> None:
-    specification = SPECIFICATIONS.get(name, FormalSpecification())
-    add_contract(properties, unstable=specification.unstable)
+def _add_plain(block: RtlBlock, parameters: Parameters, properties: Properties) -> None:
+    specification = SPECIFICATIONS.get(block.name, FormalSpecification())
+    add_contract(properties, arbiters=block.adapter.ARBITERS, retracts=block.adapter.RETRACTS)
     add_reset_state(properties)
     add_state_covers(properties)
     if specification.add is not None:

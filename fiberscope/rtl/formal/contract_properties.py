@@ -17,13 +17,18 @@ STATE_BITS = 2  # widest register of control of which every value is a cover
 
 
 def add_contract(
-    properties: Properties, *, unstable: Collection[str] = (), is_registered: bool = False
+    properties: Properties,
+    *,
+    arbiters: Collection[str] = (),
+    retracts: Collection[str] = (),
+    is_registered: bool = False,
 ) -> None:
     """Add what holds at the ports of every block.
 
     Args:
         properties: of the block.
-        unstable: output ports whose token may change until it is taken.
+        arbiters: output ports at which another token may take the place of the one that is offered.
+        retracts: output ports at which an offer may also end without being taken.
         is_registered: whether tokens stay for any receiver, and not only for one that keeps its space.
     """
     for end in properties.ends("input"):
@@ -33,10 +38,10 @@ def add_contract(
     space = _space_stays(properties, outputs)
     for end in outputs:
         _cover(properties, end)
-        if end.stream.port[0] not in unstable:
-            name = end.stream.prefix
+        name, port = end.stream.prefix, end.stream.port[0]
+        if port not in retracts:
             waited, word = _waited(properties, end)
-            kept = end.valid & end.same_fields(word)
+            kept = end.valid if port in arbiters else end.valid & end.same_fields(word)
             properties.claim(f"{name}_stays", kept, when=waited if is_registered else waited & space)
     for before, behind in _lanes(outputs):
         name = behind.stream.prefix

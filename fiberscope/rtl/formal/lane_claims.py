@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pyrtl
 
 from fiberscope.hw.lanes.adder_network import depth as network_depth
+from fiberscope.hw.lanes.adder_network import level
 from fiberscope.hw.lanes.adder_network_rtl import AdderNetworkParameters
 from fiberscope.hw.lanes.divider import depth as divider_depth
 from fiberscope.hw.lanes.divider_rtl import DividerParameters
@@ -97,6 +99,41 @@ def add_adder_network(parameters: AdderNetworkParameters, properties: Properties
     properties.claim("sums_of_a_neuron", before == _total(left, sums.lanes, width), when=sums.valid)
     begins = [own & ~previous for own, previous in zip(came, [pyrtl.Const(0, 1), *came[:-1]], strict=True)]
     properties.claim("a_sum_a_run", count(begins) == count(left), when=sums.valid)
+    for stage in range(stages - 1):
+        properties.claim(
+            f"sums_of_stage_{stage}", _stage_sums(properties, rows, stage), when=rows.full[stage]
+        )
+
+
+def _stage_sums(properties: Properties, rows: Pipeline, stage: int) -> Signal:
+    """Return whether the lanes of a stage have their sums.
+
+    The adder of a lane adds the leaves of its neuron within its span, if the next leaf is of the neuron.
+    Lanes whose adders come in later stages have their leaf.
+    """
+    leaves = rows.lanes(stage)
+    joined = [
+        left[MASK] & right[MASK] & (left["coordinate"] == right["coordinate"])
+        for left, right in pairwise(leaves)
+    ]
+    claims = []
+    for i, leaf in enumerate(leaves):
+        lane = {
+            name: properties.inner(f"stage{stage:02}_lane{i:02}_{name}")
+            for name in (MASK, "coordinate", "value")
+        }
+        width = len(lane["value"])
+        total = leaf["value"].sign_extended(width)
+        if i < len(joined) and level(i) <= stage:
+            span = range(i + 1 - (1 << level(i)), i + 1 + (1 << level(i)))
+            flags = [all_of(joined[min(i, j) : max(i, j)]) for j in span]
+            whole = _total(flags, [leaves[j] for j in span], width)
+            total = pyrtl.select(joined[i], whole, total)
+        if i < len(joined):
+            claims.append(properties.inner(f"stage{stage:02}_lane{i:02}_joined") == joined[i])
+        same = (lane[MASK] == leaf[MASK]) & (lane["coordinate"] == leaf["coordinate"])
+        claims += [same, lane["value"] == total]
+    return all_of(claims)
 
 
 def _total(flags: Sequence[Signal], lanes: Sequence[Group], width: int) -> Signal:
