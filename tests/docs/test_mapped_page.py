@@ -45,6 +45,7 @@ FLATTEN = '{partitioning: {Z: {"(M, K)": [flatten()]}}, loop-order: {Z: [MK]}}'
 BOTH = "{partitioning: {Z: {K: [uniform_shape(4)]}}, uncompressed: {B: [K]}, loop-order: {Z: [K1, K0, N]}}"
 RELU = '  functions: {"relu(x)": "max(x, 0)"}\n'
 LARGER = '  functions: {"larger(x, y)": "max(x, y)"}\n  operators: {Z: {"+": larger}}\n'
+GROWN = "{partitioning: {Z: {K: [DRT(A.16)]}}}"
 OF_FOUR = "  shape: {M: 4}\n"
 LED_BY_T = "mapping:\n  partitioning:\n    Z: {K: [uniform_occupancy(T.2)]}\n"
 REFUSED = {  # what a row of the page is about: a specification, and its tensors
@@ -65,6 +66,10 @@ REFUSED = {  # what a row of the page is about: a specification, and its tensors
     "an Einsum that reads no": (
         specification("{A: [M], Y: [M], Z: [M]}", quoted("Y[m] = 1", "Z[m] = A[m] * Y[m]"), more=OF_FOUR),
         {"A": VECTOR},
+    ),
+    "tiles that grow": (
+        specification("{A: [M, K], Z: [M]}", quoted("Z[m] = A[m, k]"), GROWN),
+        {"A": MATRIX},
     ),
     "an index twice": (specification("{A: [M], Z: [M, N]}", quoted("Z[m, m] = A[m]")), {"A": VECTOR}),
     "a rank both": (

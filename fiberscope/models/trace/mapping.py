@@ -38,6 +38,7 @@ _DIRECTIVES = {  # an example of each partitioning directive, for messages
     "flatten": "flatten()",
     "follow": "follow(Q)",
 }
+DYNAMIC = "DRT"  # dynamic reflexive tiling (Odemuyiwa et al., ASPLOS 2023)
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,10 @@ class MappingReader:
         return [self._directive(text, equation, (*path, at)) for at, text in enumerate(texts)]
 
     def _directive(self, text: str, equation: Equation, path: Path) -> Directive:
+        if text.partition("(")[0].strip().upper() == DYNAMIC:
+            instead = f"write {_DIRECTIVES['uniform_occupancy']}, or use `fiberscope tile --compare drt`"
+            message = f"{text}: tiles that grow while the loops run (DRT) are not modelled; {instead}"
+            raise self.document.error(path, message)
         try:
             directive = parse_directive(text)
         except UnreadableTextError as error:
