@@ -217,9 +217,9 @@ def test_channels_and_fifos_are_filled_behind_a_sink_that_rests(capacity, monkey
     tokens = [(0, place, 0, 0.0) for place in range(3 * capacity + 8)]
     given = ChannelParameters(capacity, 1, 0, 16, 0, 0)
     assert check_pair(replace(CHANNEL, inputs=lambda *_: {"in": tokens}).pair(SEED, given)) > capacity
-    given = IslipParameters(2, 2, capacity, 5, 0, 0)
     inputs = {f"inputs[{i}]": [(0, place % 2, 0, 0.0) for place in range(4 * capacity + 8)] for i in range(2)}
-    assert check("islip", given, inputs) > capacity
+    for memory in MEMORIES:
+        assert check("islip", IslipParameters(2, 2, capacity, 5, 0, 0, memory), inputs) > capacity
 
 
 @pytest.mark.parametrize(("line_bytes", "element_bytes"), [(64, 12), (8, 1)])

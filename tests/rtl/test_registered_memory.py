@@ -29,6 +29,7 @@ BLOCK_RAM, LUT_RAM = "DP16KD", "TRELLIS_DPR16X4"
 LARGE = {
     "array": {"entries": 1024},
     "compressed_scanner": {"fibers": 2047, "elements": 2048},
+    "islip": {"inputs": 2, "outputs": 2, "depth": 64},
     "sorted_head": {"form": "sequential", "entries": 256},
 }
 

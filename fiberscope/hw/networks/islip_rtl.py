@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyrtl
@@ -11,8 +12,18 @@ from fiberscope.hw.networks.islip import MOST, IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.rtl.kit.channel import pointer
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.sram import REGISTERED, Sram, memory_kind
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
-from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named, packed, unpacked
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    InputStream,
+    Signal,
+    Streams,
+    index_bits,
+    named,
+    packed,
+    unpacked,
+)
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
 
 DEPTHS = (1, 64)
@@ -29,6 +40,7 @@ class IslipParameters(Parameters):
         coordinate_bits: 5 to 62.
         reference_bits: 0 to 64.
         value_bits: 0, 32 or 64.
+        memory: of the FIFOs: ``combinational``, or ``registered``, which takes the same cycles.
     """
 
     inputs: int = number(8, 1, MOST)
@@ -37,6 +49,7 @@ class IslipParameters(Parameters):
     coordinate_bits: int = number(32, 5, 62)
     reference_bits: int = number(0, 0, 64)
     value_bits: int = one_of(32, 0, 32, 64)
+    memory: str = memory_kind()
 
 
 def carried(parameters: IslipParameters) -> Carried:
@@ -94,6 +107,10 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
         filled.next <<= (filled + put - take)[: len(filled)]
     tails = [pointer(f"tail_{name}_{i:02}", depth, put) for i, put in enumerate(puts)]
     heads = [pointer(f"head_{name}_{i:02}", depth, take) for i, take in enumerate(takes)]
+    if parameters.memory == REGISTERED:
+        queues = _Fifos(name, takes, held, puts, source)
+        tail = pyrtl.concat(goal, chosen(goals, tails))
+        return _Queues([filled != 0 for filled in held], takes, queues.word(tail, heads, source.valid & room))
     memory = pyrtl.MemBlock(
         sum(map(len, source.fields.values())),
         index_bits(count) + index_bits(depth),
@@ -106,6 +123,50 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     numbers = [pyrtl.Const(place, index_bits(count)) for place in range(count)]
     head = pyrtl.concat(chosen(takes, numbers), chosen(takes, heads))
     return _Queues([filled != 0 for filled in held], takes, memory[head])
+
+
+class _Fifos:
+    """The FIFOs of an input in one memory with a registered output, and the first token of each.
+
+    A token that comes into an empty FIFO is its first at once. When a first token leaves, the memory reads
+    the next one.
+
+    Args:
+        name: of the input.
+        takes, held, puts: by output, whether a token leaves, how many there are, and whether one comes.
+        source: what comes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        takes: Sequence[Signal],
+        held: Sequence[Signal],
+        puts: Sequence[Signal],
+        source: InputStream,
+    ) -> None:
+        self.name, self.takes, self.held, self.puts = name, takes, held, puts
+        self.coming = packed(source.fields)
+
+    def word(self, tail: Signal, heads: Sequence[Signal], writes: Signal) -> Signal:
+        """The first token of the FIFO from which one leaves; the token that comes is written at ``tail``."""
+        numbers = [pyrtl.Const(place, len(tail) - len(heads[0])) for place in range(len(heads))]
+        memory = Sram(f"queues_{self.name}", 1 << len(tail), len(self.coming))
+        memory.write(tail, [self.coming], [writes])
+        following = pyrtl.concat(chosen(self.takes, numbers), chosen(self.takes, [h.reg_in for h in heads]))
+        (read,) = memory.read(following, pyrtl.Const(1, 1))
+        return chosen(self.takes, [self._first(place, read) for place in range(len(heads))])
+
+    def _first(self, place: int, read: Signal) -> Signal:
+        """The first token of a FIFO: kept in a register, or read since one has left."""
+        take, name = self.takes[place], f"{self.name}_{place:02}"
+        kept: Signal = DataRegister(len(read), f"first_{name}")
+        is_read: Signal = pyrtl.Register(1, f"is_read_{name}")
+        first = pyrtl.select(is_read, read, kept)
+        into_empty = self.puts[place] & (self.held[place] == take)
+        is_read.next <<= take & ~into_empty
+        kept.next <<= pyrtl.select(into_empty, self.coming, first)
+        return first
 
 
 BLOCK = unit(
