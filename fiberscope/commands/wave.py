@@ -1,4 +1,4 @@
-"""``fiberscope wave``: a waveform in GTKWave."""
+"""``fiberscope wave``: a waveform in the viewer that is installed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fiberscope.base.errors import InputError
 
 __all__ = ["wave"]
 
-VIEWER = "gtkwave"
+VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}  # names by program; the first one that is installed
 
 _Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="Waveform written with --vcd.")]
 
 
 def wave(vcd: _Waveform) -> None:
-    """Open a waveform in GTKWave.
+    """Open a waveform in GTKWave, or in Surfer where GTKWave is not installed.
 
-    Also opens the save file of the same name that ends in .gtkw, with groups, names and formats.
+    GTKWave also opens the save file of the same name that ends in .gtkw, with groups, names and formats.
 
     \b
     Example:
@@ -30,17 +30,19 @@ def wave(vcd: _Waveform) -> None:
     """
     if not vcd.is_file():
         raise InputError(f"{vcd}: there is no such waveform; write one with fiberscope sim ... --vcd {vcd}")
-    viewer = shutil.which(VIEWER)
-    if viewer is None:
+    program = next((name for name in VIEWERS if shutil.which(name)), None)
+    if program is None:
         raise InputError(
-            f"GTKWave is not installed (on Debian: apt install gtkwave); {vcd} is a plain VCD file"
+            f"GTKWave is not installed (on Debian: apt install gtkwave), nor is Surfer; {vcd} is a plain VCD "
+            f"file, which VS Code shows with the extension VaporView (code {vcd})"
         )
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise InputError(f"there is no display to open GTKWave on; copy {vcd} to a machine that has one")
+        raise InputError(
+            f"there is no display to open {VIEWERS[program]} on; copy {vcd} to a machine that has one"
+        )
     save = vcd.with_suffix(".gtkw")
-    shown = [vcd.name, *([save.name] if save.is_file() else [])]
-    code = subprocess.run(
-        [viewer, *shown], check=False, cwd=vcd.parent
-    ).returncode  # its table is looked for there
+    views = [save.name] if program == "gtkwave" and save.is_file() else []
+    # GTKWave looks for the table of states in the folder in which it runs.
+    code = subprocess.run([program, vcd.name, *views], check=False, cwd=vcd.parent).returncode
     if code != 0:
-        raise InputError(f"GTKWave ended with the exit code {code}; what it said stands above")
+        raise InputError(f"{VIEWERS[program]} ended with the exit code {code}; what it said stands above")

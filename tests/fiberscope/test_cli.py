@@ -274,6 +274,22 @@ def test_wave_without_gtkwave_says_how_to_get_it(
     code, _out, err = said(capsys, "wave", "out.vcd")
     assert code == 2
     assert err.startswith("fiberscope: GTKWave is not installed (on Debian: apt install gtkwave)")
+    assert err.endswith("VS Code shows with the extension VaporView (code out.vcd)\n")
+
+
+def test_wave_opens_surfer_where_gtkwave_is_not_installed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    viewer = tmp_path / "surfer"
+    viewer.write_text('#!/bin/sh\necho "$@" > shown\nexit 3\n')
+    viewer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DISPLAY", ":0")
+    Path("out.vcd").write_text("$end")
+    Path("out.gtkw").write_text("")  # GTKWave's alone
+    code, _out, err = said(capsys, "wave", "out.vcd")
+    assert Path("shown").read_text() == "out.vcd\n"
+    assert (code, err) == (2, "fiberscope: Surfer ended with the exit code 3; what it said stands above\n")
 
 
 def test_wave_opens_gtkwave_with_the_save_file(
