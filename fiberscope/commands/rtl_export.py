@@ -117,14 +117,18 @@ def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict
 
 
 def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
-    """Return the test bench of a block with these ports; None without stimulus."""
+    """Return the test bench of a block with these ports; None without stimulus that suits its parameters."""
     from fiberscope.hw.rtl.kit.axis import axis_bits
-    from fiberscope.rtl.handover.recording import has_stimulus, record
+    from fiberscope.rtl.handover.recording import DifferentRunError, has_stimulus, record
     from fiberscope.rtl.handover.testbench import make_testbench
+    from fiberscope.sim import SimulationError
 
     if not has_stimulus(block):
         return None
-    recorded = record(block, parameters, plain=ports == "plain")
+    try:
+        recorded = record(block, parameters, plain=ports == "plain")
+    except (AssertionError, DifferentRunError, SimulationError):  # tokens that these parameters do not allow
+        return None
     convert = partial(axis_bits, recorded.interface) if ports == "axis" else dict
     return make_testbench(block.name, recorded.interface.module, text, recorded, convert)
 

@@ -98,3 +98,12 @@ def test_a_block_without_stimulus_has_none(tmp_path):
     assert cli.run(["rtl", "export", "channel", "-o", str(tmp_path / "channel")]) == 0
     assert not (tmp_path / "channel" / "channel_tb.v").exists()
     assert "Test bench" not in (tmp_path / "channel" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "settings", [["coordinate_dropper", "--set=inner=values"], ["locator", "--set=bases=1"]]
+)
+def test_parameters_that_the_stimulus_does_not_suit_cost_the_bench_alone(settings, tmp_path):
+    assert cli.run(["rtl", "export", *settings, "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "README.md").exists()
+    assert not list(tmp_path.glob("*_tb.v"))
