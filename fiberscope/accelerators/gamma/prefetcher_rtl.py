@@ -361,4 +361,5 @@ BLOCK = unit(
     status=(PENDING,),
     alone=False,
     listed=False,
+    arbiters=("requests",),
 )

@@ -387,4 +387,5 @@ BLOCK = unit(
     status=(PENDING,),
     alone=False,
     listed=False,
+    arbiters=("requests",),
 )

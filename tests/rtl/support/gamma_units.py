@@ -284,7 +284,8 @@ class Unit:
 
     def _rtl(self, name: str) -> Component:
         part = parts(self.given)[self.name]
-        kind = type(self.name, (self.served,), {"PORTS": part.block.adapter.PORTS})
+        own = {name: getattr(part.block.adapter, name) for name in ("PORTS", "ARBITERS", "RETRACTS")}
+        kind = type(self.name, (self.served,), own)
         self.twin = kind(name, part.interface, PyrtlBackend(part.block.twin(part.parameters), self.seed))
         self.twin.configure(self.machine, 0)
         return self.twin
