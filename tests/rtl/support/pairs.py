@@ -120,16 +120,22 @@ def _run(kernel: Kernel, sides: Sequence[_Side]) -> str | None:
     try:
         run = kernel.run(cycle_limit=CYCLE_LIMIT)
     except SimulationError as error:
-        return str(error)
+        return _violation(sides[-1]) or str(error)
     without_reference = set.intersection(*(side.without_reference() for side in sides))
-    violation = earliest(part.exercise().violation for part in sides[-1].parts if isinstance(part, Adapter))
+    violation = _violation(sides[-1])
     if violation is not None:
-        return f"the module breaks the protocol of its ports: {violation}"
+        return violation
     event, rtl = (side.seen(kernel, without_reference) for side in sides)
     for part in event:
         if event[part] != rtl[part]:
             return f"{part} differs: {event[part]} of the component, {rtl[part]} of the RTL"
     return None if run.complete else f"not done after {CYCLE_LIMIT} cycles"
+
+
+def _violation(side: _Side) -> str | None:
+    """The first rule of the protocol of its ports that a module breaks."""
+    text = earliest(part.exercise().violation for part in side.parts if isinstance(part, Adapter))
+    return text and f"the module breaks the protocol of its ports: {text}"
 
 
 def event_side(pair: Pair) -> Kernel:
