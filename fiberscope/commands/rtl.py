@@ -5,14 +5,14 @@ Imported to answer ``--help``, as the other commands are; what is heavy or an ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fiberscope.accelerators import names
-from fiberscope.base.errors import MACHINE_WRONG, InputError
+from fiberscope.base.errors import InputError
 from fiberscope.commands.group import Group
 from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands, Parts, Settings
@@ -23,6 +23,7 @@ from fiberscope.commands.rtl_instance import export_leaf
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import (
+    CoverageFile,
     Folder,
     Formal,
     Level,
@@ -36,6 +37,7 @@ from fiberscope.commands.rtl_options import (
     Status,
     ValueBits,
 )
+from fiberscope.commands.rtl_outcome import print_coverage, print_outcome, show_files
 from fiberscope.commands.rtl_power import power
 from fiberscope.commands.rtl_prove import prove
 from fiberscope.commands.run_options import WaveformOptions
@@ -46,12 +48,9 @@ from fiberscope.run.find_machine import is_machine, specification_of
 if TYPE_CHECKING:
     from fiberscope.results.recording.waveform import Waveform
     from fiberscope.rtl.cosim_request import CosimRequest
-    from fiberscope.rtl.cosimulation import CosimulationResult
 
 __all__ = ["make_request", "print_comparison", "rtl"]
 
-MOST_SHOWN = 10  # largest number of different report entries that are printed
-WAVEFORM = "Waveform"  # description of the waveform among the files of a run with RTL
 
 rtl = Group()
 
@@ -277,6 +276,7 @@ def loop(
     simulator: Simulator = "auto",
     lock_step: _LockStep = False,
     output: Folder = Path("build/loop"),
+    coverage: CoverageFile = None,
 ) -> int:
     """Run an accelerator with RTL in place of components, and compare.
 
@@ -291,10 +291,10 @@ def loop(
       fiberscope rtl loop bank gamma my.mtx --part merger=my_blocks.py:MyMerger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
-    return print_comparison(make_request(context.params, waves.waveform()), simulator, output)
+    return print_comparison(make_request(context.params, waves.waveform()), simulator, output, coverage)
 
 
-def print_comparison(order: CosimRequest, simulator: str, output: Path) -> int:
+def print_comparison(order: CosimRequest, simulator: str, output: Path, coverage: Path | None = None) -> int:
     """Run a machine with RTL in it and without, and print how the two compare; gives the exit code.
 
     Raises:
@@ -308,11 +308,14 @@ def print_comparison(order: CosimRequest, simulator: str, output: Path) -> int:
     except InputError as error:
         raise condense_error(error, output) from error
     except FailedCosimulationError as failed:
-        _show_files(failed.files)
+        show_files(failed.files)
         raise
     name, at = outcome.component.workload.name, ", ".join(outcome.place_names)
     print(f"{order.accelerator} on {name}, RTL in {outcome.simulator} at {at}")
-    return _print_outcome(outcome)
+    code = print_outcome(outcome)
+    if coverage is not None:
+        print_coverage(outcome, coverage)
+    return code
 
 
 def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> CosimRequest:
@@ -331,59 +334,16 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         sources=tuple(options.get("verilog") or ()) or verilog_files(options["accelerator"], names),
         module=options.get("module"),
         lock_step=options.get("lock_step", False),
+        coverage=options.get("coverage") is not None,
         waveform=waveform,
         part_texts=tuple(options.get("part") or ()),
     )
     asked.parts  # noqa: B018  (refused here, before anything is written)
     if waveform is not None:
         check_outputs(files_of(waveform.path), asked.inputs)
+    if asked.coverage:
+        check_outputs({"the coverage": options["coverage"]}, asked.inputs)
     return asked
-
-
-def _print_outcome(outcome: CosimulationResult) -> int:
-    """Print how RTL compares with the component; gives the exit code."""
-    print(f"cycles with the component  {outcome.component.cycles:>12,}")
-    print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
-    from fiberscope.rtl.exercise_coverage import exercise_lines
-
-    for at, exercise in outcome.exercised.items():
-        for line in exercise_lines(at, exercise, outcome.rtl.components[at]):
-            print(line)
-    for key in outcome.missing_counters():
-        print(f"NOT compared: {key}, for which the module has no status output")
-    different, entries = outcome.differences(), f"{outcome.entries():,} entries of the report"
-    if outcome.violation is not None:
-        print(f"PROTOCOL VIOLATION: {outcome.violation}")
-    if outcome.input_difference is not None:
-        print(f"note: inputs are taken in other cycles; {outcome.input_difference}")
-    if outcome.first_difference is None and not different:
-        print(f"identical in all {entries}, and at every output in every cycle")
-    elif outcome.first_difference is None:
-        print(f"note: as inputs are taken in other cycles, {len(different)} of {entries} differ:")
-        _show_differences(different)
-        print("identical at every output in every cycle")
-    else:
-        where = (
-            f"in {len(different)} of {entries}:"
-            if different
-            else "at its ports, though in no entry of the report"
-        )
-        print(f"DIFFERENT {where}")
-        _show_differences(different)
-        print(f"where that begins: {outcome.first_difference}")
-    is_wrong = outcome.first_difference is not None or outcome.violation is not None
-    _show_files({what: path for what, path in outcome.files.items() if is_wrong or what == WAVEFORM})
-    return MACHINE_WRONG if is_wrong else 0
-
-
-def _show_differences(lines: Sequence[str]) -> None:
-    for line in lines[:MOST_SHOWN]:
-        print(f"  {line}")
-
-
-def _show_files(files: Mapping[str, Path]) -> None:
-    for what, path in files.items():
-        print(f"{what}: {path}" + (f" (open it: fiberscope wave {path})" if what == WAVEFORM else ""))
 
 
 rtl.command()(power)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
-from fiberscope.commands.rtl_options import Folder, HdlSimulator, Numbers
+from fiberscope.commands.rtl_options import CoverageFile, Folder, HdlSimulator, Numbers
+from fiberscope.results.report.files import check_outputs
 from fiberscope.rtl.select_block import condense_error, find_block, input_errors
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def bench(
     ] = None,
     simulator: HdlSimulator = "auto",
     output: Folder = Path("build/bench"),
+    coverage: CoverageFile = None,
 ) -> int:
     """Run your own cocotb tests on a block or a machine.
 
@@ -50,6 +52,7 @@ def bench(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.rtl.user_bench import run_block_bench, run_machine_bench
 
+    check_outputs({"the coverage": coverage}, {"the bench": file})
     texts = settings or []
     if _is_machine(block, dut, matrix):
         attempt = partial(run_machine_bench, file, dut, texts, str(matrix))
@@ -63,11 +66,11 @@ def bench(
     except HdlError as error:
         raise condense_error(error, output) from error
     print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
-    return _print_outcome(outcome)
+    return _print_outcome(outcome, coverage)
 
 
-def _print_outcome(outcome: BenchResult) -> int:
-    """Print how the devices compare, and what is wrong; gives the exit code."""
+def _print_outcome(outcome: BenchResult, coverage: Path | None) -> int:
+    """Print how the devices compare, what is wrong and what was covered; gives the exit code."""
     different = list(outcome.differences())
     for line in different:
         print(f"DIFFERENT in {line}")
@@ -78,6 +81,11 @@ def _print_outcome(outcome: BenchResult) -> int:
         print(f"PROTOCOL VIOLATION: {line}")
     if outcome.fault is not None:
         print(f"WRONG: {outcome.fault}")
+    if coverage is not None:
+        from fiberscope.rtl.coverage import Coverage, write_coverage
+
+        modules = {name: Coverage(bins) for name, bins in outcome.bins.items()}
+        print(*write_coverage(modules, coverage), sep="\n")
     return MACHINE_WRONG if different or outcome.violations or outcome.fault else 0
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "CoverageFile",
     "Folder",
     "Formal",
     "HdlSimulator",
@@ -33,6 +34,14 @@ HdlSimulator = Annotated[
     str, typer.Option("--sim", metavar="NAME", help="HDL simulator: auto, icarus or verilator.")
 ]
 Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the output.")]
+CoverageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--coverage",
+        metavar="FILE",
+        help="Print which events the ports saw, and write them to this JSON file; - prints only.",
+    ),
+]
 ValueBits = Annotated[
     int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Width of a value in bits.")
 ]

@@ -57,6 +57,7 @@ class CosimRequest:
         lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
             component does, and runs the cycles slept through when it wakes.
         waveform: the waveform of the run with RTL, which is in lock-step then.
+        coverage: whether events at the ports of the RTL are counted.
         part_texts: components of the user, in the run with RTL and in the run without, each written
             ``part=module:Class`` or ``part=file.py:Class``.
     """
@@ -72,6 +73,7 @@ class CosimRequest:
     cycle_limit: int | None = None
     lock_step: bool = False
     waveform: Waveform | None = None
+    coverage: bool = False
     part_texts: tuple[str, ...] = ()
 
     @cached_property

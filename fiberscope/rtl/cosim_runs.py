@@ -253,6 +253,8 @@ def _with_rtl(
             adapter.configure(*arguments, **options)
             if request.sources:
                 adapter.drain = OWN_DRAIN
+            if request.coverage:
+                adapter.cover()
             adapter.shadow = partial(component, name, *arguments, **options)
             adapters[name] = adapter
             return adapter

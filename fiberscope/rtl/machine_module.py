@@ -248,6 +248,8 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
         composition = _composed(whole, kernel)
         adapter = whole.adapter(name, composition.interface(), backend(composition))
         adapter.configure(kernel)
+        if request.coverage:
+            adapter.cover()
         adapter.shadow = partial(_parts, request, name)
         adapters[name] = adapter
         return adapter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,12 +17,14 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
+from fiberscope.rtl.coverage import PortBins
 from fiberscope.rtl.machine_model import check_operand, machine_interface
 
 __all__ = ["DEVICES", "BenchResult", "run_block_bench", "run_machine_bench"]
 
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
+BINS = "bins.json"  # in the folder of a run
 MOST_LANES = 4  # that are told of a transfer
 Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port and lanes of each transfer
 
@@ -35,6 +37,7 @@ class BenchResult:
     transcripts: Mapping[str, Transcript]
     fault: str | None = None  # of a machine: what is wrong with its answer
     violations: Sequence[str] = ()  # of the protocol, a line for each test and device
+    bins: Mapping[str, PortBins] = field(default_factory=dict)  # events at the ports, by device and test
 
     def tokens(self) -> int:
         """Tokens that moved, of all tests."""
@@ -98,6 +101,7 @@ def run_block_bench(
     order = {"block": block.name, "parameters": asdict(parameters)}
     transcripts: dict[str, Transcript] = {}
     violations: list[str] = []
+    bins: dict[str, PortBins] = {}
     tests = 0
     for under_test in (MODEL, RTL) if device == BOTH else (device,):
         text = module.verilog(parameters) if under_test == RTL else shell(interface)
@@ -112,7 +116,8 @@ def run_block_bench(
             folder.resolve() / under_test,
         )
         violations += [f"{under_test}, {line}" for line in broken]
-    return BenchResult(tests, transcripts, violations=violations)
+        bins |= {f"{under_test}, {test}": seen for test, seen in _bins(folder.resolve() / under_test).items()}
+    return BenchResult(tests, transcripts, violations=violations, bins=bins)
 
 
 def _run(
@@ -146,6 +151,7 @@ def _run(
         "folder": str(bench.resolve().parent),
         "transcript": str(transcript),
         "violations": str(violations),
+        "bins": str(place / BINS),
     }
     try:
         tests = run(
@@ -155,6 +161,11 @@ def _run(
         broken = "".join(f"PROTOCOL VIOLATION: {line}\n" for line in _violations(violations))
         raise FailedBenchError(f"{broken}{failed}") from failed
     return tests, json.loads(transcript.read_text(encoding="utf-8")), _violations(violations)
+
+
+def _bins(place: Path) -> Mapping[str, PortBins]:
+    """The events at the ports that each test saw."""
+    return json.loads((place / BINS).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def _violations(file: Path) -> list[str]:
@@ -202,7 +213,7 @@ def run_machine_bench(
     fault = (
         verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"
     )
-    return BenchResult(tests, {accelerator: transcript}, fault or None, violations)
+    return BenchResult(tests, {accelerator: transcript}, fault or None, violations, _bins(place))
 
 
 def _require(bench: Path) -> None:

@@ -114,3 +114,16 @@ def test_a_bench_of_a_user_watches_a_module_with_any_runner(block, simulator, tm
     source.write_text(text.replace(old, "assign out_valid = visible & held != 2;"))
     with pytest.raises(HdlError, match="channel: in cycle 2, out: out_valid falls before the token is taken"):
         run(bench(), simulator)
+
+
+def test_a_bench_writes_the_events_at_the_ports_of_each_device(simulator, tmp_path, capsys):
+    bench = ["rtl", "bench", str(ROOT / "examples" / "merger_bench.py"), "--block=merger", "--set=radix=4"]
+    bins = tmp_path / "bins.json"
+    assert cli.run([*bench, f"--sim={simulator}", "-o", str(tmp_path), f"--coverage={bins}"]) == 0
+    model, rtl = json.loads(bins.read_text()).items()
+    assert (model[0], rtl[0]) == ("model, fibers_leave_in_order", "rtl, fibers_leave_in_order")
+    assert model[1] == rtl[1]
+    assert rtl[1]["ports"]["tasks"]["tokens"] == 5
+    assert sum(kinds["tokens"] for kinds in rtl[1]["ports"].values()) == 197
+    assert rtl[1]["ports"]["merged"]["waits"] > 10
+    assert "\ncoverage of rtl, fibers_leave_in_order: " in capsys.readouterr().out

@@ -12,6 +12,7 @@ from fiberscope.hw.rtl.kit import waves
 from fiberscope.hw.rtl.kit.ends import End, Lane
 from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, Transfer
+from fiberscope.hw.rtl.kit.port_coverage import PortCoverage
 from fiberscope.hw.rtl.kit.protocol_checker import ProtocolChecker
 from fiberscope.hw.rtl.kit.shadow import Shadow
 from fiberscope.hw.rtl.kit.words import Words
@@ -284,11 +285,15 @@ class Adapter(Component):
             if not end.stream.lane
         }
         tokens = {end.stream.label: end.tokens for end in self.ends if end.stream.content}
-        violation = self._checker.violation
+        noted = self._checker.findings()
         if self._shadow is None:
-            return Exercise(tokens, stalls, violation=violation)
+            return Exercise(tokens, stalls, **noted)
         self._shadow.catch_up(clock_of(self).cycle + 1 + drain)
-        return Exercise(tokens, stalls, self._shadow.output, self._shadow.input, violation)
+        return Exercise(tokens, stalls, self._shadow.output, self._shadow.input, **noted)
+
+    def cover(self) -> None:  # C: def
+        """Count events at the ports from now on; ``exercise`` has them as ``bins``."""
+        self._checker.coverage = PortCoverage(self.interface, self._words)
 
     def available_counters(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
         """The counters without those for which the module lacks the status output."""

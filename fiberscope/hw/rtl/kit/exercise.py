@@ -23,6 +23,7 @@ class Exercise:
             another cycle; None where all outputs are the same, as of ``input``.
         input: the first cycle in which it takes an input that the component does not take, or the reverse.
         violation: the first cycle in which it breaks the protocol of its ports; None if it keeps it.
+        bins: counts of events at each stream, by kind; None without coverage.
     """
 
     tokens: Mapping[str, int]
@@ -30,6 +31,7 @@ class Exercise:
     output: Event | None = None
     input: Event | None = None
     violation: Event | None = None
+    bins: Mapping[str, Mapping[str, int]] | None = None
 
 
 def earliest(events: Iterable[Event | None]) -> str | None:

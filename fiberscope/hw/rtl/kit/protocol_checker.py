@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
+from fiberscope.hw.rtl.kit.port_coverage import PortCoverage
 from fiberscope.hw.rtl.kit.words import Words, joined
 from fiberscope.hw.streams.tokens import DONE
 
@@ -128,6 +130,7 @@ class ProtocolChecker:
     Attributes:
         violation: the first cycle in which a rule is broken, and a text that names the module, the cycle, the
             port and what happened; None if there is none.
+        coverage: what counts the events at the ports, if anything does.
     """
 
     def __init__(
@@ -142,6 +145,7 @@ class ProtocolChecker:
         has_done: bool = False,
     ) -> None:
         self.violation: tuple[int, str] | None = None
+        self.coverage: PortCoverage | None = None  # C: public
         self._name = name
         self._words = words
         pins = [Pins(stream, words) for stream in interface.streams]
@@ -160,10 +164,16 @@ class ProtocolChecker:
 
     def cycle(self, cycle: int) -> None:
         """Check the cycle that the module has run; ``words`` are the bits at its ports."""
+        if self.coverage is not None:
+            self.coverage.cycle(cycle)
         if self.violation is None:
             what = self._unknown() or self._broken()
             if what:
                 self.violation = cycle, f"{self._name}: in cycle {cycle}, {what}"
+
+    def findings(self) -> dict[str, Any]:  # C: def
+        """Return the violation, and the bins of the coverage, by their names in an ``Exercise``."""
+        return {"violation": self.violation, "bins": None if self.coverage is None else self.coverage.bins}
 
     def _unknown(self) -> str:
         """Describe the first wire that is X or Z; empty if none is."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeAlias
 
 from cocotb.triggers import RisingEdge
 
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Interface
+from fiberscope.hw.rtl.kit.port_coverage import PortCoverage
 from fiberscope.hw.rtl.kit.protocol_checker import ProtocolChecker
 from fiberscope.hw.rtl.kit.words import Words
 from fiberscope.hw.rtl.tools.pin_reader import PinReader
@@ -43,6 +44,12 @@ class PortMonitor:
         self._pins = PinReader(dut, interface, self._words.unknown, prefix)
         self._clock, self._reset = (self._pins.handles[name] for name in CLOCKING)
         self._make = checker
+        self._coverage = PortCoverage(interface, self._words)
+
+    @property
+    def bins(self) -> Mapping[str, Mapping[str, int]]:
+        """Counts of events at each stream, by kind."""
+        return self._coverage.bins
 
     async def cycles(self) -> AsyncIterator[tuple[int, dict[str, int]]]:
         """Yield each cycle since the last reset with the bits at all streams, as they are before its end."""
@@ -62,4 +69,6 @@ class PortMonitor:
             cycle += 1
 
     def _new_checker(self) -> ProtocolChecker:
-        return self._make(self._interface.module, self._interface, self._words)
+        checker = self._make(self._interface.module, self._interface, self._words)
+        checker.coverage = self._coverage
+        return checker

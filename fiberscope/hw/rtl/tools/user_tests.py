@@ -30,7 +30,7 @@ class Accompanied:
     """The tests of a user's file, with what goes on beside them.
 
     Args:
-        order: ``bench``, its module, in ``folder``; ``transcript`` and ``violations``, files to write.
+        order: ``bench``, its module, in ``folder``; ``transcript``, ``violations``, ``bins``: files.
         interface: the ports of the module under test.
         checker: makes the checker of its protocol.
         model: makes what drives the outputs, anew behind every reset; None for a module that does so itself.
@@ -48,6 +48,7 @@ class Accompanied:
         self._model = model
         self._checker = checker
         self._violations: dict[str, str] = {}  # by test
+        self._bins: dict[str, Mapping[str, Mapping[str, int]]] = {}  # by test
         self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
@@ -71,8 +72,10 @@ class Accompanied:
             finally:
                 if monitor.violation is not None:
                     self._violations[name] = monitor.violation
-                for file, text in (("transcript", self._transcripts), ("violations", self._violations)):
-                    Path(self._order[file]).write_text(json.dumps(text), encoding="utf-8")
+                self._bins[name] = monitor.bins
+                noted = {"transcript": self._transcripts, "violations": self._violations, "bins": self._bins}
+                for file, texts in noted.items():
+                    Path(self._order[file]).write_text(json.dumps(texts), encoding="utf-8")
 
         return run
 

@@ -1,0 +1,75 @@
+"""Printing of how RTL in a loop compares with its components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fiberscope.base.errors import MACHINE_WRONG
+
+if TYPE_CHECKING:
+    from fiberscope.rtl.cosimulation import CosimulationResult
+
+__all__ = ["print_coverage", "print_outcome", "show_files"]
+
+MOST_SHOWN = 10  # largest number of different report entries that are printed
+WAVEFORM = "Waveform"  # description of the waveform among the files of a run with RTL
+
+
+def print_outcome(outcome: CosimulationResult) -> int:
+    """Print how RTL compares with the component; gives the exit code."""
+    print(f"cycles with the component  {outcome.component.cycles:>12,}")
+    print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
+    from fiberscope.rtl.exercise_coverage import exercise_lines
+
+    for at, exercise in outcome.exercised.items():
+        for line in exercise_lines(at, exercise, outcome.rtl.components[at]):
+            print(line)
+    for key in outcome.missing_counters():
+        print(f"NOT compared: {key}, for which the module has no status output")
+    different, entries = outcome.differences(), f"{outcome.entries():,} entries of the report"
+    if outcome.violation is not None:
+        print(f"PROTOCOL VIOLATION: {outcome.violation}")
+    if outcome.input_difference is not None:
+        print(f"note: inputs are taken in other cycles; {outcome.input_difference}")
+    if outcome.first_difference is None and not different:
+        print(f"identical in all {entries}, and at every output in every cycle")
+    elif outcome.first_difference is None:
+        print(f"note: as inputs are taken in other cycles, {len(different)} of {entries} differ:")
+        _show_differences(different)
+        print("identical at every output in every cycle")
+    else:
+        where = (
+            f"in {len(different)} of {entries}:"
+            if different
+            else "at its ports, though in no entry of the report"
+        )
+        print(f"DIFFERENT {where}")
+        _show_differences(different)
+        print(f"where that begins: {outcome.first_difference}")
+    is_wrong = outcome.first_difference is not None or outcome.violation is not None
+    show_files({what: path for what, path in outcome.files.items() if is_wrong or what == WAVEFORM})
+    return MACHINE_WRONG if is_wrong else 0
+
+
+def _show_differences(lines: Sequence[str]) -> None:
+    for line in lines[:MOST_SHOWN]:
+        print(f"  {line}")
+
+
+def show_files(files: Mapping[str, Path]) -> None:
+    """Print files by their description."""
+    for what, path in files.items():
+        print(f"{what}: {path}" + (f" (open it: fiberscope wave {path})" if what == WAVEFORM else ""))
+
+
+def print_coverage(outcome: CosimulationResult, file: Path) -> None:
+    """Print which events the ports of each module saw, and write them to a file."""
+    from fiberscope.rtl.coverage import Coverage, write_coverage
+
+    covered = {
+        at: Coverage(exercise.bins or {}, outcome.rtl.components[at].counters)
+        for at, exercise in outcome.exercised.items()
+    }
+    print(*write_coverage(covered, file), sep="\n")

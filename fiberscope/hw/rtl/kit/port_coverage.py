@@ -1,0 +1,86 @@
+"""Functional coverage of a module's ports: which kinds of events were seen at each stream."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fiberscope.hw.rtl.kit.interface import Direction, Interface, Stream
+from fiberscope.hw.rtl.kit.words import Words
+
+__all__ = ["PortCoverage"]
+
+TOKENS, BACK_TO_BACK, WAITS = "tokens", "back to back", "waits"  # bins of each stream
+WIDEST = 2  # bits of a control field, each of whose values has a bin
+
+
+class _Place(NamedTuple):
+    """The words of ``valid``, ``ready`` and ``control`` of a stream; None without control."""
+
+    valid: tuple[bool, int]
+    ready: tuple[bool, int]
+    control: tuple[bool, int] | None
+
+
+class PortCoverage:
+    """Counts events at the streams of a module; each kind of event is a bin.
+
+    ``tokens`` move; ``back to back`` are tokens in the cycle behind another one; ``waits`` begin where a
+    token is offered and not taken. ``control=1`` counts tokens with this control, of at most two bits.
+
+    Args:
+        interface: the ports.
+        words: the bits at them.
+
+    Attributes:
+        bins: the counts, by stream and kind.
+    """
+
+    def __init__(self, interface: Interface, words: Words) -> None:
+        self.bins: dict[str, dict[str, int]] = {}
+        self._words = words
+        self._places: dict[str, _Place] = {}
+        self._waiting: dict[str, bool] = {}
+        self._last: dict[str, int] = {}  # cycle of the last token
+        for stream in interface.streams:
+            kinds = [TOKENS, BACK_TO_BACK, WAITS, *_controls(stream)]
+            self.bins[stream.label] = dict.fromkeys(kinds, 0)
+            self._places[stream.label] = _place(stream, words)
+
+    def cycle(self, cycle: int) -> None:
+        """Count what is at the ports in this cycle."""
+        words = {True: self._words.inputs, False: self._words.outputs}
+        for label, place in self._places.items():
+            (own, valid), (other, ready) = place.valid, place.ready
+            if not words[own][valid]:
+                self._waiting[label] = False
+                continue
+            bins = self.bins[label]
+            if not words[other][ready]:
+                bins[WAITS] += not self._waiting.get(label, False)
+                self._waiting[label] = True
+                continue
+            self._waiting[label] = False
+            bins[TOKENS] += 1
+            bins[BACK_TO_BACK] += self._last.get(label, -2) == cycle - 1
+            self._last[label] = cycle
+            if place.control is not None:
+                own, control = place.control
+                bins[f"control={words[own][control]}"] += 1
+
+
+def _controls(stream: Stream) -> list[str]:
+    width = stream.widths.get("control", 0)
+    return [f"control={value}" for value in range(1 << width)] if 0 < width <= WIDEST else []
+
+
+def _place(stream: Stream, words: Words) -> _Place:
+    is_input = stream.direction == "input"
+    control = None
+    if _controls(stream):
+        control = is_input, words.place(stream.direction, stream.wire("control"))
+    other: Direction = "output" if is_input else "input"
+    return _Place(
+        (is_input, words.place(stream.direction, stream.wire("valid"))),
+        (not is_input, words.place(other, stream.wire("ready"))),
+        control,
+    )
