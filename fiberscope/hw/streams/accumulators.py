@@ -17,37 +17,40 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 
-BEFORE_ALL = -1  # a coordinate before all others
-POINT = 4  # words of a point that waits
+BEFORE_ALL = -1  # smaller than every coordinate: no point taken, or no sum read, so far
+POINT = 4  # words of an entry of the waiting queue: kind, outer and inner coordinate, value
 
 
 class Accumulator(StreamBlock):
     """Adds up the values of points that have the same coordinates, and sends the sums as fibers.
 
-    Interface: points on ``in_crd_outer``, ``in_crd_inner`` and ``in_val``, without stops (a ``StopDropper``
-    each in front); the sums leave, sorted, as fibers on ``out_crd_outer`` and ``out_crd_inner``, and on
-    ``out_val`` with the stops of the inner coordinates. A value N counts as 0. The memory takes as many
-    coordinates as come; what hardware holds has a limit.
+    Interface: points arrive on ``in_crd_outer``, ``in_crd_inner`` and ``in_val``, without stops: connect a
+    ``StopDropper`` in front of each port. The sums leave in the order of their coordinates, as fibers on
+    ``out_crd_outer`` and ``out_crd_inner``. Their values leave on ``out_val``, with the stops of the inner
+    coordinates. An N token counts as the value 0. The memory grows without a limit; the memory of hardware
+    has one.
 
-    Timing: a point is taken in a cycle in which all three of its tokens are seen. In the same cycle the next
-    sum of the first fiber that is complete is read and, if no point waits, leaves as ``PointToFiber`` has it:
-    a cycle a point, and one for the stop in front of a new outer coordinate. At the end come the last stops,
-    then done.
+    Timing: a point is popped in a cycle in which all three of its tokens are visible. In the same cycle, if
+    no sum waits to be sent, the block reads the next sum of the first complete fiber and sends it with the
+    timing of ``PointToFiber``: one cycle for a point, and one for the stop before a new outer coordinate.
+    The last stops and done follow at the end.
 
-    Quirks: Q18, see ``PointToFiber``; Q25, a sum is read in every cycle, and its value leaves at once and
-    without stops, before its coordinates if these have to wait.
+    Quirks: Q18, see ``PointToFiber``. Q25: a sum is read in every cycle. Its value leaves at once and
+    without stops, before its coordinates if they have to wait.
 
-    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``merged``, those of
-    more than one point; ``most_points`` of a sum; ``most_held``, sums that had not left at once, as many as
-    hardware needs places.
+    Counts: ``points`` popped, each of which costs one read, one addition and one write; ``elements``, the
+    number of sums; ``merged``, the number of sums of more than one point; ``most_points``, the largest
+    number of points in a sum; ``most_held``, the largest number of sums held at the start of a cycle, which
+    is the number of entries that hardware needs.
 
     Args:
         name: instance name.
-        value_stops: whether the values have the stops of the inner coordinates with Q25, too.
+        value_stops: whether ``out_val`` carries the stops of the inner coordinates even with Q25.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if the three tokens are no point, naming the cycle and the tokens.
+        SimulationError: during the run, if the three tokens do not form a point; the message names the
+            cycle and the tokens.
     """
 
     PORTS = (
@@ -73,28 +76,28 @@ class Accumulator(StreamBlock):
         self.value_stops = value_stops or not quirks & Q25
         self.runs_ahead = bool(quirks & Q25)
         self.table: dict[int, Sums] = {}
-        self.sums = Sums()  # those of the point taken last, and its outer coordinate
-        self.sums_outer = BEFORE_ALL
-        self.complete = Queue()  # outer coordinates whose sums are to be read
-        self.reading = self.sums  # those of the first of them, and the coordinate read last
-        self.last = BEFORE_ALL
-        self.waiting = Queue()  # points that have been read, each as kind, coordinates and value
-        self.ended = False  # done has been taken
-        self.read_all = False  # and everything read
+        self.sums = Sums()  # the sums of the fiber to which the most recent point belongs
+        self.sums_outer = BEFORE_ALL  # outer coordinate of that fiber
+        self.complete = Queue()  # outer coordinates of the complete fibers whose sums have not all been read
+        self.reading = self.sums  # the sums of the first complete fiber
+        self.last = BEFORE_ALL  # inner coordinate of the sum that was read last
+        self.waiting = Queue()  # sums that have been read but not sent, ``POINT`` words each
+        self.ended = False  # whether done has been popped
+        self.read_all = False  # whether all sums and done have been read
         self.points = 0
         self.elements = 0
         self.merged = 0
         self.most_points = 0
-        self.held = 0  # sums that have not left
+        self.held = 0  # sums that have not been sent
         self.most_held = 0
 
     def elaborate(self) -> None:
-        """Fetch the streams."""
+        """Look up the streams of the ports, and create the maker of the output fibers."""
         super().elaborate()
         self.maker = FiberMaker(self.out_crd_outer, self.out_crd_inner, self.quirks)
 
     def update(self, now: int) -> int:
-        """Take a point, read a sum, and send one."""
+        """Pop a point, read a sum and send a token, as far as each is possible in this cycle."""
         self.most_held = max(self.most_held, self.held)
         missing = None if self.ended else self._missing()  # C: Channel
         if not self.ended and missing is None:
@@ -115,7 +118,7 @@ class Accumulator(StreamBlock):
         return None if self.in_val.can_pop() else self.in_val
 
     def _take(self, now: int) -> None:
-        """Take a point, or done."""
+        """Pop a point and accumulate it, or pop done."""
         outer, inner, val = self.in_crd_outer, self.in_crd_inner, self.in_val
         kind = val.control()
         point = DATA if kind == EMPTY else kind
@@ -145,14 +148,14 @@ class Accumulator(StreamBlock):
         self.most_points = max(self.most_points, hits)
 
     def accumulate(self, outer: int, now: int) -> None:
-        """A point of this outer coordinate has been taken."""
+        """Prepare for a point with this outer coordinate; called before its value is added."""
 
     def end(self, now: int) -> None:
-        """Done has been taken: all sums that are left are complete."""
+        """Mark all remaining sums as complete; called when done is popped."""
         raise NotImplementedError(f"{type(self).__name__} does not define end")
 
     def _read(self) -> None:
-        """Read the next sum, or at the end done."""
+        """Read the next sum of the complete fibers, or done after the last sum."""
         if self.complete.count:
             outer = self.complete.integer(0)
             if self.last == BEFORE_ALL:
@@ -167,7 +170,7 @@ class Accumulator(StreamBlock):
             self._put(DONE, 0, 0, 0.0)
 
     def _close(self, outer: int) -> None:
-        """The last sum of a fiber has been read; it is forgotten, but for the quirk."""
+        """Remove a fiber whose last sum has been read. With Q17 its sums stay in the table."""
         self.complete.drop(1)
         self.last = BEFORE_ALL
         if not self.quirks & Q17:
@@ -182,7 +185,7 @@ class Accumulator(StreamBlock):
             self.out_val.push(kind, 0, value)
 
     def _send(self, now: int) -> int:
-        """Send the next token of the first point that waits."""
+        """Send the next token of the first waiting sum."""
         kind, value = self.waiting.integer(0), self.waiting.value(3)
         sent = self.maker.offer(kind, self.waiting.integer(1), self.waiting.integer(2))
         if self.value_stops:
@@ -193,7 +196,11 @@ class Accumulator(StreamBlock):
         return self.finish(now) if sent == DONE else self.busy(now + 1)
 
     def refuse(self, now: int, fault: str) -> NoReturn:
-        """Refuse the tokens at the three inputs.
+        """Raise an error about the tokens at the heads of the three inputs.
+
+        Args:
+            now: the current cycle.
+            fault: what is wrong with the tokens, as the end of the message.
 
         Raises:
             SimulationError: always.
@@ -206,10 +213,10 @@ class Accumulator(StreamBlock):
 class VectorReduce(Accumulator):
     """Adds up a row at a time.
 
-    Interface, timing: those of ``Accumulator``. Outer coordinates increase; a row is complete when a point of
-    another comes, or done.
+    Interface and timing: those of ``Accumulator``. Outer coordinates must increase. A row is complete when
+    a point with another outer coordinate, or done, is popped.
 
-    Quirks: Q17, an outer coordinate may come back; it leaves again, with the totals so far. Q18, Q25.
+    Quirks: Q17: an outer coordinate may return; its sums leave again, with the totals so far. Q18, Q25.
 
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1.
     """
@@ -219,7 +226,7 @@ class VectorReduce(Accumulator):
         self.row = BEFORE_ALL
 
     def accumulate(self, outer: int, now: int) -> None:
-        """Complete the last row when another row begins."""
+        """Mark the previous row as complete when another row begins."""
         if outer < self.row and not self.quirks & Q17:
             self.refuse(now, f"behind row {self.row}, and rows must increase (MatrixReduce takes any order)")
         if self.row not in (outer, BEFORE_ALL):
@@ -227,7 +234,7 @@ class VectorReduce(Accumulator):
         self.row = outer
 
     def end(self, now: int) -> None:
-        """The last row is complete."""
+        """Mark the last row as complete."""
         if self.row != BEFORE_ALL:
             self.complete.put(self.row)
 
@@ -235,15 +242,15 @@ class VectorReduce(Accumulator):
 class MatrixReduce(Accumulator):
     """Adds up a whole matrix: nothing leaves before done has been taken.
 
-    Interface, timing: those of ``Accumulator``.
+    Interface and timing: those of ``Accumulator``.
 
-    Quirks: Q18, no point at all is an error; Q25.
+    Quirks: Q18: an input without any point is an error. Q25.
 
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 2.
     """
 
     def end(self, now: int) -> None:
-        """All rows are complete."""
+        """Mark all rows as complete, in the order of their coordinates."""
         if not self.table and self.quirks & Q18:
             self.refuse(now, "no point, and none came before: the public simulator fails here")
         for outer in sorted(self.table):

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""ALUs: arithmetic on one or two streams of values, one result a cycle."""
+"""ALUs: arithmetic on one or two streams of values, one result per cycle."""
 
 from __future__ import annotations
 
@@ -39,24 +39,26 @@ from fiberscope.sim.component import Input
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
-NEITHER = -1  # of the operands
+NEITHER = -1  # value of ``kept``: no operand's stop is kept
 
 
 class Arithmetic(StreamBlock):
-    """Operations of ALUs. A real number without a result is infinite or not a number, as in IEEE 754.
+    """Base of the ALUs. A real operation without a real result gives an infinity or NaN, as in IEEE 754.
 
-    ``absent`` counts those of the ``operations`` that have no result in the algebra: where an operand is
-    absent if ``needs_all``, as of a product or a take, else where all are. With ``fills``, such a result is
-    ``empty``, and so is an N.
+    An operand is present if its token is a value that is not marked ``ABSENT``. An operation with
+    ``needs_all``, such as a product or a take, has a result in the algebra if all operands are present.
+    Other operations have one if any operand is present. ``absent`` counts the ``operations`` without a
+    result in the algebra. With ``fills``, such a result is replaced by ``empty``, and an N token counts as
+    ``empty``.
 
     Args:
         name: instance name.
-        operation: name of the operation.
+        operation: name of the operation, a key of ``operations``.
         operations: codes of the supported operations, by name.
         quirks: see ``StreamBlock``.
 
     Raises:
-        ValueError: if there is no such operation.
+        ValueError: if ``operations`` has no such operation.
     """
 
     COUNTERS = ("operations",)
@@ -76,7 +78,14 @@ class Arithmetic(StreamBlock):
         self.absent = 0  # C: public
 
     def send(self, payload: int, result: float, there: bool, other_there: bool) -> None:
-        """Send a result, of operands that are there or not."""
+        """Send a result; mark it as absent if the operation has no result in the algebra.
+
+        Args:
+            payload: coordinate word of the token, which marks integers (Q13).
+            result: the value.
+            there: whether the first operand is present.
+            other_there: whether the second operand is present.
+        """
         if (there and other_there) if self.needs_all else (there or other_there):
             self.out_val.push(DATA, payload, result)
         else:
@@ -84,7 +93,7 @@ class Arithmetic(StreamBlock):
             self.out_val.push_absent(payload, self.empty if self.fills else result)
 
     def compute(self, value: float, other: float) -> float:  # C: cdef
-        """The result of two operands, or of the first."""
+        """Count the operation, and return its result; an operation of one operand ignores ``other``."""
         self.operations += 1
         code = self.code  # C: long
         if code == DIVIDE:
@@ -100,7 +109,7 @@ class Arithmetic(StreamBlock):
 
 
 def operate(code: int, value: float, other: float, value_type: ValueType) -> float:  # C: cpdef
-    """The result of two operands, or of the first; NaN is the smaller and the larger of it and any other."""
+    """Return the result of an operation other than a division; a minimum or maximum with NaN is NaN."""
     if code == MULTIPLY:
         return value_type.multiply(value, other)
     if code == ADD:
@@ -119,7 +128,7 @@ def operate(code: int, value: float, other: float, value_type: ValueType) -> flo
 
 
 def _no_number(value: float, other: float) -> float:  # C: cdef
-    """Return the one of two that is NaN, the second of both."""
+    """Return the operand that is NaN; if both are NaN, the second."""
     return other if math.isnan(other) else value
 
 
@@ -150,13 +159,15 @@ def _function(code: int, operand: float) -> float:  # C: cdef
 class Alu(Arithmetic):
     """Computes with the values of two streams of the same shape.
 
-    Interface: ``in_val[0]`` and ``in_val[1]``; results leave on ``out_val``, stops and done as both have
-    them. An N counts as 0. A quotient by 0 is 0, so that it is the same whether the 0 is stored or not.
+    Interface: operands arrive on ``in_val[0]`` and ``in_val[1]``. Results leave on ``out_val``, with the
+    stops and the done that both operands have. An N counts as 0. A quotient by 0 is 0, so that the result
+    does not depend on whether the 0 is stored.
 
-    Timing: a token of each is taken when both are seen, and the result leaves in that cycle.
+    Timing: when the heads of both operands are visible, both are popped, and the result leaves in the same
+    cycle.
 
-    Quirks: Q13, an integer that meets a stop leaves alone (where numbers are multiplied a 0), and the stop
-    stays for the next one; a float is refused.
+    Quirks: Q13: if an integer meets a stop, the integer leaves alone (for a multiplication, 0 leaves), and
+    the stop is kept for the next token of the other operand. A float that meets a stop is an error.
 
     Counts: ``operations`` done.
 
@@ -164,13 +175,15 @@ class Alu(Arithmetic):
 
     Args:
         name: instance name.
-        operation: a key of ``BINARY``, as ``"mul"``; ``"take"`` is the second, where both are.
-        negate: whether the first and the second operand change their sign before.
+        operation: a key of ``BINARY``, such as ``"mul"``; ``"take"`` gives the second operand where both
+            are present.
+        negate: whether to negate the first and the second operand before the operation.
         quirks: see ``StreamBlock``.
 
     Raises:
         ValueError: if there is no such operation.
-        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams differ in shape; the message names the cycle and
+            both tokens.
     """
 
     PORTS = (Input("in_val", VAL, array=True), output_stream("out_val", VAL))
@@ -189,14 +202,14 @@ class Alu(Arithmetic):
         self.sign_a = -1.0 if negate[0] else 1.0
         self.sign_b = -1.0 if negate[1] else 1.0
         self.knows_integers = bool(quirks & Q13) and self.code != DIVIDE
-        self.kept = NEITHER  # whose stop has met an integer
+        self.kept = NEITHER  # operand whose stop met an integer and was kept (Q13), or ``NEITHER``
         self.kept_level = 0
 
     def elaborate(self) -> None:
-        """Fetch the streams.
+        """Look up the streams of the ports.
 
         Raises:
-            SimulationError: if there are not two operands.
+            SimulationError: if ``in_val`` does not have exactly two channels.
         """
         super().elaborate()
         if len(self.in_val) != 2:
@@ -204,7 +217,7 @@ class Alu(Arithmetic):
         self.a, self.b = self.in_val
 
     def update(self, now: int) -> int:
-        """Combine the heads, if both are seen."""
+        """Combine the heads of both operands, if both are visible."""
         a, b = self.a, self.b
         if not a.can_pop():
             return self.wait_input(a)
@@ -241,7 +254,7 @@ class Alu(Arithmetic):
         self.out_val.push(STOP, level_a)
 
     def _take(self) -> None:
-        """Take both heads, without that of which the stop was kept."""
+        """Pop both heads, except the head of the operand whose stop is kept."""
         if self.kept != 0:
             self.a.pop()
         if self.kept != 1:
@@ -249,7 +262,7 @@ class Alu(Arithmetic):
         self.kept = NEITHER
 
     def _meet_stop(self, kind_a: int, kind_b: int, now: int) -> int:
-        """With the quirk, an integer leaves and the stop stays."""
+        """Send an integer that meets a stop, and keep the stop; without Q13 this is an error."""
         stopped = 0 if kind_a == STOP else 1
         number: Channel = self.b if stopped == 0 else self.a
         integer = number.control() == DATA and number.coordinate() == INTEGER
@@ -279,19 +292,21 @@ class Alu(Arithmetic):
 class UnaryAlu(Arithmetic):
     """Computes with each value of a stream.
 
-    Interface: ``in_val``; results leave on ``out_val``, stops and done as they come. An N counts as 0.
+    Interface: values arrive on ``in_val``. Results leave on ``out_val``; stops and done pass unchanged. An
+    N counts as 0.
 
-    Timing: one token a cycle, in the cycle in which it is seen.
+    Timing: one token per cycle; its result leaves in the cycle in which the token is popped.
 
     Counts: ``operations`` done.
 
-    Source: the unary ALUs of branches of the public simulator (weiya711/sam); the constant of a ``mul`` node.
+    Source: the unary ALUs of branches of the public simulator (weiya711/sam); the constant of a ``mul``
+    node.
 
     Args:
         name: instance name.
         operation: ``"relu"``, ``"exp"``, ``"sin"``, ``"cos"``, ``"sqrt"``, ``"abs"``, ``"neg"`` or
-            ``"square"``; with a constant any operation of ``Alu``.
-        constant: the other operand; None: there is none.
+            ``"square"``; with a constant, any operation of ``Alu``.
+        constant: the other operand, or None for an operation of one operand.
         quirks: see ``StreamBlock``.
         constant_first: whether the constant is the first of the two operands, not the second.
 
@@ -319,7 +334,7 @@ class UnaryAlu(Arithmetic):
         self.constant = 0.0 if constant is None else constant  # C: double
 
     def update(self, now: int) -> int:
-        """Compute with the head."""
+        """Compute with the head of the input, or pass a stop or done."""
         source = self.in_val
         if not source.can_pop():
             return self.wait_input(source)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Arrays: from references to the values they name."""
+"""Array loads: blocks that read the values that references name."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from fiberscope.sim.protocol import ANY
 class ArrayLoad(StreamBlock):
     """Reads for each reference the value that it names.
 
-    Interface: references on ``in_ref``, values on ``out_val``. N gives 0, or the value that is ``empty``,
-    marked ``ABSENT``; stops and done pass.
+    Interface: references arrive on ``in_ref``, values leave on ``out_val``. For an N token the value
+    ``empty`` (0 by default) leaves, marked ``ABSENT``. Stops and done pass unchanged.
 
-    Timing: a token a cycle.
+    Timing: one token per cycle.
 
-    Quirks: Q13, integers, among them the 0 for N, are marked as such
-        (``fiberscope.hw.streams.tokens.INTEGER``).
+    Quirks: Q13: integers, and the value for an N, are marked as integers
+    (``fiberscope.hw.streams.tokens.INTEGER``).
 
-    Counts: ``loads``, and ``addresses`` that differ among them.
+    Counts: ``loads``, and ``addresses``, the number of different addresses that were loaded.
 
     Source: SAM (ASPLOS 2023), Definition 3.6; the public simulator's array (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
-        values: of the array; copied.
+        values: the values of the array, by reference; the block copies them.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if a reference lies outside the array.
+        SimulationError: during the run, if a reference lies outside the array.
     """
 
     PORTS = (Input("in_ref", ANY), output_stream("out_val", VAL))
@@ -59,7 +59,7 @@ class ArrayLoad(StreamBlock):
         self._seen = bytearray(self.size)
 
     def update(self, now: int) -> int:
-        """Read one value, or pass a token."""
+        """Read one value, or pass a stop or done."""
         source = self.in_ref
         if not source.can_pop():
             return self.wait_input(source)
@@ -86,8 +86,13 @@ class ArrayLoad(StreamBlock):
 def check_address(reader: str, address: int, size: int) -> None:  # C: reader=str, cpdef
     """Check that a reference lies in an array.
 
+    Args:
+        reader: name of the component that uses the reference, for the message.
+        address: the reference.
+        size: number of values in the array.
+
     Raises:
-        SimulationError: naming who wants to use it.
+        SimulationError: if it does not; the message names the reader.
     """
     if address < 0 or address >= size:
         raise SimulationError(f"{reader}: reference {address} lies outside an array of {size} values")

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The way back from words of bits to coordinates: a bit a cycle."""
+"""The bit expander, which turns words of bits into coordinates, one bit per cycle."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ from fiberscope.sim.errors import SimulationError
 class BitExpander(StreamBlock):
     """Turns the words of a fiber into its coordinates and references, as a compressed scanner sends them.
 
-    Interface: words on ``in_bv``, low bits of a fiber first, words of 0 too, as ``BitVectorScanner`` sends
-    them; on ``in_ref``, in the same shape, the reference of the first one of each. For each bit leave its
-    coordinate on ``out_crd``, 64 a word, and on ``out_ref`` the reference plus the ones below it. Where
-    ``in_ref`` is not connected, as behind a ``WordIntersect``, references count on from 0. Stops pass.
+    Interface: the words of a fiber arrive on ``in_bv``, the word with the lowest coordinates first, words
+    of 0 included, as ``BitVectorScanner`` sends them. Each word covers 64 coordinates. For each word,
+    ``in_ref`` carries the reference of its lowest set bit; both streams have the same shape. For each set
+    bit, its coordinate leaves on ``out_crd``, and on ``out_ref`` the reference of the word plus the number
+    of lower set bits in it. If ``in_ref`` is not connected, as after a ``WordIntersect``, references count
+    from 0 over the whole stream. Stops pass.
 
-    Timing: a word takes a cycle, in which its first bit leaves; each further bit takes one more. Stops and
-    done take a cycle each.
+    Timing: a word takes one cycle, in which its lowest set bit leaves, and one cycle for each further set
+    bit. Stops and done take one cycle each.
 
     Counts: ``words``.
 
-    Source: the loop header of Capstan (Rucker et al., MICRO 2021), which makes an index and addresses of
-    words, in SAM's streams (ASPLOS 2023, Section 4.3), whose converter is the way there, ``BitVector``.
+    Source: the loop header of Capstan (Rucker et al., MICRO 2021), which generates an index and addresses
+    from words of bits, here with the streams of SAM (ASPLOS 2023, Section 4.3). SAM's converter,
+    ``BitVector``, does the inverse.
 
     Args:
         name: instance name.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if the two streams differ in shape.
+        SimulationError: during the run, if the two streams differ in shape.
     """
 
     PORTS = (
@@ -55,11 +58,11 @@ class BitExpander(StreamBlock):
         super().__init__(name, quirks)
         self.left = 0  # C: object; bits of the word that have not left
         self.first = -bits.PART  # C: long; coordinate of its lowest bit; in front of a fiber a word before
-        self.reference = 0  # of the next one that leaves
+        self.reference = 0  # reference of the next bit to send
         self.words = 0
 
     def update(self, now: int) -> int:
-        """Send a bit, or take what is next."""
+        """Send a bit of the current word, or pop the next token."""
         if not self.left:
             if not self.in_bv.can_pop():
                 return self.wait_input(self.in_bv)
@@ -73,7 +76,7 @@ class BitExpander(StreamBlock):
         return self.busy(now + 1)
 
     def _take(self, now: int) -> int:
-        """Take a word, or pass on what is none; gives its kind."""
+        """Pop a word, or pass on a stop or done; return the kind of the token."""
         kind, payload = self.in_bv.control(), self.in_bv.coordinate()
         if self.in_ref is not None:
             self._take_reference(kind, payload, now)
@@ -99,7 +102,7 @@ class BitExpander(StreamBlock):
         source.pop()
 
     def _send_bit(self) -> None:
-        """Send the lowest bit that is left."""
+        """Send the lowest set bit that has not been sent."""
         self.out_crd.push(DATA, self.first + bits.lowest(self.left))
         self.out_ref.push(DATA, self.reference)
         self.left &= self.left - 1

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The scanner of a level whose fibers are words of bits, and of two such levels as a bit tree."""
+"""The scanner of a bit-vector level. Two such scanners in series scan a bit tree."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from fiberscope.sim.errors import SimulationError
 
 
 class BitVectorScanner(Scanner):
-    """Scans the fibers of a bit-vector level, of which each is one word, or as many as its coordinates need.
+    """Scans the fibers of a bit-vector level. Each fiber is a fixed number of words.
 
-    Interface: a reference on ``in_ref`` names a fiber. Its words leave on ``out_bv``, low bits first, also
-    those of 0, and with each on ``out_ref`` the number of ones in all words before it, which is the reference
-    of its first one; then a stop.
+    Interface: a reference on ``in_ref`` names a fiber. The words of the fiber, words of 0 included, leave
+    on ``out_bv``, the word with the lowest coordinates first. With each word, ``out_ref`` carries the
+    number of ones in all words before it, which is the reference of its lowest set bit. A stop follows the
+    last word.
 
-    Timing: a cycle for each word, and one for the stop, which is as that of ``Scanner``.
+    Timing: one cycle for each word, and one for the stop, as in ``Scanner``.
 
-    Quirks: Q10, a stop where a reference is due passes unchanged.
+    Quirks: Q10: a stop in place of a reference passes with its level unchanged.
 
-    A bit tree is two of these, one behind the other.
+    Two of these scanners in series scan a bit tree.
 
     Source: the public simulator's bit-vector scanner (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
-        words: of the level, fiber by fiber, each up to 64 bits, unsigned.
+        words: the words of the level, fiber by fiber; each is unsigned and has up to 64 bits.
         quirks: see ``StreamBlock``.
-        per_fiber: words of a fiber.
+        per_fiber: number of words in a fiber.
 
     Raises:
-        ValueError: if a word has more bits, or the last fiber fewer words.
-        SimulationError: in the run, if a reference names no fiber.
+        ValueError: if a word has more than 64 bits, or the last fiber has too few words.
+        SimulationError: during the run, if a reference names no fiber.
     """
 
     PORTS = (Input("in_ref", REF), output_stream("out_bv", BV), output_stream("out_ref", REF))
@@ -53,14 +54,14 @@ class BitVectorScanner(Scanner):
             raise ValueError(f"{name}: {len(words)} words are no fibers of {per_fiber}")
         self.words = array("q", [word(bits) for bits in words])
         ones = accumulate((int(bits).bit_count() for bits in words), initial=0)
-        self.ones = array("q", ones)  # in all words before each
+        self.ones = array("q", ones)  # number of ones in all words before each word
         self.per_fiber = per_fiber
         self.fibers = len(self.words) // per_fiber
-        self.position = 0  # of the word sent last
-        self.last = 0  # of the fiber in flight
+        self.position = 0  # position of the word that was sent last
+        self.last = 0  # position of the last word of the current fiber
 
     def begin(self, reference: int, now: int) -> int:
-        """Send the fiber's first word."""
+        """Send the first word of the fiber that the reference names."""
         if reference < 0 or reference >= self.fibers:
             raise SimulationError(
                 f"{self.name}: reference {reference} names no fiber; the level has {self.fibers}, from 0 on"
@@ -69,28 +70,28 @@ class BitVectorScanner(Scanner):
         return self._send_word(reference * self.per_fiber, now)
 
     def advance(self, now: int) -> int:
-        """Send the next word."""
+        """Send the next word of the current fiber."""
         return self._send_word(self.position + 1, now)
 
     def _send_word(self, position: int, now: int) -> int:
-        """Send the word at this position, and behind the last owe the stop."""
+        """Send the word at this position; after the last word of the fiber, its stop is due."""
         self.position = position
         self.send(DATA, self.words[position], self.ones[position])
         self.mode = OWES_STOP if position == self.last else IN_FIBER
         return self.busy(now + 1)
 
     def send(self, kind: int, coordinate: int, reference: int) -> None:
-        """Send one token; the coordinate is the word."""
+        """Send a token of this kind to both outputs; ``coordinate`` is the word."""
         self.out_bv.push(kind, coordinate)
         self.out_ref.push(kind, reference)
 
     def take_stop(self, level: int, now: int) -> int:
-        """A stop has been taken where a reference is due."""
+        """Handle a stop that was popped in place of a reference."""
         if not self.quirks & Q10:
             return Scanner.take_stop(self, level, now)
         self.send(STOP, level, level)
         return self.busy(now + 1)
 
     def take_empty(self, now: int) -> int:
-        """An N has been taken: only a stop is sent."""
+        """Handle an N that was popped in place of a reference: send only a stop."""
         return self.end_empty_fiber(now)

@@ -14,16 +14,18 @@ from fiberscope.sim.component import Input
 
 
 class BitVector(StreamBlock):
-    """Makes of each fiber of coordinates a word in which their bits are set.
+    """Converts each fiber of coordinates into a word in which the bits of its coordinates are set.
 
-    Interface: coordinates on ``in_crd``; words leave on ``out_bv``, none for an empty fiber. A word of more
-    than 64 bits leaves as several tokens, low bits first; the value word of each says how many are to come.
+    Interface: coordinates arrive on ``in_crd``. Words leave on ``out_bv``; an empty fiber gives no word. A
+    word of more than 64 bits leaves as several tokens, the lowest 64 bits first. The value field of each
+    token is the number of tokens of the word that follow.
 
-    Timing: a coordinate takes a cycle. At the end of a fiber the word leaves, then, in the cycle behind it,
-    the stop. The parts of a long word leave in the same cycle; where a channel is bounded, one a cycle.
+    Timing: a coordinate takes one cycle. After the last coordinate of a fiber, the word leaves in one
+    cycle, and the stop in the next. The tokens of a long word leave in the same cycle, or, if a channel is
+    bounded, one per cycle.
 
-    Source: SAM (ASPLOS 2023), Definition 4.2; the public simulator (weiya711/sam at 6e477d1), whose words are
-    of any width.
+    Source: SAM (ASPLOS 2023), Definition 4.2; the public simulator (weiya711/sam at 6e477d1), whose words
+    have any width.
 
     Args:
         name: instance name.
@@ -40,7 +42,7 @@ class BitVector(StreamBlock):
         self.word = 0  # C: object; its parts that have not left
 
     def update(self, now: int) -> int:
-        """Take a coordinate, or send the word or what is behind it."""
+        """Pop a coordinate, send the word of a finished fiber, or pass on a stop or done."""
         source = self.in_crd
         if not source.can_pop():
             return self.wait_input(source)
@@ -58,7 +60,7 @@ class BitVector(StreamBlock):
         return self.busy(now + 1)
 
     def _send_word(self) -> None:
-        """Send the word, or where a channel is bounded the lowest part of it."""
+        """Send all tokens of the word, or, if a channel is bounded, only the lowest one."""
         while self.word:
             self.out_bv.push_part(bits.payload(self.word), bits.parts(self.word) - 1)
             self.word >>= bits.PART
@@ -67,15 +69,17 @@ class BitVector(StreamBlock):
 
 
 class Chunker(StreamBlock):
-    """Cuts words into chunks.
+    """Divides words into chunks of a fixed width.
 
-    Interface: words on ``in_bv``, of any number of parts, see ``BitVector``; of each leave all chunks, low
-    bits first, on ``out_bv``, and with each on ``out_ref`` the ones of its word before it. Stops pass.
+    Interface: words arrive on ``in_bv``, each in one or more tokens, see ``BitVector``. All chunks of a
+    word leave on ``out_bv``, the lowest bits first. With each chunk, ``out_ref`` carries the number of ones
+    in the lower chunks of the same word. Stops pass.
 
-    Timing: a chunk a cycle, the first in the cycle in which the word, or the last part of it, is seen.
+    Timing: one chunk per cycle. The first chunk leaves in the cycle in which the last token of the word is
+    popped.
 
-    Quirks: Q20, chunks are counted through all words: when those of one word have left, each later word gives
-    one chunk.
+    Quirks: Q20: the number of chunks sent is not reset between words. After the first word, each word gives
+    only one chunk.
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
@@ -86,7 +90,7 @@ class Chunker(StreamBlock):
         quirks: see ``StreamBlock``.
 
     Raises:
-        ValueError: if a number is out of its range.
+        ValueError: if ``width`` or ``size`` is out of range.
     """
 
     PORTS = (Input("in_bv", BV), output_stream("out_bv", BV), output_stream("out_ref", REF))
@@ -104,14 +108,14 @@ class Chunker(StreamBlock):
         self.width = width
         self.chunks = -(-size // width)
         self.word = 0  # C: object
-        self.parts = 0  # of the word that have come
+        self.parts = 0  # parts of the current word received so far
         self.sending = False
-        self.place = 0  # of the next chunk in the word
-        self.ones = 0  # of the word before it
-        self.count = 0  # chunks so far: of the word, or with the quirk of all words
+        self.place = 0  # number of the next chunk in the word, from the low end
+        self.ones = 0  # number of ones in the chunks of the word before the next chunk
+        self.count = 0  # chunks sent of the current word; with Q20, of all words
 
     def update(self, now: int) -> int:
-        """Send a chunk, or take what is next."""
+        """Send a chunk of the current word, or pop the next token."""
         source = self.in_bv
         if not self.sending:
             if not source.can_pop():
@@ -127,7 +131,7 @@ class Chunker(StreamBlock):
         return self.busy(now + 1)
 
     def _take_parts(self) -> None:
-        """Take a part of a word, or where no channel is bounded all that are seen."""
+        """Pop one token of a word, or, if the channel is unbounded, all visible tokens of the word."""
         source = self.in_bv
         while not self.sending and source.can_pop():
             self.word += bits.from_payload(source.coordinate(), self.parts)

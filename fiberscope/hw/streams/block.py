@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Base of every primitive of the stream machine: a block that makes one update a cycle."""
+"""Base of every primitive of the stream machine: a block that makes one update per cycle."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
-NEVER_YET = -1
+NEVER_YET = -1  # cycle of an event that has not happened
 
 
 class StreamBlock(Component):
     """A block that in each cycle takes at most one token from a port and sends at most one to each.
 
-    Interface: the ports of a block are named as SAM names them, ``in_`` and ``out_`` before the name. An
-    output is an array of ports, one for each consumer, and may have none: a stream that several read is a
-    wire, and costs neither a block nor a cycle.
+    Interface: ports have the names that SAM uses, with ``in_`` or ``out_`` in front. An output is an array
+    of ports, one for each consumer, and may have none. A stream with several consumers is a wire: it costs
+    neither a block nor a cycle.
 
-    Timing: an update fires in the cycle in which its tokens are seen, and what it sends is seen in the next.
-    No update fires unless all consumers of all outputs have space; where no channel is bounded, nothing
-    stalls. When done has been sent, or taken by a block that sends nothing, the block is silent for good.
+    Timing: an update fires in the cycle in which its tokens are visible. The tokens that it sends are
+    visible in the next cycle. An update fires only if all consumers of all outputs have a free slot;
+    without bounded channels, nothing stalls. After the block has sent done (or taken done, if it sends
+    nothing), it never fires again.
 
-    A cycle counts as busy if the update fired, as waiting for output if a consumer has no space, as waiting
-    for input if a token is missing, as idle once the block is done.
+    A cycle counts as busy if the update fired, as waiting for output if a consumer has no free slot, as
+    waiting for input if a token is missing, and as idle once the block is done.
 
-    Counts: tokens by kind for every output. ``first_input`` is the cycle in which it first saw a token,
-    ``done_cycle`` that of the done, -1 before.
+    Counts: tokens by kind for every output. ``first_input`` is the cycle in which the block first saw a
+    token, ``done_cycle`` the cycle of the done; both are -1 before.
 
-    Subclasses override ``update``; one that has the quirks of the public simulator asks ``self.quirks`` for
-    them.
+    Subclasses override ``update``. A subclass with quirks of the public simulator tests ``self.quirks``.
 
     Args:
         name: instance name.
-        quirks: which quirks of the public simulator it has, a mask of those in
+        quirks: the quirks of the public simulator that the block has, a mask of constants in
             ``fiberscope.hw.streams.quirks``.
     """
 
@@ -51,13 +51,13 @@ class StreamBlock(Component):
         self.done = False
         self.first_input = NEVER_YET
         self.done_cycle = NEVER_YET
-        self.streams: list[OutputStream] = []  # in the order of the ports
+        self.streams: list[OutputStream] = []  # the outputs, in the order of the ports
         self.inputs: list[Channel] = []
-        self.bounded = False  # whether anything can stall it:
-        self.bounds: list[Channel] = []  # the channels that are not without end
+        self.bounded = False  # whether an output channel has a capacity, so that the block can stall
+        self.bounds: list[Channel] = []  # the output channels with a capacity
 
     def fetch(self, port: Port) -> object:
-        """Return the attribute of a port's name: at an array of outputs the stream to all consumers."""
+        """Return the attribute value for a port: for an array of outputs, the stream to all consumers."""
         if isinstance(port, Output) and port.array:
             stream = OutputStream(port.name, self.channels(port.name))
             self.streams.append(stream)
@@ -67,14 +67,14 @@ class StreamBlock(Component):
         return super().fetch(port)
 
     def elaborate(self) -> None:
-        """Fetch the streams, and see whether any of them is bounded."""
+        """Look up the streams of the ports, and note which output channels are bounded."""
         super().elaborate()
         channels = [channel for stream in self.streams for channel in stream.channels]
         self.bounds = [channel for channel in channels if channel.bounded]
         self.bounded = bool(self.bounds)
 
     def tick(self, now: int) -> int:
-        """Make one update, unless done or stalled."""
+        """Make one update, unless the block is done or stalled."""
         if self.done:
             return self.idle()
         if self.first_input < 0:
@@ -86,20 +86,23 @@ class StreamBlock(Component):
         return self.update(now)
 
     def update(self, now: int) -> int:
-        """One update; returns through ``busy(now + 1)`` if it fired, else through ``wait_input``."""
+        """Make one update; return ``busy(now + 1)`` if it fired, otherwise the result of ``wait_input``."""
         raise NotImplementedError(f"{type(self).__name__} does not define update")
 
     def quiet(self) -> int:  # C: noexcept
-        """Return how many more elements it takes before it sends any but to streams."""
+        """Return how many more elements the block can take before it pushes outside its output streams.
+
+        A memory request is such a push.
+        """
         return 0
 
     def send_control(self, kind: int, level: int) -> None:
-        """Send a stop of this level, an empty or a done on every output."""
+        """Send a stop of this level, an N or a done on every output."""
         for stream in self.streams:
             stream.push(kind, level)
 
     def finish(self, now: int) -> int:
-        """Done has been sent, or taken where nothing is sent: be silent from the next cycle on."""
+        """Mark the block as done; the caller has sent done, or popped done if the block has no output."""
         self.done = True
         self.done_cycle = now
         return self.busy(now + 1)

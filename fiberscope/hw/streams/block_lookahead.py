@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Machines of stream blocks, each of which runs for many cycles at a time."""
+"""A kernel for machines of stream blocks that runs each block for many cycles at a time."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from fiberscope.sim.constants import DRAINED, INTERRUPTED, LIMIT, MAX_TIME, SLIC
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.wiring import Link
 
-AHEAD = 64  # cycles at a time: what blocks send in them stays in the host's cache
+AHEAD = 64  # cycles that a block runs at a time; their tokens fit in the host's cache
 
 
 class AheadKernel(Kernel):
     """Runs a machine of stream blocks, each ahead of those that read it, to the same outcome.
 
-    Every cycle counts as a time step, those too in which all blocks await what is in flight. As any
-    kernel it runs in step from when a tracer is attached on, and machines with a bounded channel, with
-    anything that is no ``StreamBlock``, or whose blocks feed back to each other.
+    Every cycle counts as a time step, including a cycle in which all blocks wait for tokens in flight. In
+    three cases the blocks run in step, as in any kernel: a tracer is attached (from then on); a channel is
+    bounded or a component is not a ``StreamBlock``; or blocks feed back to each other.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.processes: list[LogicalProcess] = []  # each behind those that feed it; none: in step
+        self.processes: list[LogicalProcess] = []  # producers first; empty if the blocks run in step
 
     def build(self) -> None:  # C: def
-        """Check the machine, and see whether its blocks can run ahead."""
+        """Check the machine, and determine whether its blocks can run ahead."""
         super().build()
         blocks = [component for component in self.components if isinstance(component, StreamBlock)]
         bounded = any(channel.bounded for channel in self.channels())
@@ -37,7 +37,7 @@ class AheadKernel(Kernel):
             self.processes = _in_order(blocks, self.wiring.connections)
 
     def _advance(self, until: int, steps: int) -> int:
-        """Run at most this many time steps; says why it came back."""
+        """Run at most this many time steps; return the reason for which the run paused or ended."""
         if self.tracer is not None:
             self._fall_in()
         if not self.processes:
@@ -53,7 +53,7 @@ class AheadKernel(Kernel):
         return LIMIT if min([process.due() for process in self.processes]) < MAX_TIME else DRAINED
 
     def _run_ahead(self, until: int) -> None:
-        """Run all blocks up to a cycle, or up to the first that goes wrong."""
+        """Run all blocks up to a cycle, or up to the cycle of the first exception."""
         failed: LogicalProcess | None = None
         end = self.time + 1
         while end < until and failed is None:
@@ -72,7 +72,7 @@ class AheadKernel(Kernel):
             raise failed.fault
 
     def _take_over(self, time: int) -> None:
-        """Be where the blocks are."""
+        """Set the kernel's time and counters to those of the blocks."""
         self.steps += time - self.time
         self.time = time
         self.clocks[0].advance(time)
@@ -80,14 +80,14 @@ class AheadKernel(Kernel):
         self.ticks = sum([process.ticks for process in self.processes])
 
     def _fall_in(self) -> None:
-        """Go on in step."""
+        """Return to running all blocks in step."""
         if self.time >= 0 and self.processes:
             self._attach(apart=False)
             self._wake_all(self.clocks[0], self.time + 1)
         self.processes = []
 
     def _attach(self, apart: bool) -> None:
-        """Have the blocks in times of their own, or all in that of the kernel."""
+        """Attach the channels to the separate clocks of the blocks, or to the clock of the kernel."""
         clocks = {
             process.block.name: process.clock if apart else self.clocks[0] for process in self.processes
         }
@@ -99,7 +99,7 @@ class AheadKernel(Kernel):
 
 
 def _in_order(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> list[LogicalProcess]:
-    """The processes of all blocks, each behind those that feed it; none if some feed back."""
+    """Return the processes of all blocks, producers before consumers; an empty list if there is feedback."""
     processes = {block.name: LogicalProcess(block) for block in blocks}
     before: dict[str, list[str]] = {name: [] for name in processes}
     for link in links:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Model ahead of the clock of a block and of the blocks that it alone feeds."""
+"""A lookahead model of a chain: a block, and the blocks that only this block feeds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NEAR = 255  # cycles within which all wakes are on the wheel of a clock (``fiber
 class ChainLookahead(LookaheadModel):
     """Stands in for blocks of which the first alone reads what others send; each runs in a time of its own.
 
-    The first block must need no input unless its tick ends with ``wait_input``. So the chain runs ahead until
-    the first block needs the next tokens of others.
+    The first block must need no input unless its tick ends with ``wait_input``. The chain can then run
+    ahead until the first block needs the next tokens of other components.
 
     Args:
-        blocks: in whose place it ticks, each behind those that feed it, all in one clock.
-        links: of all channels of these blocks; a channel between two clocks has no bound.
+        blocks: the blocks that the model replaces, producers before consumers, all in one clock domain.
+        links: the links of all channels of these blocks; a channel between two clocks must be unbounded.
     """
 
     def __init__(self, blocks: Sequence[StreamBlock], links: Sequence[Link]) -> None:
@@ -39,20 +39,20 @@ class ChainLookahead(LookaheadModel):
         self.settled_cycle = 0
 
     def engage(self) -> None:
-        """Take over from the blocks."""
+        """Take over from the blocks: from now on this model runs them."""
         self.engaged = True
         self.sources = self.blocks[0].inputs
         self.processes = apart(self.blocks, self.links, self.world, self.blocks[0].name)
         self._listen()
 
     def tick(self, now: int) -> int:
-        """Run all blocks as far as it is known what they do before the horizon."""
+        """Run all blocks up to the horizon, as far as their inputs are known."""
         self.world.next = now
         self._run(min(self.horizon, now + NEAR), now + 1)
         return self.idle()
 
     def _run(self, until: int, wake: int) -> None:
-        """Run all blocks up to a cycle, and sleep until there is more to do, at the earliest in ``wake``."""
+        """Run all blocks up to a cycle, then sleep until the next event, at least until cycle ``wake``."""
         first: LogicalProcess = self.processes[0]
         for place in range(len(self.sources)):
             inline.channel(self.sources[place])._reader_clock = first.clock
@@ -67,7 +67,7 @@ class ChainLookahead(LookaheadModel):
         self._listen()
 
     def _sweep(self, until: int) -> bool:
-        """Let each block run on; return whether any did."""
+        """Run each block once as far as possible; return whether any block ran."""
         ran = False
         for place in range(len(self.processes)):
             process: LogicalProcess = self.processes[place]
@@ -75,17 +75,17 @@ class ChainLookahead(LookaheadModel):
         return ran
 
     def _listen(self) -> None:
-        """Have what comes to an empty source wake this model."""
+        """Make the next token on each empty input channel wake this model."""
         for place in range(len(self.sources)):
             if inline.empty(self.sources, place):
                 inline.channel(self.sources[place])._reader_clock = self.own_clock
 
     def last(self) -> int:
-        """The last cycle in which anything is known to have happened."""
+        """Return the last cycle in which any block is known to have acted."""
         return max([process.last for process in self.processes])
 
     def settle(self, cycle: int) -> None:
-        """Bring the accounts up to this cycle, before which all has happened that will."""
+        """Run the blocks and update the statistics up to this cycle; all earlier events have happened."""
         if cycle > self.settled_cycle:
             self.world.next = cycle
             self._run(cycle, cycle)

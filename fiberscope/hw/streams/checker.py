@@ -1,4 +1,4 @@
-"""Checkers: consumers that hold streams to the grammar, and never stall them."""
+"""Checkers: consumers that check whether streams are well-formed, and never stall them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class StreamRules:
     """The rules of one stream, token by token (Section 1.3 of the specification, rules 1 to 4 and 9).
 
     Args:
-        carries: what the stream carries.
-        depth: the depth of the stream; None if it is not known: then the last stop says it.
-        empties: whether N may be on it; by default only on references.
+        carries: protocol of the stream.
+        depth: depth of the stream; None if it is unknown, so that the highest stop determines it.
+        empties: whether N tokens are allowed; by default they are allowed only on references.
     """
 
     def __init__(self, carries: Protocol, depth: int | None = None, empties: bool | None = None) -> None:
@@ -27,12 +27,12 @@ class StreamRules:
         self.depth = depth
         self.empties = carries not in (CRD, VAL, REPSIG) if empties is None else empties
         self.last: Seen | None = None
-        self.before = 0  # data and N in the present fiber
-        self.highest = -1  # level of stop so far
-        self.coordinate = -1  # the last of the present fiber
+        self.before = 0  # number of data and N tokens in the current fiber so far
+        self.highest = -1  # highest level of a stop so far
+        self.coordinate = -1  # last coordinate of the current fiber, -1 at its start
 
     def fault(self, token: Seen) -> str | None:
-        """Describe what is wrong with the next token, None if nothing is."""
+        """Check the next token; return a description of what is wrong, or None."""
         kind, payload, _value = token
         fault = "nothing may follow done" if self.last and self.last[0] == DONE else None
         if fault is None:
@@ -63,13 +63,13 @@ class StreamRules:
         return late
 
     def _after_the_last_stop(self) -> str | None:
-        """Describe a token after the stop of the outermost list; only done may follow there."""
+        """Describe a token after the stop of the outermost list, where only done may follow; else None."""
         ended = self.depth is not None and self.depth >= 0 and self.highest == self.depth
         return f"S{self.depth} ends a stream of depth {self.depth}" if ended and self._tells else None
 
     @property
     def _tells(self) -> bool:
-        """Return whether stops say their level."""
+        """Return whether the stops of the stream carry their level."""
         return self.carries != REPSIG
 
     def _done(self, _payload: int) -> str | None:
@@ -83,23 +83,25 @@ class StreamRules:
         return None
 
     def write(self, token: Seen) -> str:
-        """A token as text."""
+        """Return a token as text."""
         return str(text(*token, self.carries))
 
 
 class StreamChecker(Component):
     """Checks streams that must have the same shape, such as the coordinates and references of one block.
 
-    Interface: each of ``in_stream[i]`` is one more consumer of a stream. Each must be well-formed by itself,
-    and all must have tokens of the same kind in the same places, with the same stops.
+    Interface: each of ``in_stream[i]`` is an additional consumer of a stream. Each stream must be
+    well-formed by itself. All streams must have tokens of the same kind at the same places, with stops of
+    the same level.
 
     Args:
-        name: instance name, which names the edge in messages: that of the producer and its port.
-        depth: the depth of the streams; None if it is not known.
-        empties: whether N may be on them; by default only on references.
+        name: instance name, which error messages use for the edge: the name of the producer and its port.
+        depth: depth of the streams; None if it is unknown.
+        empties: whether N tokens are allowed; by default they are allowed only on references.
 
     Raises:
-        SimulationError: in the run, naming the cycle, the edge, and both tokens.
+        SimulationError: during the run, if a rule is broken; the message names the cycle, the edge and the
+            tokens.
     """
 
     PORTS = (Input("in_stream", ANY, array=True),)
@@ -110,16 +112,16 @@ class StreamChecker(Component):
         super().__init__(name)
         self.depth, self.empties = depth, empties
         self.rules: list[StreamRules] = []
-        self.waiting: list[list[Seen]] = []  # tokens that the other streams have not come to yet
+        self.waiting: list[list[Seen]] = []  # by stream, tokens to compare with those of the others
 
     def elaborate(self) -> None:
-        """Fetch the streams, and the rules of each."""
+        """Look up the streams of the ports, and create the rules of each."""
         super().elaborate()
         self.rules = [StreamRules(each.protocol, self.depth, self.empties) for each in self.in_stream]
         self.waiting = [[] for _ in self.in_stream]
 
     def tick(self, now: int) -> int:
-        """Check all tokens that are seen."""
+        """Check all visible tokens."""
         moved = False
         for channel, rules, waiting in zip(self.in_stream, self.rules, self.waiting, strict=True):
             while channel.can_pop():
@@ -139,7 +141,7 @@ class StreamChecker(Component):
             self._refuse(now, f"{rules.write(token)} {behind}: {fault}")
 
     def _compare(self, now: int) -> None:
-        """Compare what all streams have come to."""
+        """Compare the tokens at every place that all streams have reached."""
         while all(self.waiting) and len(self.waiting) > 1:
             tokens = [waiting.pop(0) for waiting in self.waiting]
             shapes = {(kind, payload if kind == STOP else 0) for kind, payload, _value in tokens}

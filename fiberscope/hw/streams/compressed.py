@@ -14,23 +14,23 @@ from fiberscope.sim.component import Signal
 class CompressedScanner(Scanner):
     """Scans the fibers of a compressed level.
 
-    Interface: that of ``Scanner``. Fiber r is ``coordinates[segments[r]:segments[r + 1]]``; the references
-    that leave are positions in the level.
+    Interface: that of ``Scanner``. Fiber r is ``coordinates[segments[r]:segments[r + 1]]``. The references
+    on the output are positions in the level.
 
-    Timing: that of ``Scanner``: a fiber of m elements takes m + 1 cycles, an empty one 2.
+    Timing: that of ``Scanner``: a fiber of m elements takes m + 1 cycles, an empty fiber 2.
 
-    Quirks: Q0, an empty fiber takes 1 cycle; Q4, in the midst of a fiber an element waits until the next
-    token is seen; Q5.
+    Quirks: Q0: an empty fiber takes 1 cycle. Q4: an element other than the first waits until the next token
+    of ``in_ref`` is visible. Q5: see ``Scanner``.
 
-    Counts: ``fibers`` that differ among those scanned.
+    Counts: ``fibers``, the number of different fibers that were scanned.
 
     Args:
         name: instance name.
-        level: what is scanned.
+        level: the level to scan.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if a reference names no fiber.
+        SimulationError: during the run, if a reference names no fiber.
     """
 
     SIGNALS = (*Scanner.SIGNALS, Signal("position", 48))
@@ -39,10 +39,10 @@ class CompressedScanner(Scanner):
     def __init__(self, name: str, level: Level, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.level = level
-        self.fiber = 0  # in flight
+        self.fiber = 0  # reference of the current fiber
         self.first = 0  # position of its first element
-        self.position = 0  # of the element sent last
-        self.end = 0  # position behind its last element
+        self.position = 0  # position of the element that was sent last
+        self.end = 0  # position after its last element
         self.fibers = 0
         self._seen = bytearray(level.fibers)
 
@@ -55,7 +55,7 @@ class CompressedScanner(Scanner):
         return self.end_empty_fiber(now) if self.first == self.end else self.send_first(now)
 
     def note_fiber(self, reference: int) -> None:
-        """Check that a reference names a fiber, and count the fiber if it has not been scanned before."""
+        """Check that a reference names a fiber, and count the fiber at its first scan."""
         self.level.check_fiber(reference, self.name)
         if not self._seen[reference]:
             self._seen[reference] = 1
@@ -67,7 +67,7 @@ class CompressedScanner(Scanner):
         return self.send_element(self.first, now)
 
     def advance(self, now: int) -> int:
-        """Send the element behind the last one, or the stop."""
+        """Send the next element of the fiber, or its stop."""
         if self.position == self.end - 1:
             return self.end_fiber(now)
         if self.quirks & Q4 and not self.in_ref.can_pop():
@@ -75,7 +75,7 @@ class CompressedScanner(Scanner):
         return self.send_next(now)
 
     def send_next(self, now: int) -> int:
-        """Send the element behind the last one."""
+        """Send the element after the one that was sent last."""
         return self.send_element(self.position + 1, now)
 
     def send_element(self, position: int, now: int) -> int:

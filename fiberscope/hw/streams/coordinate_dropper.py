@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Coordinate droppers: coordinates go of whose fibers, or values, nothing is left."""
+"""Coordinate droppers: blocks that remove coordinates whose fibers are empty or whose values are 0."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
-NOTHING_HELD = -1
+NOTHING_HELD = -1  # kind of the held inner token if no token is held
 
 
 class CoordinateDropper(StreamBlock):
-    """Drops the outer coordinates whose inner fibers are empty, and the stops of these.
+    """Drops the outer coordinates whose inner fibers are empty, and the stops of these fibers.
 
-    Interface: coordinates of depth d on ``in_outer``, of depth d + 1, or values, on ``in_inner``; what is
-    left leaves on ``out_outer`` and ``out_inner``.
+    Interface: coordinates of depth d arrive on ``in_outer``, coordinates of depth d + 1, or values, on
+    ``in_inner``. The remaining tokens leave on ``out_outer`` and ``out_inner``.
 
-    Timing: an outer coordinate is taken, and with it in the same cycle the first inner token if it is seen;
-    then an inner token a cycle. The coordinate leaves in the cycle in which the stop of its fiber is taken,
-    if the fiber had data. An outer stop or done behind a coordinate takes a cycle of its own and leaves in
-    it; behind another stop it stands for an empty fiber, and waits for the stop, or the done, of that. Inner
-    tokens leave in the cycle in which the next one is taken: a bare stop behind a stop of level 0 takes its
-    place if the list of fibers ends there, and is dropped otherwise. The inner done leaves a cycle later.
+    Timing of outer tokens: in the cycle in which an outer coordinate is popped, the first inner token is
+    popped too, if it is visible. Further inner tokens take one cycle each. If its fiber has an element, the
+    coordinate leaves in the cycle in which the stop of the fiber is popped. An outer stop or done after a
+    coordinate takes a cycle of its own and leaves in it. An outer stop or done after another stop ends an
+    empty outer fiber, and waits for the inner stop or done that belongs to it.
 
-    Quirks: Q19, inner tokens leave all, in the cycle in which they are taken.
+    Timing of inner tokens: an inner token leaves in the cycle in which the next one is popped. The stop of
+    an empty inner fiber is dropped if its level is 0. With a higher level it replaces a held stop of level
+    0. The inner done leaves one cycle later.
+
+    Quirks: Q19: all inner tokens leave, in the cycle in which they are popped.
 
     Counts: ``dropped`` outer coordinates.
 
@@ -37,12 +40,12 @@ class CoordinateDropper(StreamBlock):
 
     Args:
         name: instance name.
-        inner: what the inner stream carries.
+        inner: protocol of the inner stream.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if the inner stream does not fit the outer, naming the cycle and both
-            tokens.
+        SimulationError: during the run, if the inner stream does not fit the outer one; the message names
+            the cycle and both tokens.
     """
 
     COUNTERS = ("dropped",)
@@ -61,24 +64,24 @@ class CoordinateDropper(StreamBlock):
             output_stream("out_inner", inner),
         )
         self.carries = inner
-        self.outer_kind = DONE  # the outer token that was taken last
-        self.outer = 0
-        self.wants_outer = True
-        self.wants_inner = False
-        self.after_stop = True  # whether a stop came before it, or nothing
-        self.pairs = False  # it waits for its like on the inner stream
-        self.seen = False  # data of the inner fiber
-        self.held_kind = NOTHING_HELD  # the inner token that leaves next
-        self.held = 0
-        self.held_value = 0.0
+        self.outer_kind = DONE  # kind of the outer token that was popped last
+        self.outer = 0  # its coordinate or stop level
+        self.wants_outer = True  # whether the next token to pop is an outer one
+        self.wants_inner = False  # whether inner tokens of the outer token remain
+        self.after_stop = True  # whether the outer token popped last is a stop, or none has been popped
+        self.pairs = False  # whether the outer stop or done waits for an inner token of its kind
+        self.seen = False  # whether the current inner fiber has an element
+        self.held_kind = NOTHING_HELD  # kind of the inner token that leaves next
+        self.held = 0  # its coordinate or stop level
+        self.held_value = 0.0  # its value
         self.dropped = 0
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Those of the two streams."""
+        """Return the ports of the two streams."""
         return self.ports
 
     def update(self, now: int) -> int:
-        """Take an outer token, an inner one, or both."""
+        """Pop an outer token, an inner token, or both."""
         if self.held_kind == DONE:
             self.out_inner.push(DONE)
             return self.finish(now)
@@ -94,7 +97,7 @@ class CoordinateDropper(StreamBlock):
         return self.wait_input(self.in_outer if self.wants_outer else self.in_inner)
 
     def _take_outer(self) -> bool:
-        """Return whether it is a stop or done."""
+        """Pop an outer token; return whether it is a stop or done."""
         self.outer_kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
         self.in_outer.pop()
         self.seen = False
@@ -125,7 +128,7 @@ class CoordinateDropper(StreamBlock):
         return self.busy(now + 1)
 
     def _check(self, kind: int, payload: int, now: int) -> None:
-        """An outer stop needs an inner one, done needs done, and a coordinate neither done."""
+        """Check that the kinds fit: stop with stop, done with done, a coordinate with anything but done."""
         if kind != self.outer_kind and (self.outer_kind != DATA or kind == DONE):
             self._refuse(kind, payload, now)
 
@@ -138,7 +141,7 @@ class CoordinateDropper(StreamBlock):
         )
 
     def _forward(self, kind: int, payload: int, value: float) -> None:
-        """Let an inner token through: with the quirk at once, else when it is known what follows."""
+        """Pass on an inner token: at once with Q19, otherwise when the next inner token is known."""
         empty = kind == STOP and not self.seen and not self.pairs
         if self.quirks & Q19:
             self.out_inner.push(kind, payload, value)
@@ -153,11 +156,12 @@ class CoordinateDropper(StreamBlock):
 class ValueDropper(StreamBlock):
     """Drops the values that are 0, and their coordinates.
 
-    Interface: coordinates on ``in_outer`` and values on ``in_inner``, of the same shape; what is left leaves
-    on ``out_outer`` and ``out_inner``, with all stops. Values may have stops of empty fibers more, whose
-    coordinates a dropper in front has taken out with them: these go.
+    Interface: coordinates arrive on ``in_outer`` and values on ``in_inner``, in the same shape. The
+    remaining pairs leave on ``out_outer`` and ``out_inner``, with all stops. The values may have additional
+    stops of empty fibers, if an earlier dropper has removed the stops of these fibers from the coordinates.
+    The additional stops are dropped.
 
-    Timing: a token of each a cycle, and one for a stop that goes.
+    Timing: one pair per cycle, and one cycle for each additional stop.
 
     Counts: ``dropped`` pairs.
 
@@ -165,7 +169,8 @@ class ValueDropper(StreamBlock):
     Definition 3.9.
 
     Raises:
-        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams differ in shape; the message names the cycle and
+            both tokens.
     """
 
     PORTS = (
@@ -184,10 +189,10 @@ class ValueDropper(StreamBlock):
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.dropped = 0
-        self.after_stop = True  # whether the value taken last is a stop, or there is none
+        self.after_stop = True  # whether the value token popped last is a stop, or none has been popped
 
     def update(self, now: int) -> int:
-        """Pass or drop a pair."""
+        """Pass on or drop a pair, or drop an additional stop of the values."""
         crd, val = self.in_outer, self.in_inner
         if not crd.can_pop():
             return self.wait_input(crd)
@@ -211,7 +216,7 @@ class ValueDropper(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _ends_nothing(self) -> bool:
-        """Return whether a stop of values ends an empty fiber, or precedes one without coordinates."""
+        """Return whether the stop at the head of the values ends a fiber that the coordinates lack."""
         if self.in_outer.control() == STOP:
             return self.in_inner.coordinate() < self.in_outer.coordinate()
         return self.after_stop

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The counter of a loop: its coordinates where no tensor has them."""
+"""The counter of a loop, for loops whose coordinates no tensor provides."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from fiberscope.sim.protocol import ANY
 class Counter(Scanner):
     """Counts the coordinates of a loop.
 
-    Interface: that of ``Scanner``, with any stream on ``in_ref``. For each of its elements leave on
-    ``out_crd`` the coordinates from 0 to ``size`` - 1, every ``step``; with a ``piece`` those from the
-    element on that are less than so much beyond it, as a loop within a partition has them. The same numbers
-    leave on ``out_ref``.
+    Interface: that of ``Scanner``, with any stream on ``in_ref``. For each element of ``in_ref``, the
+    coordinates from 0 to ``size`` - 1, in steps of ``step``, leave on ``out_crd``. With a ``piece``, an
+    element e gives the coordinates from e to e + ``piece`` - 1 that are below ``size``: those of a loop
+    within a partition. The same numbers leave on ``out_ref``.
 
     Timing: that of ``Scanner``: m coordinates take m + 1 cycles.
 
-    Source: the uncompressed scanner of SAM (ASPLOS 2023), Section 3; pieces are those of TeAAL (MICRO 2023).
+    Source: the uncompressed scanner of SAM (ASPLOS 2023), Section 3; pieces are the partitions of TeAAL
+    (MICRO 2023).
 
     Args:
         name: instance name.
-        size: end of the coordinates.
-        step: the distance between two.
-        piece: see above; 0 of a loop that has all coordinates.
+        size: upper bound of the coordinates, not included.
+        step: difference between two successive coordinates.
+        piece: size of a partition; 0 for a loop over all coordinates.
 
     Raises:
-        ValueError: if the step is not at least 1.
+        ValueError: if the step is below 1.
     """
 
     PORTS = (Input("in_ref", ANY), output_stream("out_crd", CRD), output_stream("out_ref", REF))
@@ -41,11 +42,11 @@ class Counter(Scanner):
         if step < 1:
             raise ValueError(f"{name}: the step must be at least 1, not {step}")
         self.size, self.step, self.piece = size, step, piece
-        self.coordinate = 0  # sent last
-        self.end = 0  # of this fiber
+        self.coordinate = 0  # the coordinate that was sent last
+        self.end = 0  # coordinate after the last one of the current fiber
 
     def begin(self, reference: int, now: int) -> int:
-        """Send the first coordinate."""
+        """Send the first coordinate, or the stop if there is none."""
         first = reference if self.piece else 0
         self.end = min(self.size, first + self.piece) if self.piece else self.size
         if first >= self.end:

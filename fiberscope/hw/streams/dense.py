@@ -14,26 +14,27 @@ from fiberscope.sim.protocol import ANY
 
 
 class DenseScanner(Scanner):
-    """Scans the fibers of a dense level, of which each has all coordinates.
+    """Scans the fibers of a dense level, each of which has all coordinates.
 
-    Interface: that of ``Scanner``; a coordinate may be wired to ``in_ref`` as well, since in a dense level
-    the position is the coordinate. Reference r gives coordinates from 0 to ``size`` - 1, and references from
-    ``r * size`` on.
+    Interface: that of ``Scanner``. A stream of coordinates can be connected to ``in_ref``, since in a dense
+    level the position is the coordinate. A reference r gives the coordinates from 0 to ``size`` - 1, with
+    the references from ``r * size`` on.
 
     Timing: that of ``Scanner``: a fiber takes ``size`` + 1 cycles.
 
-    Quirks: Q6, a stop or an N where a reference is due is an error, and a level of size 0 has a coordinate 0.
+    Quirks: Q6: a stop or an N in place of a reference is an error, and a level of size 0 has a coordinate
+    0.
 
     Source: the public simulator's uncompressed scanner (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
-        size: coordinates of the level.
+        size: number of coordinates of the level.
         quirks: see ``StreamBlock``.
 
     Raises:
         ValueError: if the size is negative.
-        SimulationError: in the run, with Q6.
+        SimulationError: during the run, with Q6, if a stop or an N comes in place of a reference.
     """
 
     PORTS = (Input("in_ref", ANY), output_stream("out_crd", CRD), output_stream("out_ref", REF))
@@ -45,10 +46,10 @@ class DenseScanner(Scanner):
             raise ValueError(f"{name}: the size of a dense level must not be negative, as {size} is")
         self.size = size
         self.base = 0  # reference of the fiber's first element
-        self.coordinate = 0  # sent last
+        self.coordinate = 0  # the coordinate that was sent last
 
     def begin(self, reference: int, now: int) -> int:
-        """Send the first element."""
+        """Send the first element, or the stop if the level has no coordinate."""
         if self.size == 0 and not self.quirks & Q6:
             return self.end_empty_fiber(now)
         self.mode = IN_FIBER
@@ -67,11 +68,11 @@ class DenseScanner(Scanner):
         return self.busy(now + 1)
 
     def take_stop(self, level: int, now: int) -> int:
-        """A stop has been taken where a reference is due."""
+        """Handle a stop that was popped in place of a reference."""
         return self._die("a stop") if self.quirks & Q6 else Scanner.take_stop(self, level, now)
 
     def take_empty(self, now: int) -> int:
-        """An N has been taken where a reference is due."""
+        """Handle an N that was popped in place of a reference."""
         return self._die("N") if self.quirks & Q6 else self.end_empty_fiber(now)
 
     def _die(self, token_text: str) -> int:  # C: token_text=str

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Droppers of stops: of all of them, or of those of empty fibers."""
+"""Stop droppers: filters that remove all stops, or the stops of empty fibers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.protocol import Protocol
 
-NO_STOP = -1
+NO_STOP = -1  # level if there is no stop
 
 
 class Dropper(StreamBlock):
     """Filter that lets some tokens of a stream pass.
 
-    Interface: a stream of any kind comes in on ``in_stream`` and leaves on ``out_stream``.
+    Interface: a stream of any protocol arrives on ``in_stream`` and leaves on ``out_stream``.
 
     Args:
         name: instance name.
-        carries: what the stream carries.
+        carries: protocol of the stream.
         quirks: see ``StreamBlock``.
     """
 
@@ -34,11 +34,11 @@ class Dropper(StreamBlock):
         self.ports = (Input("in_stream", carries), output_stream("out_stream", carries))  # C: tuple
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Those of the stream."""
+        """Return the input and the output of the stream."""
         return self.ports
 
     def pass_head(self) -> None:  # C: cdef
-        """Let the head through."""
+        """Pass on the head of the input."""
         source = self.in_stream
         self.out_stream.push(source.control(), source.coordinate(), source.value())
         source.pop()
@@ -47,14 +47,18 @@ class Dropper(StreamBlock):
 class StopDropper(Dropper):
     """Drops stops: of fibers only their points are left.
 
-    Interface: that of ``Dropper``. Timing: one token a cycle. Counts: ``dropped`` stops.
+    Interface: that of ``Dropper``.
 
-    Source: the public simulator (weiya711/sam at 6e477d1), in front of its accumulators; that some stay is
-    ours.
+    Timing: one token per cycle.
+
+    Counts: ``dropped`` stops.
+
+    Source: the public simulator (weiya711/sam at 6e477d1), before its accumulators. The option ``kept`` is
+    an addition of this model.
 
     Args:
-        name, carries, quirks: as of ``Dropper``.
-        kept: the level from which on stops stay, as those do that end a task; without it all go.
+        name, carries, quirks: see ``Dropper``.
+        kept: lowest level of the stops that pass, such as those that end a task; by default no stop passes.
     """
 
     COUNTERS = ("dropped",)
@@ -65,7 +69,7 @@ class StopDropper(Dropper):
         self.dropped = 0
 
     def update(self, now: int) -> int:
-        """Pass or drop a token."""
+        """Pass on or drop a token."""
         source = self.in_stream
         if not source.can_pop():
             return self.wait_input(source)
@@ -79,22 +83,22 @@ class StopDropper(Dropper):
 
 
 class StopMerger:  # C: final
-    """Sends a stream without the stops of empty fibers: of stops behind one another the highest is left.
+    """Sends a stream without the stops of empty fibers: of successive stops only the highest is sent.
 
     Args:
-        stream: where it is sent.
+        stream: the stream to send on.
         quirks: see ``EmptyFiberDropper``.
     """
 
     def __init__(self, stream: OutputStream, quirks: int) -> None:
         self.stream = stream
         self.quirks = quirks
-        self.begun = False  # anything but a stop has come
-        self.level = NO_STOP  # the highest of the stops since
+        self.begun = False  # whether a token other than a stop has been passed on
+        self.level = NO_STOP  # highest level of the stops since that token
         self.dropped = 0
 
     def offer(self, kind: int, payload: int, value: float) -> bool:  # C: cdef
-        """Take a token, or send the stop that belongs in front of it: then it is still to be offered."""
+        """Accept a token, or send the stop before it and return False: the caller offers the token again."""
         if kind == STOP:
             self.dropped += 1
             self.level = max(self.level, payload)
@@ -110,15 +114,15 @@ class StopMerger:  # C: final
 
 
 class EmptyFiberDropper(Dropper):
-    """Drops the stops of empty fibers: of several stops behind one another the highest is left.
+    """Drops the stops of empty fibers: of successive stops only the highest leaves.
 
-    Interface: that of ``Dropper``. Stops at the start of the stream are dropped. A stream of empty fibers
-    only leaves as its highest stop.
+    Interface: that of ``Dropper``. Stops at the start of the stream are dropped. A stream that has only
+    empty fibers is reduced to its highest stop and done.
 
-    Timing: a stop takes a cycle in which nothing leaves. When the next token is seen that is none, the stop
-    leaves, and in the next cycle that token. Any other token takes one cycle.
+    Timing: a stop takes a cycle in which nothing leaves. In the cycle in which the next token other than a
+    stop is visible, the stop leaves; in the cycle after it, that token. Any other token takes one cycle.
 
-    Quirks: Q18, of a stream of empty fibers only done is left.
+    Quirks: Q18: a stream that has only empty fibers is reduced to done.
 
     Counts: ``dropped`` stops.
 
@@ -128,12 +132,12 @@ class EmptyFiberDropper(Dropper):
     merger: StopMerger  # C: hidden; once elaborated
 
     def elaborate(self) -> None:
-        """Fetch the streams."""
+        """Look up the streams of the ports, and create the merger of stops."""
         super().elaborate()
         self.merger = StopMerger(self.out_stream, self.quirks)
 
     def update(self, now: int) -> int:
-        """Take a stop, let it go, or let through what is behind it."""
+        """Take a stop, send the stop that is due, or pass on a token."""
         source = self.in_stream
         if not source.can_pop():
             return self.wait_input(source)
@@ -145,5 +149,5 @@ class EmptyFiberDropper(Dropper):
         return self.busy(now + 1)
 
     def counters(self) -> dict[str, int]:
-        """Stops that have been dropped, and tokens by kind."""
+        """Return the number of dropped stops, and the tokens by kind."""
         return {"dropped": self.merger.dropped, **super().counters()}

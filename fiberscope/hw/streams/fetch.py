@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Memory in the loop: a stream waits until what it names has come from memory."""
+"""Fetch blocks, which hold each reference of a stream until memory has delivered its entries."""
 
 from __future__ import annotations
 
@@ -21,39 +21,42 @@ from fiberscope.sim.protocol import ANY
 class Fetch(StreamBlock):
     """Holds each reference of a stream back until memory has brought the entries that it names.
 
-    Beside a block that reads an array as if it were its own, this is the memory that the array lies in: in
-    front of an array of values, each reference waits for its value; in front of a scanner, for the two
-    segments that say where its fiber begins and ends; behind a scanner, for its coordinate.
+    A block reads its array as if the array were local. A ``Fetch`` next to the block models the memory in
+    which the array lies. Before an array of values, each reference waits for its value. Before a scanner,
+    it waits for the two segments that tell where its fiber begins and ends. After a scanner, it waits for
+    its coordinate.
 
-    Interface: references on ``in_ref`` leave on ``out_ref`` in their order; where ``in_crd`` is connected, it
-    has the shape of the references and leaves on ``out_crd`` in step with them. ``requests`` reads lines,
-    whose ``replies`` may come in any order. Reference r names the ``entries`` entries
-    from byte ``base + r * entry_bytes`` on. The line asked for last is kept, and is not asked for again.
+    Interface: references on ``in_ref`` leave on ``out_ref`` in the same order. If ``in_crd`` is connected,
+    its stream has the shape of the references and leaves on ``out_crd`` in step with them. ``requests``
+    reads lines; their ``replies`` can arrive in any order. Reference r names the ``entries`` entries from
+    byte ``base + r * entry_bytes`` on. The line that was requested last is kept, and is not requested
+    again.
 
-    Timing: in each cycle one token is taken, a line asked for, a reply taken and a token sent; a token whose
-    entries lie in two new lines is taken when the second is asked for. A token leaves at the earliest in the
-    cycle after the one in which it was taken, and when all of its lines have come. Up to ``window`` tokens
-    are held, and up to ``outstanding`` lines are on their way. Where the outputs have no space, lines come
-    and are asked for all the same.
+    Timing: in each cycle the block can pop one token, request one line, accept one reply and send one
+    token. A token whose entries lie in two new lines is popped when the second line is requested. A token
+    leaves when all of its lines have arrived, at the earliest in the cycle after the one in which it was
+    popped. Up to ``window`` tokens are held, and up to ``outstanding`` lines are in flight. Requests and
+    replies continue while the outputs have no free slot.
 
-    Counts: ``lines`` asked for, ``reused`` tokens that asked for none.
+    Counts: ``lines`` requested, and ``reused``, the number of references that needed no request.
 
-    Source: a choice of this model; of SAM (ASPLOS 2023) the memory is left to whoever builds the machine.
+    Source: a choice of this model; SAM (ASPLOS 2023) does not define the memory.
 
     Args:
         name: instance name.
-        base: byte address of entry 0, the tensor's number in its upper bits
+        base: byte address of entry 0, with the number of the tensor in its upper bits
             (``fiberscope.hw.memory.protocol``).
-        entry_bytes: of an entry.
-        line_bytes: of a request, the memory's.
-        entries: that each reference names; 2 for segments.
-        window: tokens held.
-        outstanding: lines on their way.
-        port: its number at the network of who brings them.
+        entry_bytes: bytes of an entry.
+        line_bytes: bytes of a request, the line size of the memory.
+        entries: number of entries that each reference names, 2 for segments.
+        window: largest number of tokens held.
+        outstanding: largest number of lines in flight.
+        port: port number of the block at the network to the memory.
 
     Raises:
-        ValueError: if one of the numbers is below 1.
-        SimulationError: in the run, if the two streams differ in shape.
+        ValueError: if ``entry_bytes``, ``line_bytes``, ``entries``, ``window`` or ``outstanding`` is below
+            1.
+        SimulationError: during the run, if the two streams differ in shape.
     """
 
     PORTS = (
@@ -98,18 +101,19 @@ class Fetch(StreamBlock):
         self.window = window
         self.outstanding = outstanding
         self.tag_base = port << PORT_SHIFT
-        self.line = NO_LINE  # asked for last
-        self.lines = self.come = self.reused = 0  # lines asked for; those before which all have come
+        self.line = NO_LINE  # the line that was requested last
+        # ``lines`` is the number of lines requested; of these, the first ``come`` have all arrived.
+        self.lines = self.come = self.reused = 0
         self.held = self._head = 0
-        self._next = NO_LINE  # that the head of the input needs, if it has been looked at
-        self._last = NO_LINE
+        self._next = NO_LINE  # next line that the input's head needs, ``NO_LINE`` if not yet computed
+        self._last = NO_LINE  # last line that the input's head needs
         self._kinds, self._references, self._coordinates, self._needs = (
             array("q", bytes(8 * window)) for _ in range(4)
         )
-        self._arrived = bytearray(outstanding)  # by line, modulo
+        self._arrived = bytearray(outstanding)  # by line number modulo its size, whether the line has arrived
 
     def tick(self, now: int) -> int:
-        """Take a reply, send a token, take one."""
+        """Accept a reply, send a token, and pop a token or request a line."""
         if self.done:
             return self.idle()
         if self.first_input < 0:
@@ -125,11 +129,11 @@ class Fetch(StreamBlock):
         return self._wait(full)
 
     def _ready(self) -> bool:  # C: noexcept
-        """Return whether the oldest token may leave."""
+        """Return whether all lines of the oldest token have arrived."""
         return self.held > 0 and self._needs[self._head] <= self.come
 
     def _receive(self) -> bool:
-        """Take a reply."""
+        """Accept a reply; return whether there was one."""
         if not self.replies.can_pop():
             return False
         self._arrived[self.replies.coordinate() & TAG_MASK] = 1
@@ -140,7 +144,7 @@ class Fetch(StreamBlock):
         return True
 
     def _send(self) -> int:
-        """Send the oldest token; gives its kind."""
+        """Send the oldest token; return its kind."""
         place = self._head
         kind = self._kinds[place]
         self.out_ref.push(kind, self._references[place])
@@ -150,7 +154,7 @@ class Fetch(StreamBlock):
         return kind
 
     def _take(self) -> bool:
-        """Ask for a line that the next token needs, or take the token; whether either was done."""
+        """Request a line that the next token needs, or pop the token; return whether either was done."""
         if self.held == self.window or not self._seen():
             return False
         if self.in_ref.control() != DATA:
@@ -166,7 +170,7 @@ class Fetch(StreamBlock):
         return True
 
     def _look(self) -> None:
-        """Find the lines in which the entries of the next reference lie, but for the one that is kept."""
+        """Compute the lines that the next reference needs, without the line that is kept."""
         address = self.base + self.in_ref.coordinate() * self.entry_bytes
         self._next = address // self.line_bytes
         self._last = (address + self.entries * self.entry_bytes - 1) // self.line_bytes
@@ -175,7 +179,7 @@ class Fetch(StreamBlock):
         self.reused += self._next > self._last
 
     def _seen(self) -> bool:
-        """Return whether the next token is seen, on both inputs if there are two."""
+        """Return whether the next token is visible, on both inputs if both are connected."""
         if self.in_crd is None:
             return self.in_ref.can_pop()
         if not (self.in_ref.can_pop() and self.in_crd.can_pop()):
@@ -185,7 +189,7 @@ class Fetch(StreamBlock):
         return True
 
     def _ask(self) -> bool:
-        """Ask for the next line, if there may be one more on its way."""
+        """Request the next line if one more may be in flight; return whether it was requested."""
         if self.lines - self.come >= self.outstanding or not self.requests.can_push():
             return False
         tag = self.tag_base | self.lines % self.outstanding
@@ -196,7 +200,7 @@ class Fetch(StreamBlock):
         return True
 
     def _hold(self, needs: int) -> None:
-        """Take the token, which needs so many of the lines to have come."""
+        """Pop the token into the window; it can leave after the first ``needs`` lines have arrived."""
         place = (self._head + self.held) % self.window
         self._kinds[place] = self.in_ref.control()
         self._references[place] = self.in_ref.coordinate()
@@ -208,7 +212,7 @@ class Fetch(StreamBlock):
         self.held += 1
 
     def _wait(self, full: Channel | None) -> int:
-        """Nothing moved: say for what it waits."""
+        """Return the wait state of a cycle without movement; ``full`` is a full output or None."""
         if full is not None:
             return self.wait_output(full)
         if self.come < self.lines:

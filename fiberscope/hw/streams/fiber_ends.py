@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Which stops end a fiber, for who sees no more than the fibers."""
+"""Detection of the stops that end a fiber, from the stream of the fibers alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from fiberscope.hw.streams.quirks import Q16
 class FiberEnds:  # C: final
     """Tells for each stop of a stream whether it ends a fiber.
 
-    A stop ends a fiber, unless it can as well be that of a list without any: one of level 1 or higher, at the
-    start or behind another such. Only the stream of the level above tells the two apart.
+    A stop ends a fiber, unless it can be the end of a list without fibers. This is so for a stop of level 1
+    or higher at the start of the stream, or directly after another stop of level 1 or higher. Only the
+    stream of the level above distinguishes an empty fiber from an empty list there.
 
-    Quirks: Q16, an empty fiber is forgotten, as if its coordinate in the level above had been dropped.
+    Quirks: Q16: an empty fiber is ignored, as if its coordinate in the level above had been dropped.
 
     Args:
         quirks: see ``StreamBlock``.
@@ -20,15 +21,15 @@ class FiberEnds:  # C: final
 
     def __init__(self, quirks: int) -> None:
         self.forgets_empty = bool(quirks & Q16)
-        self.begun = False  # an element has come since the last stop
-        self.level_before = 1  # of that stop
+        self.begun = False  # whether an element has come since the last stop
+        self.level_before = 1  # level of the last stop; at the start as after a stop of level 1
 
     def element(self) -> None:  # C: noexcept
-        """An element comes."""
+        """Record an element of the stream."""
         self.begun = True
 
     def stop(self, level: int) -> bool:  # C: noexcept
-        """A stop comes; whether a fiber ends with it."""
+        """Record a stop of this level, and return whether it ends a fiber."""
         empty = not self.forgets_empty and (level == 0 or self.level_before == 0)
         ends = self.begun or empty
         self.begun = False

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The fibers of a task to a merger that keeps the heads of any number of them in order."""
+"""The unit that sends the fibers of a task to a merger that keeps their heads in order."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from fiberscope.sim.component import Input, Output
 class FiberHeads(FiberWays):
     """Hands the fibers that a task names to a ``SortedHeadUnit``: their heads, then the successor of each.
 
-    Interface: as of ``FiberWays``, whose lists are merged in one round. ``tasks`` says how many lists a task
-    has. On ``elements`` the heads of all lists follow, in their order, and then the element or the stop that
-    comes next in the list that ``successors`` names; a list's number counts from 0 in each task.
+    Interface: as in ``FiberWays``, but all lists of a task are merged in one round. ``tasks`` carries the
+    number of lists of a task. ``elements`` carries the heads of all lists, in the order of the lists. After
+    them, for each list that ``successors`` names, it carries the next element of that list, or its stop.
+    The lists of each task are numbered from 0.
 
-    Timing: a head or a successor a cycle, when its lines are here. A successor leaves at the earliest in the
-    cycle in which ``successors`` asks for it. Lines are asked for ahead, as of ``FiberWays``.
+    Timing: one head or successor per cycle, once its lines have arrived. A successor leaves at the earliest
+    in the cycle in which its request on ``successors`` is visible. Lines are prefetched as in
+    ``FiberWays``.
 
-    Counts: as of ``FiberWays``; elements are merged once.
+    Counts: as in ``FiberWays``; each element is merged once.
 
-    Source: OuterSPACE (HPCA 2018) by TeAAL (MICRO 2023), Section 3.2. That the next lines of all lists are
-    asked for ahead is a choice of this model.
+    Source: OuterSPACE (HPCA 2018) by TeAAL (MICRO 2023), Section 3.2. The prefetch of the next lines of all
+    lists is a choice of this model.
 
     Args:
         name: instance name.
-        most: lists of a task, at the most.
-        segments, coordinates, values, lists, arrays, ahead, waiting: as of ``FiberWays``.
+        most: largest number of lists of a task.
+        segments, coordinates, values, lists, arrays, ahead, waiting: see ``FiberWays``.
     """
 
     PORTS = (
@@ -70,10 +72,10 @@ class FiberHeads(FiberWays):
         super().__init__(
             name, most, segments, coordinates, values, lists, arrays, ahead=ahead, waiting=waiting
         )
-        self.sent = 0  # heads of the present merge
+        self.sent = 0  # number of heads sent of the current merge
 
     def _hear(self) -> bool:
-        """Nothing: no fiber is partial."""
+        """Return False: no fiber is partial, so no message about one arrives."""
         return False
 
     def _merge(self, fan_in: int) -> None:
@@ -85,7 +87,7 @@ class FiberHeads(FiberWays):
         self.source[way] = place
 
     def _feed(self) -> bool:
-        """Hand on the head of the next list, or the successor that is asked for."""
+        """Send the head of the next list, or the requested successor; return whether a token was sent."""
         if not self.elements.can_push():
             return False
         is_head = self.sent < self.taking[self.slot]
@@ -118,19 +120,19 @@ class FiberHeads(FiberWays):
 class HeadPoints(MergedPoints):  # C: open; as many outputs as references travel along
     """Follows a ``SortedHeadUnit`` as a ``MergedPoints`` follows a merger; no fiber is partial.
 
-    Interface, timing and counts: as of ``MergedPoints``, of tasks whose lists count from 0.
+    Interface, timing and counts: as in ``MergedPoints``, for tasks whose lists are numbered from 0.
 
-    Source: as of ``MergedPoints``.
+    Source: see ``MergedPoints``.
 
     Args:
         name: instance name.
-        lists: shared with ``FiberHeads``.
+        lists: state shared with ``FiberHeads``.
     """
 
     def __init__(self, name: str, lists: Lists) -> None:
         super().__init__(name, lists)
         self.ports = tuple(port for port in self.ports if port.name != "partials")
-        self.tasks = 0  # ended
+        self.tasks = 0  # number of tasks that have ended
 
     def _send(self, ends: bool) -> None:
         self.first = self.table.firsts.integer(self.tasks)

@@ -19,29 +19,31 @@ MODES = ("wants_lists", "walks", "met", "ended")
 class FiberPairs(ReferencePairs):
     """Intersects the fibers of two lists in pairs; pairs without a match leave nothing.
 
-    Interface: two streams of references of one shape, ``in_ref0`` and ``in_ref1``, to fibers of ``rows`` and
-    of ``columns``: the lists. Each element of a list names a fiber of ``row_fibers``, or ``column_fibers``.
-    Each row meets all columns, row behind row. Of a pair with a match its row and column leave on
-    ``out_outer`` and ``out_inner``, and the references of its matches, a fiber, on ``out_ref0`` and
-    ``out_ref1``. The stop behind two lists ends the pairs. An N names no list.
+    Interface: two streams of references of one shape, ``in_ref0`` and ``in_ref1``, name fibers of ``rows``
+    and of ``columns``: the lists. Each element of a list names a fiber of ``row_fibers`` or of
+    ``column_fibers``. Each row is paired with all columns before the next row. For a pair with a match, the
+    coordinates of its row and column leave on ``out_outer`` and ``out_inner``. The references of its
+    matches leave as a fiber on ``out_ref0`` and ``out_ref1``. A stop ends the pairs of two lists. An N
+    names an empty list.
 
-    Timing: the steps are those of ``SkipAhead``, one a cycle, the first in the cycle in which the lists are
-    seen; a match leaves in its step. A further cycle sends the stop between the matches of two pairs. That
-    behind the last pair leaves with the last step, or in the next cycle if that is a match.
-    Steps up to a match are worked out at once, and the block sleeps until then.
+    Timing: the block makes the steps of ``SkipAhead``, one per cycle. The first step is made in the cycle
+    in which the references of the lists are visible; a match leaves in its step. The stop between the
+    matches of two pairs takes a further cycle. The stop after the last pair leaves in the cycle of the last
+    step, or, if the last step is a match, in the next cycle. The model computes all steps up to a match at
+    once, and the block sleeps until then.
 
-    Counts: ``steps``, ``matches``, ``pairs`` with a match.
+    Counts: ``steps``, ``matches``, and ``pairs`` with a match.
 
-    Source: ExTensor (MICRO 2019), Section 4; that pairs without a match leave nothing is a choice of this
+    Source: ExTensor (MICRO 2019), Section 4. That pairs without a match leave nothing is a choice of this
     model.
 
     Args:
         name: instance name.
-        rows, row_fibers: the level of the first list, and the level below.
-        columns, column_fibers: those of the second.
+        rows, row_fibers: the level of the first list, and the level below it.
+        columns, column_fibers: the level of the second list, and the level below it.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape, or a reference names no list.
+        SimulationError: during the run, if the streams differ in shape, or a reference names no list.
     """
 
     PORTS = (
@@ -67,24 +69,24 @@ class FiberPairs(ReferencePairs):
         self.columns, self.column_fibers = columns, column_fibers
         self.both = FiberIntersection(row_fibers.coordinates, column_fibers.coordinates)
         self.mode = WANTS_LISTS
-        self.until = 0  # the cycle of the step that was worked out last
-        self.row = self.last_row = 0  # positions in the lists
+        self.until = 0  # cycle of the last step that has been computed
+        self.row = self.last_row = 0  # position of the current row, and the one after the last row
         self.column = self.first_column = self.last_column = 0
-        self.is_new = False  # whether nothing of the pair at hand has left,
-        self.owes_stop = False  # and whether matches of one before have
+        self.is_new = False  # whether no match of the current pair has been sent
+        self.owes_stop = False  # whether the stop after the matches of an earlier pair is to be sent
         self.matches = self.pairs = 0
 
     @property
     def steps(self) -> int:
-        """Return the steps so far, those ahead to the next match included."""
+        """Return the number of steps, including those that are computed ahead up to the next match."""
         return self.both.steps
 
     def tick(self, now: int) -> int:
-        """Sleep until the step that was worked out last; then as any block."""
+        """Sleep until the last step that has been computed; then tick as any block."""
         return self.busy(self.until) if now < self.until else ReferencePairs.tick(self, now)
 
     def update(self, now: int) -> int:
-        """Take two lists, or go on to the next match or the end."""
+        """Pop the references of two lists, or proceed to the next match or to the end of the lists."""
         if self.mode == MET:
             return self._send(now)
         if self.mode == WALKS:
@@ -95,7 +97,7 @@ class FiberPairs(ReferencePairs):
         return self._end_lists(now) if self.mode == ENDED else self._take(now)
 
     def _take(self, now: int) -> int:
-        """Take two references, or what else stands there."""
+        """Pop two references, and begin with their lists; or pass on a stop or done."""
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
@@ -106,7 +108,7 @@ class FiberPairs(ReferencePairs):
         return self.busy(now + 1) if kind == STOP else self.finish(now)
 
     def _begin(self, first: int, second: int, present: bool) -> None:
-        """Turn to two lists, if both are present."""
+        """Begin with the pairs of two lists; there are none unless both lists are ``present``."""
         self.row = self.last_row = 0
         self.owes_stop = False
         if present:
@@ -118,7 +120,7 @@ class FiberPairs(ReferencePairs):
         self._next_pair()
 
     def _next_pair(self) -> bool:
-        """Turn to the next pair; whether there is one."""
+        """Proceed to the next pair; return whether there is one."""
         self.column += 1
         if self.column >= self.last_column:
             self.column = self.first_column
@@ -133,7 +135,7 @@ class FiberPairs(ReferencePairs):
         return True
 
     def _walk(self, now: int) -> int:
-        """Work out the steps up to the next match, or to the end."""
+        """Compute the steps up to the next match, or to the end of the lists."""
         before = self.both.steps
         met = False
         while self.row < self.last_row:
@@ -147,7 +149,7 @@ class FiberPairs(ReferencePairs):
         return self.update(now)
 
     def _send(self, now: int) -> int:
-        """Send a match; before the first of a pair the stop behind those of the pair before."""
+        """Send a match; before the first match of a pair, send the stop of an earlier pair if it is due."""
         if self.is_new:
             if self.owes_stop:
                 self.out_ref0.push(STOP, 0)
@@ -166,14 +168,14 @@ class FiberPairs(ReferencePairs):
         return self.busy(now + 1)
 
     def _end_lists(self, now: int) -> int:
-        """Send the stop behind two lists, of the level that comes behind their references."""
+        """Send the stop after two lists; a stop after their references determines its level."""
         level = self.pop_stop_level(now)
         self.mode = WANTS_LISTS
         self._send_end(STOP, level)
         return self.busy(now + 1)
 
     def _send_end(self, kind: int, level: int) -> None:
-        """Send a stop, of this level in the coordinates, or done."""
+        """Send done, or a stop of this level on the outputs of coordinates, one higher on the others."""
         if kind == DONE:
             self.send_control(DONE, 0)
             return

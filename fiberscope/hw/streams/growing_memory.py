@@ -7,10 +7,10 @@ from array import array
 
 
 class Growing:  # C: final
-    """Words behind one another, integers or doubles, in memory that doubles when it is full.
+    """A sequence of words, integers or doubles, in memory that doubles when it is full.
 
     Args:
-        room: words that it has room for at first.
+        room: initial capacity in words.
     """
 
     def __init__(self, room: int = 1) -> None:
@@ -20,17 +20,17 @@ class Growing:  # C: final
 
     def _allocate(self) -> None:
         memory = memoryview(bytearray(8 * self.room))
-        self._integers, self._values = memory.cast("q"), memory.cast("d")  # the same memory
+        self._integers, self._values = memory.cast("q"), memory.cast("d")  # two views of the same memory
 
     def append(self, number: int) -> None:
-        """Put an integer behind the last word."""
+        """Append an integer."""
         if self.count == self.room:
             self._double()
         self._integers[self.count] = number
         self.count += 1
 
     def append_value(self, value: float) -> None:
-        """Put a double behind the last word."""
+        """Append a double."""
         if self.count == self.room:
             self._double()
         self._values[self.count] = value
@@ -44,25 +44,25 @@ class Growing:  # C: final
             self._integers[place] = words[place]
 
     def integer(self, place: int) -> int:  # C: noexcept
-        """The word at this place, as an integer."""
+        """Return the word at this place as an integer."""
         return self._integers[place]
 
     def value(self, place: int) -> float:  # C: noexcept
-        """The word at this place, as a double."""
+        """Return the word at this place as a double."""
         return self._values[place]
 
     def clear(self) -> None:
-        """Forget all words."""
+        """Remove all words; the memory keeps its size."""
         self.count = 0
 
     def integers(self) -> array[int]:
-        """All words, as integers."""
+        """Return a copy of all words as integers."""
         words = array("q")
         words.frombytes(memoryview(self._integers).cast("B")[: 8 * self.count])
         return words
 
     def values(self) -> array[float]:
-        """All words, as doubles."""
+        """Return a copy of all words as doubles."""
         words = array("d")
         words.frombytes(memoryview(self._values).cast("B")[: 8 * self.count])
         return words

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Coordinate hold: fibers into points."""
+"""Coordinate hold: a block that repeats outer coordinates, so that fibers become points."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from fiberscope.sim.errors import SimulationError
 class CoordinateHold(StreamBlock):
     """Repeats each outer coordinate for every coordinate of its fiber.
 
-    Interface: coordinates of depth d on ``in_outer``, of depth d + 1 on ``in_inner``. The inner ones leave
-    unchanged on ``out_inner``, and on ``out_outer`` in the place of each the outer coordinate that it belongs
-    to.
+    Interface: coordinates of depth d arrive on ``in_outer``, of depth d + 1 on ``in_inner``. The inner
+    stream leaves unchanged on ``out_inner``. For each inner coordinate, the outer coordinate of its fiber
+    leaves on ``out_outer``.
 
-    Timing: a repeat-signal generator and a ``Repeater`` in one: an inner token leaves in the cycle in which
-    it is seen, and what it says to the repeater counts from the next cycle on. Where a channel is bounded,
-    one such signal waits at most, and the next inner token with it.
+    Timing: that of a repeat-signal generator followed by a ``Repeater``. An inner token leaves in the cycle
+    in which it is visible. It acts on the outer stream as a repeat signal from the next cycle on. If a
+    channel is bounded, at most one signal waits, and the next inner token waits with it.
 
     Quirks: Q0, Q12, see ``Repeater``.
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
     Raises:
-        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams do not fit each other; the message names the cycle
+            and both tokens.
     """
 
     PORTS = (
@@ -48,14 +49,14 @@ class CoordinateHold(StreamBlock):
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.waiting = Queue()  # kinds of inner tokens, oldest first
-        self.kind = DATA  # of the outer token that is held
-        self.held = 0
-        self.holds = False
-        self.owes_stop = False
-        self.loses_signals = bool(quirks & Q12)  # until the first outer token is there
+        self.kind = DATA  # kind of the outer token that is held
+        self.held = 0  # coordinate or stop level of that token
+        self.holds = False  # whether an outer token is held
+        self.owes_stop = False  # whether the stop of an inner fiber is to be sent
+        self.loses_signals = bool(quirks & Q12)  # whether signals are dropped: before the first outer token
 
     def update(self, now: int) -> int:
-        """Send an outer token for what has been seen before, and pass on an inner one."""
+        """Send an outer token for an earlier inner token, and pass on the next inner token."""
         fired = self._end_fiber() if self.owes_stop else self._repeat(now)
         if self.in_inner.can_pop() and not (self.bounded and self.waiting.count):
             self._pass_on()
@@ -67,7 +68,7 @@ class CoordinateHold(StreamBlock):
         return self.wait_input(self.in_outer if self.waiting.count or self.owes_stop else self.in_inner)
 
     def _pass_on(self) -> None:
-        """Pass on an inner token, and have it repeat, end or finish an outer one."""
+        """Pass on an inner token, and queue its kind as a repeat signal."""
         inner = self.in_inner
         kind = inner.control()
         self.out_inner.push(kind, inner.coordinate())
@@ -75,7 +76,7 @@ class CoordinateHold(StreamBlock):
         self.waiting.put(DATA if kind == EMPTY else kind)
 
     def _repeat(self, now: int) -> bool:
-        """Do to the outer token that is held what the oldest signal says; whether anything was done."""
+        """Apply the oldest signal to the held outer token; return whether anything was done."""
         fresh = not self.holds and self.in_outer.can_pop()
         if fresh:
             self.kind, self.held = self.in_outer.control(), self.in_outer.coordinate()
@@ -102,7 +103,7 @@ class CoordinateHold(StreamBlock):
             self.done = signal == DONE
 
     def _stop(self, repeats: bool, fresh: bool) -> None:
-        """The inner fiber has ended: the next outer token says of what level its stop is."""
+        """Handle the end of an inner fiber: the next outer token determines the level of its stop."""
         self.holds = False
         if not repeats:
             self.out_outer.push(STOP, self.held + 1)
@@ -112,7 +113,7 @@ class CoordinateHold(StreamBlock):
             self.owes_stop = True
 
     def _end_fiber(self) -> bool:
-        """Send the stop of a fiber if the next outer token is seen, which may raise its level."""
+        """Send the stop of a fiber if the next outer token, which may raise its level, is visible."""
         outer = self.in_outer
         self.owes_stop = not outer.can_pop()
         if self.owes_stop:
@@ -125,7 +126,10 @@ class CoordinateHold(StreamBlock):
         return True
 
     def _lose(self, signal: int, now: int) -> None:
-        """Drop a signal that comes before the first outer token; behind a stop, later ones wait for that."""
+        """Drop a signal that comes before the first outer token.
+
+        After a stop is dropped, later signals wait for the first outer token.
+        """
         if signal == DONE:
             self._refuse(signal, now)
         self.loses_signals = signal == DATA

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Intersect and union: which coordinates of several operands go on."""
+"""Intersection and union: joiners that select which coordinates of several operands leave."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from fiberscope.sim.component import Port
 class Intersect(Joiner):
     """Lets through the coordinates that all operands have.
 
-    Interface: that of ``Joiner``. ``out_skip0`` and so on may be led to the ``in_skip`` of the operands'
-    scanners; each has at most one consumer. An operand that is behind is told on it, if that is news, the
-    coordinate up to which nothing is wanted of it, or the stop of the fiber of which nothing more is.
+    Interface: that of ``Joiner``. The outputs ``out_skip0`` and so on can be connected to the ``in_skip``
+    of the operands' scanners; each has at most one consumer. An operand with a head below the largest head
+    receives the largest head on its skip output: a coordinate up to which all others can be skipped, or the
+    stop of its fiber. Each head is sent as a skip only once.
 
-    Timing: heads that are equal leave; otherwise those that are behind the largest are dropped, a stop
-    counting as larger than any coordinate. So the fibers A and B take |A or B| + 1 cycles. A skip leaves in
-    the cycle in which the operand that it is for is dropped from; nothing stands still for it: where its
+    Timing: if all heads are equal, they leave. Otherwise the heads below the largest are dropped; a stop is
+    larger than any coordinate. Two fibers A and B therefore take |A union B| + 1 cycles. A skip leaves in
+    the cycle in which a head of its operand is dropped. The block never stalls for a skip: if the skip
     channel is full, a coordinate is lost and a stop waits.
 
-    Quirks: Q2, Q11, see ``Joiner``; Q8, an N among coordinates leaves as N, and all heads are dropped with
-    it.
+    Quirks: Q2, Q11, see ``Joiner``. Q8: an N among coordinates leaves as N, and the heads of all operands
+    are dropped with it.
 
-    Counts: ``matches``, ``dropped`` heads, ``longest_run`` of comparisons that only dropped; the rate of
-    intersection is matches to comparisons.
+    Counts: ``matches``; ``dropped`` heads; ``longest_run`` of successive comparisons that only dropped
+    heads. The intersection rate is the number of matches per comparison.
 
-    Source: SAM (ASPLOS 2023), Definition 3.2 and Section 4.2; for more than two operands, which the public
-    simulator has no joiner for, the rule is the same.
+    Source: SAM (ASPLOS 2023), Definition 3.2 and Section 4.2. The public simulator has no joiner for more
+    than two operands; here the rule is the same for any number.
     """
 
     COUNTERS = ("matches", "dropped", "longest_run")
@@ -42,35 +43,37 @@ class Intersect(Joiner):
         super().__init__(name, ways, quirks)
         self.matches = 0
         self.dropped = 0
-        self.run = 0  # comparisons since the last that only dropped
+        self.run = 0  # number of successive comparisons so far that only dropped heads
         self.longest_run = 0
-        self.news = bytearray([0 if quirks & Q2 else 1] * ways)  # the head has not been told the others
-        self.knows_end = bytearray(ways)  # it has been told the stop of its fiber
+        self.news = bytearray(
+            [0 if quirks & Q2 else 1] * ways
+        )  # whether the head has not been sent as a skip
+        self.knows_end = bytearray(ways)  # whether the stop of its fiber has been sent to it as a skip
         self.owed = array("q", bytes(8 * ways))  # stops that a skip output had no space for
         self.out_skips: list[OutputStream] = []
         self.owes_any = False
 
     def own_ports(self) -> tuple[Port, ...]:  # C: def
-        """With a skip for each operand."""
+        """Return the ports of a joiner, and a skip output for each operand."""
         skips = (output_stream(f"out_skip{way}", SKIP_CRD) for way in range(self.ways))
         return (*super().own_ports(), *skips)
 
     def elaborate(self) -> None:
-        """Fetch the streams; the skips are none for which the block stands still."""
+        """Look up the streams of the ports; skips do not count among those that can stall the block."""
         super().elaborate()
         self.out_skips = self.streams[1 + self.ways :]
         del self.streams[1 + self.ways :]
 
     def accepts_empty(self) -> bool:
-        """Only with the quirk."""
+        """Return whether N may stand among coordinates: only with Q8."""
         return bool(self.quirks & Q8)
 
     def ends_alone(self) -> bool:
-        """One operand at its end is enough."""
+        """Return whether one operand is at its end, which is enough."""
         return self.highest() == DONE_KEY
 
     def join(self, now: int) -> int:
-        """Let equal heads through, or drop those that are behind."""
+        """Send the heads if they are equal, or drop the heads below the largest."""
         if self.owes_any:
             self._send_owed_stops()
         highest, lowest = self.highest(), self.lowest()
@@ -84,7 +87,7 @@ class Intersect(Joiner):
         return self._drop(self._leader(highest), now)
 
     def _join_empty(self, now: int) -> int:
-        """An N is among the heads, and no stop: it leaves, and all heads go."""
+        """Send an N that is among the heads, and drop all heads."""
         self.send_control(EMPTY, 0)
         self._take_all(now)
         return self.busy(now + 1)
@@ -108,14 +111,14 @@ class Intersect(Joiner):
         return self.busy(now + 1)
 
     def _skip_to_the_end(self, key: int) -> None:
-        """The fibers have ended together: tell all that have not been told."""
+        """Send the common stop as a skip to all operands that have not received it."""
         for way in range(self.ways):
             if not self.knows_end[way]:
                 self._skip(way, key)
             self.knows_end[way] = 0
 
     def _leader(self, highest: int) -> int:
-        """Who is furthest; with the quirk, of stops that differ the first."""
+        """Return the operand with the largest head; with Q11, the first operand with a stop goes before."""
         for way in range(self.ways):
             key = self.keys[way]
             if key == highest or (key >= STOP_KEY and self.quirks & Q11):
@@ -123,7 +126,7 @@ class Intersect(Joiner):
         raise AssertionError("no head is the largest")
 
     def _drop(self, leader: int, now: int) -> int:
-        """Drop the heads behind the leader's; with the quirk, all that differ from it."""
+        """Drop the heads that are smaller than the leader's; with Q11, all that differ from it."""
         ahead = self.keys[leader]
         is_new, self.news[leader] = self.news[leader], 0  # C: is_new=bint
         for way in range(self.ways):
@@ -142,7 +145,7 @@ class Intersect(Joiner):
         return self.busy(now + 1)
 
     def _skip(self, way: int, key: int) -> None:
-        """Tell an operand what is no longer wanted of it."""
+        """Send an operand a skip: the coordinate or the stop up to which nothing more of it is needed."""
         stream: OutputStream = self.out_skips[way]
         if self.owed[way] == 0 and stream.first_full() is None:
             self.push_head(stream, key)
@@ -171,19 +174,19 @@ class Intersect(Joiner):
 class Union(Joiner):
     """Lets through the coordinates that any operand has.
 
-    Interface: that of ``Joiner``. For an operand that has not the coordinate an N leaves in place of its
+    Interface: that of ``Joiner``. For an operand without the coordinate, an N leaves in place of its
     reference.
 
-    Timing: the smallest head leaves, a stop counting as larger than any coordinate, and all that are equal to
-    it are taken. So it takes a cycle for every token that leaves.
+    Timing: the smallest head leaves, and all heads that are equal to it are popped. A stop is larger than
+    any coordinate. A union therefore takes one cycle for every token that leaves.
 
-    Quirks: Q2, Q11, see ``Joiner``: of stops that differ the last operand's leaves first; Q9, an N among
-    coordinates counts as larger than they and leaves as one more.
+    Quirks: Q2, Q11, see ``Joiner``; of stops that differ, the last operand's leaves first. Q9: an N among
+    coordinates is larger than any coordinate, and leaves as an additional token.
 
-    Counts: ``common`` coordinates that all operands have, ``partial`` ones.
+    Counts: ``common``, the number of coordinates that all operands have; ``partial``, the number of others.
 
-    Source: SAM (ASPLOS 2023), Definition 3.3; for more than two operands, which the public simulator has no
-    joiner for, the rule is the same.
+    Source: SAM (ASPLOS 2023), Definition 3.3. The public simulator has no joiner for more than two
+    operands; here the rule is the same for any number.
     """
 
     COUNTERS = ("common", "partial")
@@ -194,15 +197,15 @@ class Union(Joiner):
         self.partial = 0
 
     def accepts_empty(self) -> bool:
-        """Only with the quirk."""
+        """Return whether N may stand among coordinates: only with Q9."""
         return bool(self.quirks & Q9)
 
     def ends_alone(self) -> bool:
-        """All operands must be at their end."""
+        """Return whether all operands are at their end."""
         return self.lowest() == DONE_KEY
 
     def join(self, now: int) -> int:
-        """Let the smallest head through."""
+        """Send the smallest head."""
         highest, lowest = self.highest(), self.lowest()
         if highest == lowest:
             return self._send_all(lowest, now)
@@ -222,7 +225,7 @@ class Union(Joiner):
         return self.busy(now + 1)
 
     def _send_smallest(self, key: int, now: int) -> None:
-        """Send this head with the references of those that have it, and take it from them."""
+        """Send this head with the references of the operands that have it, and pop it from them."""
         self.push_head(self.out_crd, key)
         for way in range(self.ways):
             if self.keys[way] == key:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Base of joiners: pairs of streams, coordinate and reference, compared pair by pair."""
+"""Base of joiners, which compare pairs of streams: coordinates and their references."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
-    """Compares the heads of several pairs of streams, one comparison a cycle.
+    """Compares the heads of several pairs of streams, one comparison per cycle.
 
-    Interface: operand i comes as a pair, coordinates on ``in_crd[i]`` and its references on ``in_ref[i]``,
-    which are taken together. What is joined leaves on ``out_crd``, with the operands' references on
-    ``out_ref0``, ``out_ref1`` and so on. Coordinates lie below 2**60.
+    Interface: operand i is a pair of streams, coordinates on ``in_crd[i]`` and their references on
+    ``in_ref[i]``, which are popped together. The joined coordinates leave on ``out_crd``, the operands'
+    references on ``out_ref0``, ``out_ref1`` and so on. Coordinates must be below 2**60.
 
-    Timing: a comparison takes place in a cycle in which all heads are seen; those that it is done with are
-    taken. Subclasses say by ``join`` what a comparison gives.
+    Timing: a comparison takes place in a cycle in which all heads are visible. The heads that are no longer
+    needed are popped in the same cycle. Subclasses define the comparison in ``join``.
 
-    Quirks: Q2, what is compared stands in registers, which are loaded from the heads of before, and a
-    comparison waits until all next heads are seen too; done leaves without them. The first heads take a cycle
-    to load. Q11, stops that differ are dropped one by one instead of refused.
+    Quirks: Q2: the heads to compare are in registers, which are loaded when the heads are popped. A
+    comparison waits until all next heads are visible too, except that done leaves without them. The first
+    heads take one cycle to load. Q11: stops that differ are dropped one by one; without it they are an
+    error.
 
     Args:
         name: instance name.
-        ways: operands, at least 2.
+        ways: number of operands, at least 2.
         quirks: see ``StreamBlock``.
 
     Raises:
-        ValueError: if there are too few operands.
-        SimulationError: in the run, if the streams do not fit each other, naming the cycle and the heads.
+        ValueError: if there are fewer than 2 operands.
+        SimulationError: during the run, if the streams do not fit each other; the message names the cycle
+            and the heads.
     """
 
     in_crd: list[Channel]
@@ -52,14 +54,14 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
             raise ValueError(f"{name}: a joiner has at least 2 operands, not {ways}")
         self.ways = ways
         self.looks_ahead = bool(quirks & Q2)
-        self.keys = array("q", [NOTHING] * ways)  # the heads that are compared
-        self.kinds = array("q", [DATA] * ways)  # of their references
+        self.keys = array("q", [NOTHING] * ways)  # keys of the heads to compare, by operand
+        self.kinds = array("q", [DATA] * ways)  # kinds of the tokens with their references
         self.references = array("q", bytes(8 * ways))
         self.ports = self.own_ports()
         self.out_refs: list[OutputStream] = []
 
     def own_ports(self) -> tuple[Port, ...]:  # C: def
-        """The ports for so many operands."""
+        """Return the ports for this number of operands."""
         references = (output_stream(f"out_ref{way}", REF) for way in range(self.ways))
         inputs = (Input("in_crd", CRD, array=True), Input("in_ref", REF, array=True))
         return (*inputs, output_stream("out_crd", CRD), *references)
@@ -69,7 +71,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return self.ports
 
     def elaborate(self) -> None:
-        """Fetch the streams.
+        """Look up the streams of the ports.
 
         Raises:
             SimulationError: if operands are missing.
@@ -81,7 +83,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         self.out_refs = self.streams[1 : 1 + self.ways]
 
     def update(self, now: int) -> int:
-        """Compare the heads, if all are seen."""
+        """Compare the heads, if all are visible."""
         missing = self._missing()
         if missing is not None:
             if self.looks_ahead and self.ends_alone():
@@ -93,11 +95,11 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return self.join(now)
 
     def join(self, now: int) -> int:
-        """Make one comparison."""
+        """Make one comparison, and return the state of the block after it."""
         raise NotImplementedError(f"{type(self).__name__} does not define join")
 
     def ends_alone(self) -> bool:
-        """Return whether what stands in the registers is the end, so that no next heads are waited for."""
+        """Return whether the heads in the registers are the end, so that no next heads are needed."""
         raise NotImplementedError(f"{type(self).__name__} does not define ends_alone")
 
     def accepts_empty(self) -> bool:
@@ -105,7 +107,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return False
 
     def _missing(self) -> Channel | None:
-        """The first input that shows no head, None if all do."""
+        """Return the first input without a visible head, or None."""
         for way in range(self.ways):
             crd, ref = inline.channel(self.in_crd[way]), inline.channel(self.in_ref[way])
             if not crd.can_pop():
@@ -115,7 +117,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return None
 
     def _read(self, way: int, now: int) -> None:
-        """Have the head of this operand compared."""
+        """Load the head of this operand as the next one to compare."""
         crd, ref = inline.channel(self.in_crd[way]), inline.channel(self.in_ref[way])
         kind, payload = crd.control(), crd.coordinate()
         if kind == DATA:
@@ -132,33 +134,33 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         self.references[way] = ref.coordinate()
 
     def advance(self, way: int, now: int) -> None:  # C: cdef
-        """Take the head of this operand: with the quirk of looking ahead, what it showed is compared next."""
+        """Pop the head of this operand; with Q2 it is loaded into the registers and compared next."""
         if self.looks_ahead:
             self._read(way, now)
         inline.channel(self.in_crd[way]).pop()
         inline.channel(self.in_ref[way]).pop()
 
     def advance_all(self, now: int) -> None:  # C: cdef
-        """Take all heads."""
+        """Pop the heads of all operands."""
         for way in range(self.ways):
             self.advance(way, now)
 
     def highest(self) -> int:  # C: cdef, noexcept
-        """The largest of the heads."""
+        """Return the largest key of the heads."""
         highest = NOTHING  # C: long
         for way in range(self.ways):
             highest = max(highest, self.keys[way])
         return highest
 
     def lowest(self) -> int:  # C: cdef, noexcept
-        """The smallest of the heads."""
+        """Return the smallest key of the heads."""
         lowest = DONE_KEY  # C: long
         for way in range(self.ways):
             lowest = min(lowest, self.keys[way])
         return lowest
 
     def push_head(self, stream: OutputStream, key: int) -> None:  # C: cdef
-        """Send a head: its coordinate, an N, a stop or done."""
+        """Send the token of a key: a coordinate, an N, a stop or done."""
         if key < EMPTY_KEY:
             stream.push(DATA, key)
         elif key < STOP_KEY:
@@ -169,30 +171,34 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
             stream.push(DONE)
 
     def send_reference(self, way: int) -> None:  # C: cdef
-        """Send this operand's reference, as it came."""
+        """Send this operand's reference unchanged."""
         stream: OutputStream = self.out_refs[way]
         stream.push(self.kinds[way], self.references[way])
 
     def send_equal(self, key: int) -> None:  # C: cdef
-        """Send a head that all operands have."""
+        """Send a head that all operands have, and their references."""
         self.push_head(self.out_crd, key)
         for way in range(self.ways):
             self.send_reference(way)
 
     def send_done(self, now: int) -> int:  # C: cdef
-        """Send done on all outputs; where the heads are compared themselves, take them."""
+        """Send done on all outputs; without Q2, also pop the heads."""
         self.send_control(DONE, 0)
         if not self.looks_ahead:
             self.advance_all(now)
         return self.finish(now)
 
     def check_stops(self, lowest: int, now: int) -> None:  # C: cdef
-        """Refuse heads that differ and are all at an end."""
+        """Raise an error if the heads differ and all are stops or done; with Q11 that is allowed."""
         if lowest >= STOP_KEY and not self.quirks & Q11:
             self.refuse(now, "the operands' fibers end at different levels")
 
     def refuse(self, now: int, fault: str) -> NoReturn:
-        """Refuse what is compared.
+        """Raise an error about the heads that are compared.
+
+        Args:
+            now: the current cycle.
+            fault: what is wrong with the heads.
 
         Raises:
             SimulationError: always.
@@ -201,7 +207,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         raise SimulationError(f"cycle {now}, {self.name}: {fault} ({heads})")
 
     def written(self, key: int) -> str:
-        """A head as text."""
+        """Return the token of a key as text."""
         if key < EMPTY_KEY:
             return "nothing" if key == NOTHING else f"{key}"
         if key < STOP_KEY:

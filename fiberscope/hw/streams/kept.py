@@ -1,6 +1,6 @@
-"""Constants of kept lines and of tasks, for blocks and their builders."""
+"""Constants of line buffers and of tasks, for blocks and for the code that builds them."""
 
-NO_LINE = -1  # of an entry that lies in none: what it names is known to be absent
-NEVER = 1 << 30  # a level of stops that no stream has
-NO_STREAM = -1  # none of a cut's streams has the coordinates that say an instance
-EACH = -1  # every element lets the lines go
+NO_LINE = -1  # line of an entry that lies in no line, because its element is known to be absent
+NEVER = 1 << 30  # a stop level higher than that of any stream
+NO_STREAM = -1  # number of a cut's stream if no stream selects the instance by its coordinates
+EACH = -1  # in place of a stop level: every element empties the buffer

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Look-up of a whole fiber at once: what another fiber has of its elements, found from the shorter side."""
+"""Lookup of a whole fiber in another fiber at once, through an index of the first."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from fiberscope.sim.component import Signal
 class LaneSeek(ReferencePairs):
     """Looks all elements of a fiber up in another one, side by side.
 
-    Interface: two streams of references of one shape: ``in_ref0`` to the fiber whose elements are held by
-    lanes, ``in_ref1`` to the fiber in which is looked. An element of coordinate c seeks
-    ``constant + factor * (c // divisor % size)``. Coordinates of the elements that find theirs leave on
-    ``out_crd``, their positions on ``out_ref0``, what they found on ``out_ref1``; behind each pair of fibers
-    a stop, as of ``Scanner``. For each stop, ``out_sizes`` has the elements that the lanes hold.
+    Interface: two streams of references have one shape. ``in_ref0`` names the fiber whose elements the
+    lanes hold, ``in_ref1`` the fiber to search. An element of coordinate c seeks the coordinate ``constant
+    + factor * (c // divisor % size)``. For each element that finds its coordinate, its own coordinate
+    leaves on ``out_crd``, its position on ``out_ref0`` and the position that it found on ``out_ref1``. A
+    stop follows each pair of fibers, as in ``Scanner``. For each stop, ``out_sizes`` carries the number of
+    elements that the lanes hold.
 
-    Timing: an element that is found a tick; ``Lanes`` behind it give each pair its time.
+    Timing: one match per tick. A ``Lanes`` block after this one gives each pair of fibers its time.
 
-    Counts: ``matches``, and the ``folds`` for which an index was made.
+    Counts: ``matches``, and ``folds``, the number of fibers for which an index was built.
 
-    Source: a choice of this model, equal to a scanner, ``Projection`` and ``Seek`` one behind the other. A
-    simulation would pass each element to these; an index of the fiber, kept for as long as the fiber stays,
-    gives the matches alone.
+    Source: a choice of this model, equal to a scanner, a ``Projection`` and a ``Seek`` in series. In
+    simulation, every element would pass through these blocks. An index, which is kept while the fiber in
+    the lanes stays the same, gives the matches alone.
 
     Args:
         name: instance name.
-        level: of the fibers that lanes hold.
-        other: in which is looked.
-        factor, divisor, size, constant: see above; without a remainder the size is 0.
+        level: level of the fibers that the lanes hold.
+        other: level of the fibers to search.
+        factor, divisor, size, constant: the expression above; a size of 0 omits the remainder.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape, or a reference names no fiber.
+        SimulationError: during the run, if the streams differ in shape, or a reference names no fiber.
     """
 
     PORTS = (
@@ -68,16 +69,15 @@ class LaneSeek(ReferencePairs):
         self.level, self.other = level, other
         self.factor, self.divisor, self.size, self.constant = factor, divisor, size, constant
         self.mode = WANTS_FIBER
-        self.fold = -1  # whose index is there
-        self.held = 0  # elements of the fiber at hand
-        self.positions: dict[int, list[int]] = {}  # positions of the elements that seek a coordinate
-        self.pairs: list[
-            tuple[int, int]
-        ] = []  # positions of elements, and what they found; the next one last
+        self.fold = -1  # reference of the fiber that is indexed, -1 for none
+        self.held = 0  # number of elements of the fiber in the lanes
+        self.positions: dict[int, list[int]] = {}  # by coordinate, the elements that seek it
+        # Positions of matching elements in both fibers. The next pair to send is the last.
+        self.pairs: list[tuple[int, int]] = []
         self.matches = self.folds = 0
 
     def update(self, now: int) -> int:
-        """Send an element, or what stands between fibers."""
+        """Send a match or a stop, or pop the next pair of references."""
         if self.mode == IN_FIBER:
             return self._send(now)
         missing = self.missing_input()
@@ -86,7 +86,7 @@ class LaneSeek(ReferencePairs):
         return self._end_fiber(now) if self.mode == OWES_STOP else self._take(now)
 
     def _take(self, now: int) -> int:
-        """Take two references, or what else stands there."""
+        """Pop two references and match their fibers, or pass on a stop or done."""
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
@@ -106,7 +106,7 @@ class LaneSeek(ReferencePairs):
         return self.busy(now + 1)
 
     def _hold(self, fiber: int) -> None:
-        """Have an index of the fiber that the lanes hold."""
+        """Load a fiber into the lanes, and index its elements by the coordinates that they seek."""
         self.level.check_fiber(fiber, self.name)
         begin, end = self.level.begin(fiber), self.level.end(fiber)
         self.held = end - begin
@@ -121,7 +121,7 @@ class LaneSeek(ReferencePairs):
             self.positions.setdefault(self.constant + self.factor * sought, []).append(position)
 
     def _seek(self, fiber: int) -> None:
-        """Find the elements of a fiber, and sort them by position."""
+        """Match the elements of a fiber with those in the lanes, and sort the matches by position."""
         self.other.check_fiber(fiber, self.name)
         for place in range(self.other.begin(fiber), self.other.end(fiber)):
             for position in self.positions.get(self.other.coordinate(place), ()):
@@ -138,7 +138,7 @@ class LaneSeek(ReferencePairs):
         return self.busy(now + 1)
 
     def _end_fiber(self, now: int) -> int:
-        """Send the stop of a pair, which a stop behind the references raises."""
+        """Send the stop of a pair of fibers; a stop after their references raises its level."""
         level = self.pop_stop_level(now)
         self._stop(STOP, level)
         self.mode = WANTS_FIBER

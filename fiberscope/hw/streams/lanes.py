@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Pace of lanes: so many elements a cycle, those of different steps in different cycles."""
+"""Pace of parallel lanes: a fixed number of elements per cycle, each step in cycles of its own."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from fiberscope.sim.protocol import ANY
 class Lanes(StreamBlock):
     """Passes the elements of a step to lanes side by side, one to each lane in a cycle.
 
-    Interface: a stream on ``in_stream``, which leaves on ``out_stream``. A stop of ``level`` or above ends a
-    step. With ``in_sizes``, a number for each of these stops, the lanes hold so many elements, of which the
-    stream has some.
+    Interface: the stream on ``in_stream`` leaves unchanged on ``out_stream``. A stop of ``level`` or above
+    ends a step. If ``in_sizes`` is connected, it carries one number for each of these stops: how many
+    elements the lanes hold in the step. The stream then contains only some of these elements.
 
-    Timing: a step of e elements takes ceil(e / lanes) cycles, and at least one. Stops take no time of their
-    own. Elements that arrive late take further cycles.
+    Timing: a step of e elements takes ceil(e / lanes) cycles, at least one. Stops take no additional time.
+    Elements that arrive late take further cycles.
 
     Counts: ``steps``, and the ``elements`` in them.
 
-    Source: loops in space of TeAAL (MICRO 2023); that a step takes whole cycles is a choice of this model.
+    Source: spatial loops of TeAAL (MICRO 2023). That a step takes whole cycles is a choice of this model.
 
     Args:
         name: instance name.
-        lanes: elements a cycle, at least 1.
-        level: level of the stops that end a step.
+        lanes: elements per cycle, at least 1.
+        level: lowest level of the stops that end a step.
 
     Raises:
-        ValueError: if there is no lane.
+        ValueError: if ``lanes`` is below 1.
     """
 
     COUNTERS = ("steps", "elements")
@@ -53,7 +53,7 @@ class Lanes(StreamBlock):
         self.lanes = lanes
         self.level = level
         self.begun = False  # whether elements of the current step have passed, in this cycle or before
-        self.free_from = 0  # cycle from which a step may begin whose size is known
+        self.free_from = 0  # first cycle in which a step with a known size may begin
         self.steps = 0
         self.elements = 0
 
@@ -64,7 +64,7 @@ class Lanes(StreamBlock):
         return self._count(now) if self.in_sizes is None else self._hold(now, self.in_sizes)
 
     def _hold(self, now: int, sizes: Channel) -> int:
-        """Pass elements of a step whose size is known, and hold the next one."""
+        """Pass elements of a step with a known size; the next step waits until that time is over."""
         source = self.in_stream
         if not self.begun:
             if now < self.free_from:
@@ -80,7 +80,7 @@ class Lanes(StreamBlock):
             self.begun = True
             self.elements += size
             self.free_from = now + max(1, (size + self.lanes - 1) // self.lanes)
-        for _lane in range(self.lanes + 1):  # and the stop
+        for _lane in range(self.lanes + 1):  # one element for each lane, and the stop
             if not source.can_pop() or self.out_stream.first_full() is not None:
                 break
             ends = source.control() == STOP and source.coordinate() >= self.level
@@ -93,7 +93,7 @@ class Lanes(StreamBlock):
         return self.busy(now + 1)
 
     def _count(self, now: int) -> int:
-        """Pass elements of a step that is as large as the stream says."""
+        """Pass elements of a step whose size is the number of its elements in the stream."""
         source = self.in_stream
         free = self.lanes
         closed = False  # whether the step of this cycle has ended

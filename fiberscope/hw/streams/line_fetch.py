@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Memory in the loop: a buffer beside a block, whose lines a loop keeps or lets go."""
+"""Fetch blocks with a line buffer, which is emptied as a loop proceeds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NO_GROUP = -1
 
 
 class BufferRoom:  # C: final
-    """The lines for which a buffer has room left: all who fetch into it share it, first come, first served.
+    """The free lines of a buffer. All blocks that fetch into the buffer share them, first come, first served.
 
     Args:
-        lines: that it holds.
+        lines: capacity of the buffer in lines.
     """
 
     def __init__(self, lines: int) -> None:
@@ -25,37 +25,43 @@ class BufferRoom:  # C: final
 
 
 class LineFetch(Fetch):
-    """Holds each reference of a stream back until the line that it names is in the buffer beside.
+    """Holds each reference of a stream back until the line that it names is in the buffer.
 
-    Interface, timing, counts: as of ``Fetch``; reference r names the entry in line ``lines[r]``, ``NO_LINE``
-    if in none, then nothing is asked for. A line that the buffer has, or that is on its way, is not asked for
-    again; one that finds no room there is not kept, which ``overflows`` counts. A stop of the level
-    ``lets_go`` or above empties the buffer; with ``EACH`` every element does. What ``lingers`` is there until
-    the next one: so long it may be met again, and then stays.
-    Without a buffer the line asked for last is kept, as of ``Fetch``. With ``segments`` a reference names
-    a fiber, and waits for the lines of all its entries, which follow one another. With ``groups`` an entry of
-    another group than the entry before empties the buffer: a loop that no stop tells has moved on.
+    Interface, timing and counts: as in ``Fetch``, with these differences. Reference r names the entry in
+    line ``lines[r]``. For ``NO_LINE``, nothing is requested. A line that is in the buffer or in flight is
+    not requested again. A line for which the buffer has no free line is not kept; ``overflows`` counts such
+    lines. Without a buffer, only the last requested line is kept, as in ``Fetch``.
 
-    Source: the buffets of TeAAL (MICRO 2023) and of Pellauer et al. (ASPLOS 2019), as far as a loop tells how
-    long they keep a line; that what finds no room is not kept is a choice of this model.
+    These events empty the buffer:
+
+    - a stop of level ``lets_go`` or above; with ``EACH`` as the level, every element;
+    - with ``groups``, an entry of another group than the entry before: no stop marks that the loop has
+    moved on.
+
+    With ``lingers``, a line stays until the buffer is emptied a second time. If the line is used again in
+    between, it counts as new. With ``segments``, a reference names a fiber and waits for the lines of all
+    its entries, which are consecutive.
+
+    Source: the buffets of TeAAL (MICRO 2023) and of Pellauer et al. (ASPLOS 2019), as far as a loop
+    determines how long they keep a line. That a line without space is not kept is a choice of this model.
 
     Args:
         name: instance name.
-        base: byte address of line 0, the tensor's number in its upper bits.
-        lines: of each entry the line.
-        segments: where the entries of each fiber begin; without them a reference names an entry.
-        line_bytes: of a request.
+        base: byte address of line 0, with the number of the tensor in its upper bits.
+        lines: line number of each entry.
+        segments: first entry of each fiber; without it, a reference names an entry.
+        line_bytes: bytes of a request.
         kept: whether there is a buffer, which keeps lines.
-        lets_go: level of the stops that empty it.
-        groups: of each entry its group.
-        lingers: whether they leave what came since the one before.
-        room: of the buffer; without it there is room for all.
-        window: tokens held.
-        outstanding: lines on their way.
-        port: as of ``Fetch``.
+        lets_go: lowest level of the stops that empty the buffer.
+        groups: group of each entry.
+        lingers: whether lines stay until the buffer is emptied a second time.
+        room: free lines of the buffer; without it, the buffer has no capacity limit.
+        window: largest number of tokens held.
+        outstanding: largest number of lines in flight.
+        port: see ``Fetch``.
 
     Raises:
-        ValueError, SimulationError: as of ``Fetch``.
+        ValueError, SimulationError: see ``Fetch``.
     """
 
     COUNTERS: ClassVar[tuple[str, ...]] = (*Fetch.COUNTERS, "overflows")
@@ -97,7 +103,7 @@ class LineFetch(Fetch):
         self.group = NO_GROUP
         self.buffer: Lines = set()
         self.lingers = lingers
-        self.left: Lines = set()  # what lingers
+        self.left: Lines = set()  # lines that linger since the buffer was last emptied
         self.room = room
         self.overflows = 0
 
@@ -119,12 +125,12 @@ class LineFetch(Fetch):
         self.reused += self._next > self._last
 
     def _pass_over(self) -> None:
-        """Go on to the next line that is not there."""
+        """Advance to the next needed line that the buffer does not hold."""
         while self._next <= self._last and self._has(self._next):
             self._next += 1
 
     def _has(self, line: int) -> bool:
-        """Return whether a line is there; one that lingered stays then."""
+        """Return whether a line is in the buffer; a lingering line counts as new from now on."""
         if line in self.left:
             self.buffer.add(line)
         return line == self.line or line in self.buffer
@@ -139,7 +145,7 @@ class LineFetch(Fetch):
         return True
 
     def _keep(self, line: int) -> None:
-        """Have a line in the buffer, if there is room."""
+        """Put a line into the buffer, if it has a free line."""
         if self.room is not None:
             if self.room.free == 0:
                 self.overflows += 1

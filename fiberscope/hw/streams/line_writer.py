@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Memory in the loop: what a writer stores, on its way to memory."""
+"""Line writers, which write the elements of a stream to memory, one full line at a time."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from fiberscope.sim.protocol import ANY
 class LineWriter(StreamBlock):
     """Writes an entry for each element of a stream to memory, a full line at a time.
 
-    It is one more consumer of the stream that a writer takes, and stalls it where memory does not keep up.
+    It is an additional consumer of the stream that a writer takes, and stalls the stream if memory does not
+    keep up.
 
-    Interface: ``in_stream``; ``requests`` writes lines, which a cache acknowledges on ``replies``. An entry
-    is written for each element (N is one), or for each stop from a level on, as for segments; done writes
-    what is left of a line. Behind a stop the next entry begins a row, if lines are made of rows.
+    Interface: elements arrive on ``in_stream``. ``requests`` writes lines, which a cache acknowledges on
+    ``replies``. An entry is written for each element, N included, or, with ``of_stops``, for each stop from
+    ``level`` on, as for segments. Done writes the last, partly filled line. If lines consist of rows, a
+    stop ends the current row: the next entry begins a new row.
 
-    Timing: a token a cycle; the request of a line leaves in the cycle of the token that fills it, or of done.
+    Timing: one token per cycle. The request for a line leaves in the cycle of the token that fills the
+    line, or of done.
 
     Counts: ``entries`` and ``lines``.
 
@@ -32,17 +35,17 @@ class LineWriter(StreamBlock):
 
     Args:
         name: instance name.
-        base: byte address of the first entry, the tensor's number in its upper bits
+        base: byte address of the first entry, with the number of the tensor in its upper bits
             (``fiberscope.hw.memory.protocol``).
-        entry_bytes: of an entry, up to a line.
-        line_bytes: of a request, the memory's.
-        of_stops: whether stops have entries, not elements,
-        level: and which, the lowest.
-        row: entries of a row, if a line is made of ``rows`` of these and not of bytes; 0: it is not.
-        rows: of a line.
-        page_lines: lines behind one another in a page; those of several who write lie in turn.
-        pages: as many as write so.
-        port: its number at the network of who acknowledges.
+        entry_bytes: bytes of an entry, at most ``line_bytes``.
+        line_bytes: bytes of a request, the line size of the memory.
+        of_stops: whether entries are written for stops, not for elements.
+        level: with ``of_stops``, the lowest level of a stop that has an entry.
+        row: number of entries in a row, if a line consists of ``rows`` rows; 0 if a line consists of bytes.
+        rows: number of rows in a line.
+        page_lines: number of consecutive lines in a page; the pages of several writers are interleaved.
+        pages: number of writers whose pages are interleaved.
+        port: port number of the block at the network to the memory.
 
     Raises:
         ValueError: if an entry is larger than a line.
@@ -87,7 +90,7 @@ class LineWriter(StreamBlock):
         self.entries = self.lines = 0
 
     def tick(self, now: int) -> int:
-        """Hear what is acknowledged, and take a token."""
+        """Accept an acknowledgement, and make one update."""
         if self.replies is not None and self.replies.can_pop():
             self.replies.pop()
             if self.done:
@@ -97,11 +100,11 @@ class LineWriter(StreamBlock):
         return StreamBlock.tick(self, now)
 
     def quiet(self) -> int:  # C: noexcept
-        """Those before the one that fills a line."""
+        """Return the number of elements before the one that fills a line."""
         return MAX_TIME if self.of_stops else self.packer.elements_before(0)
 
     def update(self, now: int) -> int:
-        """Take a token, and write the line that it fills or ends."""
+        """Pop a token, and write the line that it fills or ends."""
         if not self.in_stream.can_pop():
             return self.wait_input(self.in_stream)
         kind = self.in_stream.control()
@@ -129,7 +132,7 @@ class LineWriter(StreamBlock):
         return kind in (DATA, EMPTY)
 
     def _writes(self, kind: int) -> bool:  # C: noexcept
-        """Return whether a line is full with this token, or is the last."""
+        """Return whether the next token fills a line or ends the last one."""
         if kind == DONE:
             return self.packer.begun()
         if kind == STOP and not self.of_stops:
@@ -138,17 +141,17 @@ class LineWriter(StreamBlock):
 
 
 class LineKeeper(LineWriter):
-    """Writes as a ``LineWriter``, and reads back what of it is asked for.
+    """Writes as a ``LineWriter``, and reads entries back on request.
 
-    Interface: that of one; ``in_again`` names entries by their number, from 0 on in the order in which they
-    came. The lines in which they lie are read, but for those that are not full and so have not left. Nobody
-    waits for what comes on ``replies``.
+    Interface: that of ``LineWriter``. In addition, ``in_again`` names entries to read, by their number in
+    the order of arrival, from 0 on. The lines of these entries are read, except a line that is not full and
+    so has not been written. Nothing waits for the data on ``replies``.
 
-    Timing: a token a cycle, those that are written first.
+    Timing: one token per cycle; entries to write go before entries to read.
 
-    Counts: those of one, and ``lines_read``.
+    Counts: those of ``LineWriter``, and ``lines_read``.
 
-    Source, arguments: of one.
+    Source, arguments: see ``LineWriter``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (*LineWriter.PORTS, Input("in_again", CRD))
@@ -160,12 +163,12 @@ class LineKeeper(LineWriter):
         self, name: str, base: int, entry_bytes: int, *, rows: int = 1, **options: int | bool
     ) -> None:
         super().__init__(name, base, entry_bytes, rows=rows, **options)  # type: ignore[arg-type] # by name
-        self.each = self.row * rows  # entries of a line
+        self.each = self.row * rows  # number of entries in a line
         self.last = -1  # the line read last
         self.lines_read = 0
 
     def update(self, now: int) -> int:
-        """Take an entry, or the number of one; in the end done of both."""
+        """Pop an entry, or the number of an entry to read; at the end, pop done of both streams."""
         again = self.in_again
         if self.in_stream.can_pop() and self.in_stream.control() != DONE:
             return LineWriter.update(self, now)
@@ -176,14 +179,14 @@ class LineKeeper(LineWriter):
         return self._read(now)
 
     def _end(self, now: int) -> int:
-        """Write what is left of a line, and take done of both streams."""
+        """Write the last, partly filled line, and pop done of both streams."""
         wake = LineWriter.update(self, now)
         if self.done:
             self.in_again.pop()
         return wake
 
     def _read(self, now: int) -> int:
-        """Read the line of the next entry that is asked for, unless it is here."""
+        """Read the line of the next requested entry, unless it was read last or is not written yet."""
         again = self.in_again
         line = again.coordinate() // self.each
         if line < self.lines and line != self.last:

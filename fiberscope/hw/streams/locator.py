@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Locate: to ask a level whether it has a coordinate, instead of walking along it."""
+"""Locators, which look up whether a level has a coordinate instead of scanning the level."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from fiberscope.sim.protocol import ANY
 class DenseLocator(StreamBlock):
     """Finds for each coordinate of one operand the reference that a dense level has for it.
 
-    Interface: coordinates on ``in_crd`` with references, or any stream of their shape, on ``in_ref``, and on
-    ``in_base``, if it is connected, for each of them the fiber of the level to look in, else its first. A
-    coordinate that is found leaves on ``out_crd``, with its reference on ``out_ref`` and the one found,
-    ``base * size + coordinate``, on ``out_ref2``. One that lies beyond is dropped, and so is N. Stops pass.
+    Interface: coordinates arrive on ``in_crd``. ``in_ref`` carries their references, or any stream of the
+    same shape. If ``in_base`` is connected, it carries the fiber of the level to search for each
+    coordinate; otherwise the first fiber is searched. A coordinate that is found leaves on ``out_crd``, its
+    own reference on ``out_ref``, and the reference that was found, ``base * size + coordinate``, on
+    ``out_ref2``. A coordinate of ``size`` or above is dropped, and so is N. Stops pass.
 
-    Timing: a token a cycle, when all inputs show one.
+    Timing: one token per cycle, when all inputs have a visible token.
 
     Counts: ``found`` and ``missed``.
 
-    Source: SAM (ASPLOS 2023), Definition 4.1, which leaves a missing coordinate empty; the fiber that is
-    looked in, and dropping, are choices of this model. The public simulator has no such block.
+    Source: SAM (ASPLOS 2023), Definition 4.1, in which a missing coordinate gives an empty token. The
+    choice of the fiber, and dropping, are choices of this model. The public simulator has no such block.
 
     Args:
         name: instance name.
-        size: coordinates of the level.
+        size: number of coordinates of the level.
 
     Raises:
         ValueError: if the size is negative.
@@ -65,7 +66,7 @@ class DenseLocator(StreamBlock):
         self.found = self.missed = 0
 
     def update(self, now: int) -> int:
-        """Take one token of each input."""
+        """Pop one token of each input, and send what is found."""
         if not self.in_crd.can_pop():
             return self.wait_input(self.in_crd)
         if not self.in_ref.can_pop():
@@ -81,7 +82,7 @@ class DenseLocator(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _kind(self) -> int:
-        """Kind of the next tokens; N if any of them is."""
+        """Return the kind of the next tokens; it is N if any of them is N."""
         kind = self.in_crd.control()
         reference = self.in_ref.control()
         base = kind if self.in_base is None else self.in_base.control()

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Output of a merger, as partial fibers in a store or as a stream of points."""
+"""The output unit of a merger, which stores partial fibers or sends a stream of points."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from fiberscope.sim.constants import MAX_TIME
 
 
 class MergedPoints(StreamBlock):  # C: open; as many outputs as references travel along
-    """Follows a merger: stores partial fibers, and sends what a task gives as points.
+    """Follows a merger: stores partial fibers, and sends the result of a task as points.
 
-    Interface: elements on ``merged``; ``groups`` tells of each fiber whether it goes into the store, of which
-    ``partials`` tells when it is whole, or on: for each element its coordinate on ``out_outer``, that of its
-    list on ``out_inner``, its value on ``out_val``, and on ``out_carried0`` and so on what travelled along
-    with the list. A task ends by a stop of level 1, as points are a fiber within it.
+    Interface: elements arrive on ``merged``. ``groups`` carries the destination of each fiber. A partial
+    fiber goes into the store, and ``partials`` announces when it is complete. The last fiber of a task
+    leaves as points: for each element, its coordinate leaves on ``out_outer``, the coordinate of its list
+    on ``out_inner``, its value on ``out_val``, and the references that travel along with the list on
+    ``out_carried0`` and so on. A stop of level 1 ends a task, since its points form a fiber.
 
-    Timing: an element or a stop a cycle.
+    Timing: one element or stop per cycle.
 
     Counts: ``points``, and elements ``stored``.
 
-    Source: as of ``FiberWays``. That points of equal coordinates leave one behind the other, without stops
-    between them, is a choice of this model: as many cycles as elements.
+    Source: see ``FiberWays``. Points of equal coordinates leave in successive cycles, without stops between
+    them; this is a choice of this model.
 
     Args:
         name: instance name.
-        lists: shared with ``FiberWays``.
+        lists: state shared with ``FiberWays``.
     """
 
     COUNTERS = ("points", "stored")
@@ -48,7 +49,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         super().__init__(name)
         self.table = lists
         self.points = self.stored = 0
-        self.first = 0  # list that the references of elements count from
+        self.first = 0  # list to which the reference 0 of an element refers
         self.along = len(lists.carried)
         self.ports: tuple[Port, ...] = (
             Input("merged", STREAM),
@@ -61,15 +62,15 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as references travel along."""
+        """Return the ports, which depend on the number of references that travel along."""
         return self.ports
 
     def quiet(self) -> int:  # C: noexcept
-        """All: only the stop of a partial fiber is told."""
+        """Return ``MAX_TIME``: only the stop of a partial fiber is announced outside the streams."""
         return MAX_TIME
 
     def update(self, now: int) -> int:
-        """Take an element, or the stop of a fiber."""
+        """Pop an element, or the stop of a fiber."""
         if not self.groups.can_pop():
             return self.wait_input(self.groups)
         if self.groups.control() == DONE:

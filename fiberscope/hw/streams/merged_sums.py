@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A merger whose partial fibers are scaled and added up before they are stored."""
+"""A merger's output units, for partial fibers that are scaled and added up before they are stored."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ __all__ = ["Either", "FiberSums", "PointsAndSums"]
 
 
 class PointsAndSums(MergedPoints):  # C: open; as its base
-    """Follows a merger: sends all that it gives, products to be made of points, and sums of these beside.
+    """Follows a merger: sends elements of lists as points to multiply, and passes sums by the multiplier.
 
-    Interface: as of ``MergedPoints``, but nothing is stored here. An element of a list leaves as a point; a
-    sum leaves its coordinate on ``out_outer`` and its value on ``out_sum``. On all of them a stop of level 1
-    ends each fiber; ``targets`` tells before its first element where it goes.
+    Interface: as in ``MergedPoints``, but this unit stores nothing. An element of a list leaves as a point.
+    For a sum, its coordinate leaves on ``out_outer`` and its value on ``out_sum``. A stop of level 1 ends
+    each fiber on all outputs. ``targets`` carries the destination of each fiber, before the first element
+    of the fiber.
 
-    Timing: an element or a stop a cycle.
+    Timing: one element or stop per cycle.
 
-    Counts: ``points``, without sums; ``stored`` none.
+    Counts: ``points``, without sums; ``stored`` stays 0.
 
-    Source: Gamma (ASPLOS 2021) multiplies and adds up behind its merger, whether a fiber is a row or a part.
+    Source: Gamma (ASPLOS 2021) multiplies and adds after its merger, for partial fibers as for whole rows.
 
     Args:
         name: instance name.
-        lists: shared with ``FiberWays``.
+        lists: state shared with ``FiberWays``.
     """
 
     targets: Channel
@@ -41,10 +42,10 @@ class PointsAndSums(MergedPoints):  # C: open; as its base
         super().__init__(name, lists)
         sent = tuple(port for port in self.ports if port.name != "partials")
         self.ports = (*sent, Output("targets", MERGE), output_stream("out_sum", VAL))
-        self.begun = False  # of the present fiber it has been told where it goes
+        self.begun = False  # whether the destination of the current fiber has been sent
 
     def update(self, now: int) -> int:
-        """Tell where a fiber goes, take an element, or the stop."""
+        """Send the destination of a fiber, and pop an element or the stop of a fiber."""
         if not self.groups.can_pop():
             return self.wait_input(self.groups)
         if not self.begun:
@@ -74,15 +75,15 @@ class PointsAndSums(MergedPoints):  # C: open; as its base
 
 
 class Either(StreamBlock):
-    """Fibers of values that come from one of two streams, while the other has an empty one.
+    """Combines two streams of fibers of values; of each pair of fibers, at most one has values.
 
-    Interface: fibers on ``in_first`` and ``in_second``, as many, each with a stop; ``out_val`` has of each
-    pair the values and one stop. Done passes when both have it.
+    Interface: ``in_first`` and ``in_second`` carry equally many fibers, each with a stop. For each pair of
+    fibers, ``out_val`` carries the values and one stop. Done leaves when both inputs have it.
 
-    Timing: a value or a stop a cycle.
+    Timing: one value or stop per cycle.
 
-    Source: a choice of this model: behind a merger products, of what lists have, and sums, which pass by the
-    multiplier, come to one adder.
+    Source: a choice of this model. After a merger, products of list elements, and sums, which bypass the
+    multiplier, reach the same adder.
     """
 
     PORTS = (Input("in_first", VAL), Input("in_second", VAL), output_stream("out_val", VAL))
@@ -92,7 +93,7 @@ class Either(StreamBlock):
     out_val: OutputStream
 
     def update(self, now: int) -> int:
-        """Take a value, or the stops of both."""
+        """Pop a value, or the stops of both inputs."""
         for channel in (self.in_first, self.in_second):
             if channel.can_pop() and channel.control() in (DATA, EMPTY):
                 self.out_val.push(channel.control(), 0, channel.value())
@@ -109,21 +110,21 @@ class Either(StreamBlock):
 
 
 class FiberSums(StreamBlock):
-    """Stores fibers of sums that are to be merged again, and passes the last of a task on.
+    """Stores fibers of sums that are to be merged again, and passes on the last fiber of a task.
 
-    Interface: sums on ``in_crd`` and ``in_val``, a stop behind each fiber; ``targets`` tells of each whether
-    it goes into the store, of which ``partials`` tells when it is whole, or on, by ``out_crd`` and
-    ``out_val``.
+    Interface: sums arrive on ``in_crd`` and ``in_val``, with a stop after each fiber. ``targets`` carries
+    the destination of each fiber. A partial fiber goes into the store, and ``partials`` announces when it
+    is complete. The last fiber of a task leaves on ``out_crd`` and ``out_val``.
 
-    Timing: a sum or a stop a cycle.
+    Timing: one sum or stop per cycle.
 
     Counts: ``stored`` sums.
 
-    Source: as of ``PointsAndSums``.
+    Source: see ``PointsAndSums``.
 
     Args:
         name: instance name.
-        lists: shared with ``FiberWays``.
+        lists: state shared with ``FiberWays``.
     """
 
     PORTS = (
@@ -149,11 +150,11 @@ class FiberSums(StreamBlock):
         self.stored = 0
 
     def quiet(self) -> int:  # C: noexcept
-        """All: only the stop of a partial fiber is told."""
+        """Return ``MAX_TIME``: only the stop of a partial fiber is announced outside the streams."""
         return MAX_TIME
 
     def update(self, now: int) -> int:
-        """Take a sum, or the stop of a fiber."""
+        """Pop a sum, or the stop of a fiber."""
         for channel in (self.targets, self.in_crd, self.in_val):
             if not channel.can_pop():
                 return self.wait_input(channel)

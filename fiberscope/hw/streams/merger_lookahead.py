@@ -1,10 +1,10 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""Model ahead of the clock of a merger, the unit that feeds it, and the blocks behind it.
+"""Lookahead model of a merger, of the unit that feeds it, and of the blocks after it.
 
-A way takes an element a cycle as long as it has room; when it does follows from when its line came and when
-the merger took the element before whose slot it needs. The blocks behind take what leaves in times of their
-own (``fiberscope.hw.streams.process``).
+A way accepts one element per cycle while it has a free slot. The cycle of each element follows from two
+events: the arrival of its line, and the pop of the earlier element whose slot it needs. The blocks after
+the merger run in separate times of their own (``fiberscope.hw.streams.process``).
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ from fiberscope.sim.wiring import Link
 
 __all__ = ["FiberWayLookahead"]
 
-# Words of a fiber of a way.
+# Words of the record of a way's fiber.
 LEFT = 0  # next element that leaves the merger
 FIBER_END = 1  # place after the last element
-FIBER_SOURCE = 2  # its list
-FIBER_AREA = 3  # area from which it is read
-FIBER = 4
-UNSAID = -1  # accounting state of a cycle that is not known yet
+FIBER_SOURCE = 2  # list of the fiber
+FIBER_AREA = 3  # area from which the fiber is read
+FIBER = 4  # number of words in the record
+UNSAID = -1  # accounting state of a cycle whose state is not known yet
 # Reasons, other than missing space, why a way gets no elements.
-NOTHING = 0
-WITHOUT_LINE = 1
-AT_HORIZON = 2
+NOTHING = 0  # no such reason
+WITHOUT_LINE = 1  # the line of the next element has not arrived
+AT_HORIZON = 2  # the next element is due at or after the horizon
 
 
 class FiberWayLookahead(MergeLookahead):
-    """Stands in for a ``FiberWays``, the ``HighRadixMerger`` that it feeds and blocks behind that.
+    """Stands in for a ``FiberWays``, the ``HighRadixMerger`` that it feeds and the blocks after that.
 
     Args:
-        ways, merger: in whose place it ticks.
-        blocks: what follows the merger, and those that only it and each other feed, behind those.
-        links: of all channels of the machine.
+        ways, merger: the components that the model replaces.
+        blocks: the block after the merger, then the blocks that are fed only by the merger and by earlier
+            blocks of this list.
+        links: the links of all channels of the machine.
     """
 
     handed: array[int]  # C: hidden long*
@@ -89,7 +90,7 @@ class FiberWayLookahead(MergeLookahead):
         self.world = Progress()  # shared by the components that tick in step
 
     def engage(self) -> None:
-        """Take over from the components."""
+        """Take over from the components: from now on this model runs them."""
         MergeLookahead.engage(self)
         self._engage_ways()
         self.processes = apart(self.blocks, self.links, self.world)
@@ -103,8 +104,8 @@ class FiberWayLookahead(MergeLookahead):
         self.item_mask = (1 << self.capacity.bit_length()) - 1
         self.fiber_ring = 1 << (self.capacity // 2 + radix.bit_length() + 4).bit_length()
         items = radix * (self.item_mask + 1)
-        self.handed = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by number
-        self.popped = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by number
+        self.handed = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by item
+        self.popped = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by item
         self.last_handed = raw_words.longs(self._keep(array("q", [-1] * radix)))
         self.blocked_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
         self.next_element = raw_words.longs(self._keep(array("q", bytes(8 * radix))))
@@ -125,7 +126,7 @@ class FiberWayLookahead(MergeLookahead):
         self.waiting, self.blocked = IDLE, 0
 
     def tick(self, now: int) -> int:
-        """Do what the ways do in this cycle, and work out whatever is known to happen before the horizon."""
+        """Perform this cycle of the ways, and compute all events before the horizon that are determined."""
         if now == self.stepped:
             return self.idle()
         self.stepped = now
@@ -138,7 +139,7 @@ class FiberWayLookahead(MergeLookahead):
         return self.idle()
 
     def _must_sweep(self, now: int) -> bool:  # C: noexcept
-        """Return whether blocks behind the merger must run, so that others learn of it in time."""
+        """Return whether blocks after the merger must run now, so that their effects are not late."""
         if self.due <= now or (self.has_more and self.merged.occupancy == self.merged.capacity):
             return True
         for place in range(len(self.processes) if self.held_up else 0):
@@ -148,7 +149,7 @@ class FiberWayLookahead(MergeLookahead):
         return False
 
     def _sweep(self, until: int) -> bool:
-        """Let the blocks behind the merger run on; whether any did."""
+        """Run the blocks after the merger up to a cycle; return whether any block ran."""
         ran = self.has_more = self.held_up = False
         self.due = self.quiet_until = MAX_TIME
         for place in range(len(self.processes)):
@@ -160,12 +161,12 @@ class FiberWayLookahead(MergeLookahead):
         return ran
 
     def _pass_end(self, cycle: int) -> None:  # C: noexcept
-        """Show a token without element behind the merger in a cycle, from which others may learn of it."""
+        """Note that a token without an element is visible after the merger from this cycle on."""
         self.due = min(self.due, cycle)
         self.quiet_until = 0
 
     def _look(self, now: int) -> None:
-        """Do what the ways do in this cycle, but for handing elements on."""
+        """Perform this cycle of the ways, except that elements are not sent to the merger here."""
         self.world.next = now
         ways = self.ways
         if self.late_count > 0:
@@ -197,14 +198,14 @@ class FiberWayLookahead(MergeLookahead):
             self.waits[now - self.settled_cycle] = ways._state
 
     def _look_again(self, lack: int) -> None:
-        """Hand on to ways that lacked something what is known now."""
+        """Send the determined elements of all ways that were held back for this reason."""
         for way in range(self.radix):
             if self.lacks[way] == lack:
                 self.lacks[way] = NOTHING
                 self._hand(way)
 
     def _begin_fibers(self) -> None:
-        """Begin to hand on the fibers of the present merge, from the next cycle on."""
+        """Begin to send the fibers of the current merge to the ways, from the next cycle on."""
         ways = self.ways
         first = ways.slot * self.radix
         self.active, self.finished_at = True, 0
@@ -226,13 +227,13 @@ class FiberWayLookahead(MergeLookahead):
         return way * (self.item_mask + 1) + (number & self.item_mask)
 
     def _hand(self, way: int) -> None:
-        """Hand on to a way what is known to be."""
+        """Send a way all elements whose cycle is determined."""
         end = self.fibers[self._fiber(way, self.come[way]) + FIBER_END]
         while self.next_element[way] <= end and self._hand_next(way, end):
             pass
 
     def _hand_next(self, way: int, end: int) -> bool:
-        """Hand on a way's next element, or its fiber's stop; whether it is known when."""
+        """Send a way its next element, or its fiber's stop; return whether the cycle is determined."""
         element = self.next_element[way]
         ways = self.ways
         if element < end and not ways._has_come(ways.slot * self.radix + way, element):
@@ -257,7 +258,7 @@ class FiberWayLookahead(MergeLookahead):
         return True
 
     def _way_room(self, way: int) -> int:  # C: noexcept, inline
-        """From when on a way has room; ``MAX_TIME`` if that is not known."""
+        """Return the first cycle in which a way has a free slot; ``MAX_TIME`` if it is unknown."""
         needed = self.records[RECORD * way + PUSHED] - self.capacity
         if needed < 0:
             return 0
@@ -266,7 +267,7 @@ class FiberWayLookahead(MergeLookahead):
         return self.popped[self._item(way, needed)] + 1
 
     def _postpone_way(self, way: int, cycle: int) -> bool:
-        """Leave a way until the horizon."""
+        """Hold a way back until the horizon, and return False."""
         self.parked = min(self.parked, cycle)
         if self.lacks[way] != AT_HORIZON:
             self.lacks[way] = AT_HORIZON
@@ -274,7 +275,7 @@ class FiberWayLookahead(MergeLookahead):
         return False
 
     def _enter(self, way: int, element: int, end: int, cycle: int) -> None:
-        """An element or a stop enters a way."""
+        """Record that an element or a stop enters a way in this cycle."""
         record = RECORD * way
         number = self.records[record + PUSHED]
         self.handed[self._item(way, number)] = self.last_handed[way] = cycle
@@ -295,7 +296,7 @@ class FiberWayLookahead(MergeLookahead):
             self._see(way)
 
     def _show(self, record: int, element: int, handed: int) -> None:
-        """Make the element that was handed on in a cycle the head of a way."""
+        """Make an element the head of a way; ``handed`` is the cycle in which it entered the way."""
         fiber = self._fiber(record >> NUMBER, self.current[record >> NUMBER])
         self.records[record + SEEN], self.records[record + ELEMENT] = handed + 1, element
         if element == self.fibers[fiber + FIBER_END]:
@@ -311,7 +312,7 @@ class FiberWayLookahead(MergeLookahead):
         return elements.integer(element)
 
     def _take(self, record: int, cycle: int) -> None:
-        """The head of a way leaves it."""
+        """Pop the head of a way."""
         way = record >> NUMBER
         number = self.records[record + POPPED]
         self.popped[self._item(way, number)] = cycle
@@ -324,7 +325,7 @@ class FiberWayLookahead(MergeLookahead):
             self._hand(way)
 
     def _show_next(self, record: int, handed: int) -> None:
-        """Make the element behind the head that has left the new head."""
+        """Make the element after the popped head the new head."""
         way = record >> NUMBER
         element = self.records[record + ELEMENT] + 1
         if element > self.fibers[self._fiber(way, self.current[way]) + FIBER_END]:
@@ -333,7 +334,7 @@ class FiberWayLookahead(MergeLookahead):
         self._show(record, element, handed)
 
     def _leave(self, cycle: int, key: int) -> None:
-        """An element leaves the merger, or a stop."""
+        """Send an element or a stop from the merger."""
         self.has_more = True
         if key == ENDED:
             self.merged.push_at(cycle, STOP, 0, 0, 0.0)
@@ -359,19 +360,19 @@ class FiberWayLookahead(MergeLookahead):
         self.merged.push_at(cycle, DATA, coordinate, source, value)
 
     def _room(self) -> int:
-        """From when on there is room for the next one to leave; ``MAX_TIME`` if that is not known."""
+        """Return the first cycle with a free slot for the next output; ``MAX_TIME`` if it is unknown."""
         if self.merged.occupancy == self.merged.capacity:
             follower: LogicalProcess = self.processes[0]
             self.has_more = follower.run(self.horizon) or self.has_more
         return self.merged.free_from(1)
 
     def last(self) -> int:
-        """The last cycle in which anything is known to have happened."""
+        """Return the last cycle in which any unit is known to have acted."""
         handed = [self.last_handed[way] for way in range(self.radix)]
         return max(MergeLookahead.last(self), *handed, *[process.last for process in self.processes])
 
     def _settle_others(self, cycle: int) -> None:
-        """Bring the accounts of ways and blocks up to this cycle."""
+        """Update the statistics of the ways and blocks up to this cycle."""
         self.world.next = cycle
         while self._sweep(cycle):
             pass
