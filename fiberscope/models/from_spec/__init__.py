@@ -1,7 +1,8 @@
-"""Machines from their specification: the cascade of Einsums of one file, clocked.
+"""Cycle-accurate machines that are built from a specification: one file with a cascade of Einsums.
 
-The loops of each Einsum are cut behind the last one in space. What is in front becomes a stream graph that
-makes tasks, what is behind one that every instance of the level has.
+The loops of each Einsum are cut after the last loop in space. The loops before the cut become a stream graph
+that makes tasks. The loops after the cut become a second stream graph, of which every instance of the level
+has a copy.
 """
 
-PREFIX = "spec:"  # of a machine's name, before that of its specification
+PREFIX = "spec:"  # first part of a machine's name; the name of the specification follows

@@ -1,4 +1,4 @@
-"""Functions and empty values of a stage whose operators have another meaning, or whose tensors store 0."""
+"""Arithmetic of a stage: the functions of its operators, and the values of elements that are not stored."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from fiberscope.sim import Component
 __all__ = ["USUAL_SUM", "StageArithmetic"]
 
 USUAL_SUM = OPERATORS["+"]
-SECOND = "second"
+SECOND = "second"  # the function that returns its second operand
 
 
 @dataclass(frozen=True)
 class StageArithmetic:
-    """Functions and empty values of the Einsum that a stage writes.
+    """The functions and the empty values of the Einsum that a stage writes.
 
     Args:
-        sum: the function that makes one value of two of one point; ``second`` where copies are alike.
-        adds: whether it counts as an addition.
-        empty: the value of its output that is not stored.
-        absent: of each tensor that is read, the value where it has none.
-        usual: whether all operators are what they are called, and all these values 0.
+        sum: name of the function that combines two values of the same point of the output; ``second`` if all
+            values of a point are equal.
+        adds: whether the function counts as an addition.
+        empty: value of the elements that the output does not store.
+        absent: for each tensor, by name, the value of the elements that the tensor does not store.
+        usual: whether every operator has its usual meaning and every empty value is 0.
     """
 
     sum: str
@@ -40,16 +41,16 @@ class StageArithmetic:
 
     @classmethod
     def read(cls, specification: Specification, einsum: Einsum) -> StageArithmetic:
-        """Read the arithmetic of an Einsum."""
+        """Return the arithmetic of an Einsum of the specification."""
         empty = {name: tensor.empty for name, tensor in specification.tensors.items()}
         own = empty[einsum.output]
         adds = accumulates(einsum)
-        alike = not adds and set(einsum.ranks) > set(einsum.computed.output.ranks)
-        usual = dict(einsum.operators) == OPERATORS and not any(empty.values()) and not alike
-        return cls(SECOND if alike else einsum.operators["+"], adds, own, empty, usual)
+        copies_equal = not adds and set(einsum.ranks) > set(einsum.computed.output.ranks)
+        usual = dict(einsum.operators) == OPERATORS and not any(empty.values()) and not copies_equal
+        return cls(SECOND if copies_equal else einsum.operators["+"], adds, own, empty, usual)
 
     def set(self, node: Node, block: Component) -> None:
-        """Have a block compute so; one of the user's own computes as it does."""
+        """Set the functions and empty values of a node's block; a block of the user's own stays as it is."""
         if self.usual and not node["where"]:
             return
         if isinstance(block, Arithmetic):

@@ -1,4 +1,4 @@
-"""Layout in memory of what a specification binds: an array for the coordinates or payloads of each rank."""
+"""Memory layout of the operands: an array for the coordinates, payloads or elements of each bound rank."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ __all__ = ["Banks", "Rows", "StoredArray", "ancestors", "intervals_below", "stor
 
 @dataclass(frozen=True)
 class Rows:
-    """Layout of entries: in rows, each as wide as a line of the store that holds them, cut into requests.
+    """Layout of the entries of an array in rows, and of the rows in memory requests.
+
+    A row is as wide as a line of the store that holds the entries.
 
     Args:
-        entries: the entries of a row; none lies in two.
-        rows: the rows of a request.
-        line_bytes: bytes of a request.
+        entries: number of entries in a row; no entry crosses the end of a row.
+        rows: number of rows that a request transfers.
+        line_bytes: bytes that a request transfers.
     """
 
     entries: int
@@ -32,17 +34,18 @@ class Rows:
     line_bytes: int
 
     def bytes_of(self, rows: int) -> int:
-        """Return the bytes of the requests that hold so many rows."""
+        """Return the bytes of the requests that transfer ``rows`` rows."""
         return -(-rows // self.rows) * self.line_bytes
 
 
 @dataclass(frozen=True)
 class Banks:
-    """Banks of an array, each a part of its own: coordinate c of a level lies in bank c mod ``count``.
+    """The banks of an array, each a contiguous part: coordinate c of a level lies in bank c mod ``count``.
 
     Args:
-        level: the level of these coordinates; what is below them lies in their bank.
-        count: the banks.
+        level: number of the level whose coordinates select the bank, from 0 at the root. The entries below a
+            coordinate lie in the same bank.
+        count: number of banks.
     """
 
     level: int
@@ -51,13 +54,15 @@ class Banks:
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array of an operand.
+    """An array in memory that holds the entries of one rank of an operand.
 
     Args:
-        rows: how its entries lie.
-        first: of each fiber, bank by bank, the row in which it begins, and the row behind the last.
-        lines: of each position of the level the request that brings its entry, ``NO_LINE`` if it has none.
-        base: byte address of its first row.
+        rows: layout of the entries.
+        first: for each bank and fiber, bank by bank, the row in which the fiber begins; then the number of
+            rows.
+        lines: for each position of the level, the number of the request that transfers its entry; ``NO_LINE``
+            if the position has no entry.
+        base: byte address of the first row.
     """
 
     rows: Rows
@@ -67,11 +72,11 @@ class StoredArray:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size of the array in bytes."""
         return self.rows.bytes_of(int(self.first[-1]))
 
     def at(self, base: int) -> StoredArray:
-        """The same at a place in memory."""
+        """Return the same array at this byte address."""
         return replace(self, base=base)
 
 
@@ -84,18 +89,18 @@ def stored_array(
     piece: int = 0,
     banks: Banks | None = None,
 ) -> StoredArray:
-    """The array of a rank.
+    """Return the array that holds the entries of a rank.
 
     Args:
-        tensor: as the blocks read it.
-        place: the place of the rank among its levels.
-        whole: whether the format has an entry for every coordinate (U), not only for those that are present.
-        rows: how entries lie.
-        piece: coordinates of a fiber that is a piece of such; 0 of other fibers.
-        banks: in which the entries lie, if there are several; each begins a request.
+        tensor: the tensor in the form in which the blocks read it.
+        place: number of the rank's level, from 0 at the root.
+        whole: whether the format has an entry for every coordinate (U), not only for present coordinates.
+        rows: layout of the entries.
+        piece: number of coordinates of a fiber that is a piece of a partitioned rank; 0 for other ranks.
+        banks: banks of the array; each begins with a new request. None for an array without banks.
     """
     if banks is not None:
-        return _banked(tensor, place, whole, rows, piece, banks)
+        return _banked_array(tensor, place, whole, rows, piece, banks)
     level, size = tensor.levels[place], piece or tensor.shape[place]
     fibers, within = _places(level, size)
     if whole:
@@ -111,10 +116,10 @@ def stored_array(
     return StoredArray(rows, first, lines if whole else np.where(present, lines, NO_LINE))
 
 
-def _banked(
+def _banked_array(
     tensor: StoredTensor, place: int, whole: bool, rows: Rows, piece: int, banks: Banks
 ) -> StoredArray:
-    """The array of a rank bank by bank; a fiber whose entries lie in several banks has a row in each."""
+    """Return the array of a rank, bank by bank. A fiber with entries in several banks has rows in each."""
     level, size = tensor.levels[place], piece or tensor.shape[place]
     fibers, coordinates = _places(level, size)
     within, present = coordinates % max(1, size), _present(tensor, place)
@@ -142,7 +147,7 @@ def _banked(
 
 
 def _coordinates_above(tensor: StoredTensor, place: int, above: int) -> Integers:
-    """Return for each fiber of a level the coordinate that it has in a level above."""
+    """Return for each fiber of a level the coordinate of the fiber's ancestor in level ``above``."""
     coordinates = _places(tensor.levels[above], tensor.shape[above])[1]
     return coordinates[ancestors(tensor, place - 1, above + 1)]
 
@@ -150,19 +155,19 @@ def _coordinates_above(tensor: StoredTensor, place: int, above: int) -> Integers
 def intervals_below(
     tensor: StoredTensor, place: int, arrays: Sequence[tuple[int, StoredArray]]
 ) -> tuple[Integers, Integers]:
-    """Return the lines of all below each fiber of a compressed level, in some arrays of compressed levels.
+    """Return, for each fiber of a compressed level, the lines that hold the subtree of the fiber.
 
     Args:
-        tensor: as the blocks read it.
-        place: the place of the level.
-        arrays: with the place of the level of each.
+        tensor: the tensor in the form in which the blocks read it.
+        place: number of the level, from 0 at the root.
+        arrays: arrays of compressed levels, each with the number of its level.
 
     Returns:
-        The first and the last line for each fiber and array, fiber by fiber; the last is before the first
-        where an array has nothing.
+        The number of the first line and of the last line for each fiber and array, fiber by fiber. The last
+        line is less than the first if the array holds nothing of the fiber's subtree.
     """
     ends: dict[int, Integers] = {}
-    bounds = np.arange(tensor.levels[place].fibers + 1)  # of each level where the part of a fiber begins
+    bounds = np.arange(tensor.levels[place].fibers + 1)  # for each level, where the part of a fiber begins
     for number in range(place, max(level for level, _array in arrays) + 1):
         ends[number] = bounds
         level = tensor.levels[number]
@@ -178,12 +183,12 @@ def intervals_below(
 
 
 def ancestors(tensor: StoredTensor, place: int, depth: int) -> Integers:
-    """Return for each position of a level the element of the levels above it that it lies in.
+    """Return for each position of a level the number of its ancestor among the positions of a level above.
 
     Args:
-        tensor: as the blocks read it.
-        place: the place of the level.
-        depth: number of levels from the root on; the element is one of the last of these. 0: the root.
+        tensor: the tensor in the form in which the blocks read it.
+        place: number of the level, from 0 at the root.
+        depth: number of levels from the root to the level of the ancestor, inclusive; 0 for the root.
     """
     below = tensor.levels[place]
     elements = np.arange(below.children)
@@ -201,7 +206,7 @@ def _places(level: Level, size: int) -> tuple[Integers, Integers]:
 
 
 def _present(tensor: StoredTensor, place: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return whether there is anything at each position."""
+    """Return for each position of a level whether a value is stored at or below the position."""
     level = tensor.levels[place]
     if isinstance(level, CompressedLevel):
         return np.ones(level.children, np.bool_)

@@ -1,4 +1,4 @@
-"""Translation of a specification and its tensors into the stream graphs of its machine."""
+"""Translate a specification and its tensors into the stream graphs of its machine."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def graphs_of(
         intermediate: returns the fibertree that each Einsum writes, by name of the Einsum. It is called once,
             and only if there are several stages. Without it, ``tensors`` must hold the intermediate tensors
             too.
-        most: the largest number of instances where the specification gives no number; None for any number.
-        lanes: as of ``stages_of``.
-        banked: whether coordinates say the instances of tasks (``Stage.banked``).
+        most: the largest number of instances of a stage for which the specification gives no number; None for
+            no limit.
+        lanes: lanes of each instance, see ``stages_of``.
+        banked: whether the coordinate of a task determines its instance, see ``Stage.banked``.
 
     Returns:
         The stages in the order in which they run, each with its graph.
@@ -70,17 +71,17 @@ def _graph(
     specification: Specification, stage: Stage, tensors: Trees, most: int | None
 ) -> tuple[Stage, StageGraph]:
     trees, reads = dict(tensors), []
-    handed = stage.einsums[0].output if stage.merger else ""
+    merged_name = stage.einsums[0].output if stage.merger else ""
     for einsum in stage.einsums:
-        reads.append(prepare_loops(specification, einsum, trees, stage.outer, handed))
-        if einsum.output == handed and handed not in trees:
+        reads.append(prepare_loops(specification, einsum, trees, stage.outer, merged_name))
+        if einsum.output == merged_name and merged_name not in trees:
             trees[einsum.output] = _empty(specification, reads[-1].plan)
     stage = with_places(stage, reads[0].plan, most)
     return stage, lower_stage(specification, stage, reads)
 
 
 def _empty(specification: Specification, plan: LoopPlan) -> FiberTree:
-    """An output without an element: what is handed over is read nowhere, and its sizes are."""
+    """Return an empty output: of a tensor that a merger hands over, only the shape is read."""
     output = plan.equation.output
     declared = specification.tensors[output.tensor].ranks
     sizes = [plan.shape(str(index.rank)) for index in output.indices]

@@ -1,4 +1,4 @@
-"""The problem that a machine from a specification solves: its cascade, on tensors of any names."""
+"""The problem that a machine from a specification solves: a cascade of Einsums on named tensors."""
 
 from __future__ import annotations
 
@@ -29,17 +29,23 @@ __all__ = ["Cascade", "CascadeOutputs"]
 
 @dataclass(frozen=True)
 class CascadeOutputs:
-    """Outputs that a machine has written, by name of the Einsum."""
+    """The outputs that a machine has written.
+
+    Args:
+        specification: the specification, with the Einsums of all rounds.
+        outputs: for each Einsum, by name, the fibertree that the machine wrote.
+    """
 
     specification: Specification
     outputs: Mapping[str, FiberTree]
 
 
 class Cascade(Problem):
-    """The cascade of a specification, whose name is the class's ``specification``.
+    """The cascade of a specification; the class attribute ``specification`` holds the specification's name.
 
-    Its operands are those of the specification, by name; in order they are the factors of a product. What is
-    done to them is known when the machine's parameters are.
+    The operands are the input tensors of the specification, by name. Operands that are given in order,
+    without names, are the factors of a product. Their partitioning and rank order are known only when
+    the machine's parameters are known.
     """
 
     kind = "cascade"
@@ -48,23 +54,23 @@ class Cascade(Problem):
     tolerance = TOLERANCE
     of_any_order = True
     specification: ClassVar[str]
-    title: ClassVar[str]  # its Einsums
+    title: ClassVar[str]  # the Einsums as text
 
     def check_operands(self) -> None:
-        """Nothing: sizes are held to one another when the specification is read with its symbols."""
+        """Check nothing: the shapes are compared when the specification is read with its symbols."""
 
     def machine_inputs(self) -> tuple[Cascade]:
-        """Itself."""
+        """Return the problem itself."""
         return (self,)
 
     def prepared(self, settings: Mapping[str, object]) -> Prepared:
-        """The specification with its operands.
+        """Return the specification with its operands, and keep it for ``written`` and ``check``.
 
         Args:
-            settings: parameters of its machine and symbols, by key.
+            settings: parameters of the machine that the specification refers to, and symbols, by key.
 
         Raises:
-            ConfigurationError, WorkloadError, InputError: as of ``fiberscope.model``.
+            ConfigurationError, WorkloadError, InputError: for the reasons of ``fiberscope.model``.
         """
         asked = {f"{SECTION}{name}": value for name, value in self.parameters.model_dump().items()}
         if self.in_order:
@@ -88,12 +94,12 @@ class Cascade(Problem):
 
     @cached_property
     def written(self) -> dict[str, FiberTree]:
-        """Return the output of each Einsum in the trace, for what stages read of others, or do not write."""
+        """Return the output of each Einsum in the trace: stages read these outputs, or do not write them."""
         names = [einsum.name for einsum in self.unrolled.einsums]
         return {name: done.stored for name, done in zip(names, self._run.runs, strict=True)}
 
     def check(self, answer: CascadeOutputs) -> Comparison:
-        """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
+        """Compare each output with an evaluation of its Einsum on the tensors written so far."""
         specification = answer.specification
         tensors, begins = dict(self._trees), round_begins(specification)
         error, overflows, terms, reads = 0.0, 0, 0, 0
@@ -120,11 +126,11 @@ class Cascade(Problem):
         return comparison if solved.passed else solved
 
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
-        """The last output, by the order in which its ranks are declared."""
+        """Return the last output, with its ranks in the declared order."""
         last = answer.specification.einsums[-1]
         return tensor_of(answer.outputs[last.name], answer.specification.tensors[last.output].ranks)
 
     def outline(self, answer: CascadeOutputs) -> tuple[tuple[int, ...], int] | None:
-        """Return the outline of the last output."""
+        """Return the shape and the number of nonzeros of the last output."""
         last: Any = list(answer.outputs.values())[-1]
         return tuple(rank.shape for rank in last.ranks), last.nonzeros

@@ -1,4 +1,4 @@
-"""Through which stores what a specification binds is moved, and how long the one beside a leaf keeps it."""
+"""The stores through which the data of a bound rank moves, and how long an instance's buffer keeps it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["Chain", "Chains", "chains_of"]
 
 @dataclass(frozen=True)
 class Chain:
-    """Path of the coordinates, the payloads or the elements of a rank from memory.
+    """The path of the coordinates, payloads or elements of a rank between memory and an instance.
 
     Args:
-        format: the format of the rank.
-        bits: the bits of an entry.
+        format: format of the rank.
+        bits: bits of an entry.
         width: bits of a line of the store next to memory.
-        shared: the store that instances share, if one is on the way.
-        copies: the copies of this store: one, or as many as its level has.
-        cached: whether that is a cache, which takes what is written.
-        kept: whether a buffer of the instance keeps what has come.
-        buffer: that buffer, and the bits that it holds; None if it has no bound.
-        lingers: whether it does so until the next task has ended, too.
-        evict_on: the loop whose iterations let it go; empty if none does.
+        shared: name of the store on the path that instances share; empty if there is none.
+        copies: number of copies of the shared store: 1, or the number of copies of its level.
+        cached: whether the path contains a cache, which also accepts writes.
+        kept: whether a buffer of the instance keeps the data that has arrived.
+        buffer: name of the instance's buffer and its capacity in bits; None if the capacity has no bound.
+        lingers: whether the buffer keeps the data of a task until the next task has ended.
+        evict_on: loop whose next iteration evicts the data from the buffer; empty if no loop does.
     """
 
     format: RankFormat
@@ -42,19 +42,19 @@ class Chain:
     buffer: tuple[str, int] | None = None
 
     def at_instances(self, task: str) -> Chain:
-        """Return the chain of an instance: data from a buffer above stays with it until the next task ends.
+        """Return the chain of an instance, which keeps data of a shared buffer until its next task ends.
 
         Args:
-            task: the loop whose coordinates are tasks.
+            task: the innermost loop before the cut; each iteration is a task.
         """
         if self.cached or not self.shared:
             return self
         return replace(self, kept=True, evict_on=task, lingers=True)
 
     def in_front(self) -> Chain:
-        """Return the chain of the blocks before the cut, which are above all copies of a store.
+        """Return the chain of the blocks before the cut, which use the shared buffers as their own.
 
-        A buffer above the instances is beside these blocks, and a cache is if it is not one for all.
+        Only a cache with a single copy stays shared between these blocks and the instances.
         """
         if not self.shared or (self.cached and self.copies == 1):
             return self
@@ -65,15 +65,15 @@ Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and 
 
 
 def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, tuple[str, ...]]) -> Chains:
-    """The chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
+    """Return the chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
 
-    What is bound to memory alone, or to none, is not moved, as in the trace; nor is a tensor that is read or
-    written in another order than its format's.
+    Data that is bound to memory alone, or not bound, is not moved, as in the trace. A tensor whose ranks are
+    read or written in another order than the order of its format is not moved either.
 
     Args:
-        specification: that the stage is of.
-        stage: what runs.
-        orders: of each tensor, by the names that the graph has for it, its ranks as its tree has them.
+        specification: the specification of the stage.
+        stage: the stage.
+        orders: for each tensor, by its name in the graph, the ranks of its fibertree from the root.
     """
     storage_bindings: dict[tuple[str, str, str], list[StorageBinding]] = {}
     bindings = [binding for einsum in stage.einsums for binding in einsum.bindings.storage]
@@ -95,8 +95,8 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         return None
     first = bindings[0]
     stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
-    last, beside = by_name[path[-1].name], path[-1]
-    kept = not is_shared(beside, stage)
+    last, nearest = by_name[path[-1].name], path[-1]
+    kept = not is_shared(nearest, stage)
     shared = next((component for component in reversed(path[1:]) if is_shared(component, stage)), None)
     return Chain(
         format=stored,
@@ -107,5 +107,5 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         cached=any(component.kind == "Cache" for component in path),
         kept=kept,
         evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
-        buffer=(beside.name, beside.depth * beside.width) if kept and beside.depth is not None else None,
+        buffer=(nearest.name, nearest.depth * nearest.width) if kept and nearest.depth is not None else None,
     )

@@ -1,4 +1,4 @@
-"""Composition of a mapped machine: the kernel, its clocks and parts, to which stages and memory are added."""
+"""Composition of a mapped machine: kernel, clocks and parts, to which stages and memory are added."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ Arguments = ParamSpec("Arguments")
 
 
 class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var] # its memory may say no channels
-    """A mapped machine before any stage is in it.
+    """A mapped machine without its stages and memory: kernel, clocks and parts.
 
     Args:
         parameters: the parameters of the machine.
-        specification: complete.
-        stages: in the order in which they run.
-        name: with which the names of its components begin.
-        parts: blocks in the place of its own.
-        kernel: what runs it.
+        specification: a complete specification.
+        stages: the stages, in the order in which they run.
+        name: first part of the names of the machine's components.
+        parts: replacements of entries of ``PARTS``, by name.
+        kernel: kernel that runs the machine; by default a new ``LookaheadKernel``.
     """
 
     PARTS: ClassVar[Mapping[str, PartFactory]] = {
@@ -75,15 +75,30 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> AnyComponent:
-        """See ``add``, the class of a part, in a clock."""
+        """Create a component, as ``add`` does, in a clock other than the first.
+
+        Args:
+            clock: the clock of the component.
+            part: class of the component, or a factory for it.
+            name: name of the component within the machine.
+            arguments, options: further arguments of ``part``.
+        """
         return self.kernel.add(part(f"{self.NAME}.{name}", *arguments, **options), clock)
 
     def part(self, name: str, unit: str) -> str:
-        """The part that a component is: one for it alone, if none stands in for all of its kind."""
+        """Return the name of the part that stands for a component of the architecture.
+
+        The result is the component's own name if it has a part of its own, unless the machine's part of its
+        kind is replaced.
+
+        Args:
+            name: name of the machine's part of this kind.
+            unit: name of the component in the architecture.
+        """
         return unit if unit in self.parts and self.parts[name] is self.PARTS[name] else name
 
     def component(self, name: str) -> Unit:
-        """One of the architecture's by its name."""
+        """Return the component of the architecture with this name."""
         return next(unit for unit in self._components() if unit.name == name)
 
     def _components(self) -> Iterator[Unit]:

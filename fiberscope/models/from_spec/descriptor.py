@@ -1,4 +1,4 @@
-"""The descriptor of a machine from its specification: ``machine_of("spec:gamma")``, or of ``my.yaml``."""
+"""Descriptor of a machine from its specification: ``machine_of("spec:gamma")``, ``machine_of("my.yaml")``."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["machine_of"]
 
-UNBOUNDED = 2**40  # coordinates of a tile whose size a run chooses
-ONE_GIGAHERTZ = 10**9  # of a specification without an architecture
-SAMPLE = 8  # coordinates of each rank of a small operand
-PART = "part"  # of a component, one of the user's own: not a parameter
-# What a leaf mainly does, the first that it has:
+UNBOUNDED = 2**40  # value of a symbol, such as a tile size, that is unknown before a run
+ONE_GIGAHERTZ = 10**9  # clock of a specification without an architecture, in Hz
+SAMPLE = 8  # coordinates of each rank of a sample operand
+PART = "part"  # key that names a component of the user's own; all other keys are parameters
+# Types of nodes that do the main work of an instance, the most important first.
 WORK = ("swap", FIBER_PAIRS, "mul", "add", "take", "reduce", "runsum")
 
 
 def machine_of(name: str) -> Accelerator[Any]:
-    """The machine of a specification that ships, or of one in a YAML file.
+    """Return the machine of a specification that is part of the package, or of one in a YAML file.
 
     Args:
-        name: ``spec:`` and the name of a specification; or the path of a file, with or without.
+        name: ``spec:`` and the name of a specification, or the path of a file with or without ``spec:``.
 
     Raises:
-        ConfigurationError: it cannot be read, or no machine is built of it.
+        ConfigurationError: the specification cannot be read, or no machine can be built from it.
     """
     asked = name.removeprefix(PREFIX)
     drafted = draft(asked)
@@ -66,7 +66,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     machine = drafted.machine[0] if drafted.machine else None
     called = Path(asked).stem
     preset = _preset(drafted, outline)
-    graphs = _outlined(outline, preset)
+    graphs = _outline_graphs(outline, preset)
     units = units_in(outline, graphs)
     attributes: dict[str, Any] = {
         "specification": asked,
@@ -100,24 +100,24 @@ def machine_of(name: str) -> Accelerator[Any]:
     )
 
 
-def _outlined(outline: Specification, preset: Mapping[str, Entry]) -> list[tuple[Stage, StageGraph]]:
-    """Return the stages of a specification without its data, with the lanes that its file says."""
+def _outline_graphs(outline: Specification, preset: Mapping[str, Entry]) -> list[tuple[Stage, StageGraph]]:
+    """Return the stages of a specification on tensors of one element, with the lanes that the file gives."""
     lanes = preset["timing.lanes"].value if "timing.lanes" in preset else 0
     trees = {name: _unit(outline, name) for name in outline.tensors}
     return graphs_of(outline, trees, lanes=lanes if isinstance(lanes, int) else 0)
 
 
 def _sample(ranks: Sequence[str]) -> str:
-    """A small tensor of these ranks; of none one of size 1."""
+    """Return the description of a small tensor with these ranks; without ranks, of a vector of size 1."""
     shape = "x".join([str(SAMPLE)] * len(ranks)) or "1"
     return f"tensor:shape={shape},nonzeros={SAMPLE ** max(len(ranks) - 1, min(1, len(ranks)))}"
 
 
 def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
-    """The parameters that the section ``timing`` of the file gives.
+    """Return the parameters that the section ``timing`` of the file gives, by dotted key.
 
     Raises:
-        ConfigurationError: as ``_timing``.
+        ConfigurationError: for the reason of ``_timing``.
     """
     return {
         f"timing.{key}": Entry(construct(node), place_of(drafted.source.file, node))
@@ -127,10 +127,10 @@ def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
 
 
 def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> dict[str, PartFactory]:
-    """The parts of one's own that it names, each by the component that it takes the place of.
+    """Return the user's parts that the section ``timing`` names, by the component that each replaces.
 
     Raises:
-        ConfigurationError: one that stands for no block alone, or that cannot be had.
+        ConfigurationError: no block alone stands for the component, or the part cannot be loaded.
     """
     components = [
         part
@@ -158,10 +158,10 @@ def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> di
 
 
 def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
-    """Yield the section ``timing``: the component, class or level if any, the key and the value.
+    """Yield the entries of the section ``timing``: component, class or level (or empty), key and value.
 
     Raises:
-        ConfigurationError: there is none of such a name.
+        ConfigurationError: the architecture has no component, class or level of the name.
     """
     units = [
         part
@@ -183,7 +183,7 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
 
 
 def _workers(graphs: Sequence[tuple[Stage, StageGraph]]) -> tuple[str, ...]:
-    """Return the families of the components that do each stage's work, as its graph without data tells."""
+    """Return, for each stage, the family of the components that do its main work."""
     return tuple(
         _workers_of(stage, graph, f"{graph.name}." if len(graphs) > 1 else "") for stage, graph in graphs
     )
@@ -202,7 +202,7 @@ def _workers_of(stage: Stage, graph: StageGraph, prefix: str) -> str:
 
 
 def _unit(outline: Specification, name: str) -> FiberTree:
-    """A tensor of one place for each of its ranks."""
+    """Return a tensor with one element, whose ranks have the size 1."""
     ranks = outline.tensors[name].ranks
     if not ranks:
         return FiberTree((), (), (), np.ones(1))
@@ -210,7 +210,10 @@ def _unit(outline: Specification, name: str) -> FiberTree:
 
 
 def _configuration(drafted: Draft, outline: Specification) -> type[Configuration]:
-    """Return the settings of the machine that the specification refers to, symbols, and common choices."""
+    """Return the class of the machine's settings.
+
+    It has the settings of the machine that the specification refers to, symbols, and the section ``timing``.
+    """
     symbols: dict[str, Any] = dict.fromkeys(drafted.entries, (float | None, None))
     if drafted.machine is not None:
         base = drafted.machine[0].configuration
@@ -261,7 +264,10 @@ def _warn_of_unmoved(machine: MappedMachine) -> None:
 
 
 def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
-    """Return the settings of the specification: all but our own section, with symbols that have a value."""
+    """Return the settings with which the specification is read: all but those of ``is_own``.
+
+    Symbols without a value are left out.
+    """
     dumped, settings = parameters.model_dump(mode="json"), {}
     for key in leaf_keys(type(parameters)):
         value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)

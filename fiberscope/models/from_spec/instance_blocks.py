@@ -1,4 +1,4 @@
-"""The blocks of one instance of a mapped machine, and how they are joined."""
+"""The blocks of one instance of a mapped machine, and the channels between them."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ End: TypeAlias = tuple[Component, str]  # a component and one of its ports
 
 
 class InstanceBlocks:
-    """The blocks of one instance, or those in front of the cut.
+    """The blocks of one instance of a stage, or the blocks before the cut.
 
     Args:
-        machine: that they are of.
-        name: the name of the instance.
-        number: the number of it.
-        nodes: that they stand for.
-        memory: the memory of the stage.
-        context: what they are made from.
-        clock: that they are in; the first if not given.
-        capacity: tokens of a channel between them; None without a bound.
+        machine: the machine to which the blocks are added.
+        name: prefix of the blocks' names: the name of the instance with a dot.
+        number: number of the instance, from 0.
+        nodes: nodes of the graph; there is a block for each.
+        memory: memory accesses of the stage.
+        context: graph, tensors and loop nests from which blocks are made.
+        clock: clock of the blocks; by default the first clock of the machine.
+        capacity: capacity of a channel between blocks in tokens; None for no bound.
     """
 
     def __init__(
@@ -120,11 +120,11 @@ class InstanceBlocks:
         self.arithmetic.set(node, self.blocks[node.name])
 
     def _part(self, node: Node) -> str:
-        """The part that a block is of which the component stands in the architecture."""
+        """Return the name of the part that implements a node with a component of the architecture."""
         return self.machine.part(PART_OF[node.type], unit_of(self.memory.stage, node))
 
     def _accumulator(self, node: Node, name: str) -> None:
-        """One that is emptied by the stop of each task, which those in front of it leave."""
+        """Add an accumulator that the stop of each task empties, after droppers of all other stops."""
         kept = accumulated_variables(node)
         add, clock = self.machine.add_at, self.clock
         block = add(clock, TensorReduce, name, len(kept), flushes=True, operation=self.arithmetic.sum)
@@ -144,7 +144,10 @@ class InstanceBlocks:
 
     @property
     def _orders_heads(self) -> bool:
-        """Return whether a merger of any number of fibers has more than a tree of comparators has ways."""
+        """Return whether fibers are merged by a unit that sorts their heads, not by a tree of comparators.
+
+        A merger without a bound on its inputs needs this unit for more fibers than a tree has ways.
+        """
         merger = self.memory.stage.merger
         swaps = [int(node["radix"]) for node in self.nodes.values() if node.type == "swap"]
         return merger is not None and merger.inputs is None and max(swaps, default=0) > RADIX[1]
@@ -182,7 +185,7 @@ class InstanceBlocks:
         self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
 
     def _merge(self, node: Node, name: str, ways: FiberWays) -> Component:
-        """Add the merger behind its ways, and return what follows it."""
+        """Add a merger after its ways, and return the block that follows the merger."""
         add, connect, timing, reduces = (
             self.machine.add,
             self.machine.kernel.connect,
@@ -202,10 +205,10 @@ class InstanceBlocks:
         return points
 
     def _order_heads(self, node: Node, name: str, heads: FiberWays) -> Component:
-        """Add the unit that keeps the heads of all fibers in order, and return what follows it.
+        """Add the unit that keeps the heads of all fibers sorted, and return the block that follows it.
 
         Raises:
-            ConfigurationError: a part of one's own takes the place of the merger.
+            ConfigurationError: a part of the user's own replaces the merger.
         """
         if self.machine.parts[self._part(node)] is not HighRadixMerger:
             raise ConfigurationError(
@@ -223,7 +226,10 @@ class InstanceBlocks:
         return points
 
     def _keep_sums(self, node: Node, name: str) -> None:
-        """About what adds runs up: sums that are merged again pass by the multiplier, and are stored."""
+        """Add the path of partial sums around the node that adds runs.
+
+        Partial sums that are merged again bypass the multiplier, and partial fibers are stored.
+        """
         swap = next(candidate for candidate in self.nodes.values() if candidate.type == "swap")
         ways, points = cast(FiberWays, self.blocks[swap.name]), self._outputs[swap.name, "outer"][0]
         runs, connect = self.blocks[node.name], self.machine.kernel.connect
@@ -242,17 +248,17 @@ class InstanceBlocks:
         self.machine.kernel.connect(*source, *target, capacity=self.capacity if bounded else None)
 
     def input(self, node: Node, port: str) -> End:
-        """Return the end of a stream into a block: its own port, or that of the fetch in front of it."""
+        """Return the end of a stream into a block: a port of the block, or of a fetch before the block."""
         replaced = self._inputs.get((node.name, port))
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
         for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
             self._wire((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
-        return self._pace(end) if (node.name, port) == self._paced_at else end
+        return self._pace(end) if (node.name, port) == self._lane_port else end
 
     @cached_property
-    def _paced_at(self) -> tuple[str, str] | None:
-        """The node and port behind the lanes: a look-up in the innermost loop, or what reads its values."""
+    def _lane_port(self) -> tuple[str, str] | None:
+        """The node and port after the lanes: a look-up in the innermost loop, or a load of its values."""
         ports = [("crd", node) for node in self.nodes.values() if node.type == "seek"]
         ports += [("ref", node) for node in self.nodes.values() if node.primitive.loads]
         innermost = self.memory.stage.einsums[-1].loop_order[-1]
@@ -264,7 +270,7 @@ class InstanceBlocks:
         return None
 
     def _pace(self, end: End) -> End:
-        """Put lanes before a block: their clock is the core's, whatever that of the blocks around them."""
+        """Add lanes, which run in the core's clock, before a block, and return their input."""
         stage = self.memory.stage
         lanes = self.machine.add(Lanes, f"{self.name}lanes", stage.lanes, stage.vectors - 1)
         self._wire((lanes, "out_stream[0]"), end)
@@ -274,7 +280,7 @@ class InstanceBlocks:
         return lanes, "in_stream"
 
     def output(self, node: Node, port: str) -> End:
-        """The port for one more consumer of an output."""
+        """Return the component and port for one more consumer of an output."""
         replaced = self._outputs.get((node.name, port))
         block, name = replaced or (self.blocks[node.name], node.primitive.output_port(node, port))
         number = self._consumers[block, name]
@@ -282,11 +288,15 @@ class InstanceBlocks:
         return block, f"{name}[{number}]"
 
     def all_roots(self) -> list[Component]:
-        """Return the roots of tensors, and of tasks that are all there is."""
+        """Return the added roots of tensors, and the roots that are blocks of nodes."""
         return [*self.roots, *(block for block in self.blocks.values() if isinstance(block, Root))]
 
     def connect(self, streams: Sequence[Stream]) -> None:
-        """Join the blocks whose streams begin and end here; what begins a tensor is fed its root."""
+        """Connect the blocks by the streams that begin and end here, and add a root for each tensor.
+
+        Args:
+            streams: streams of the stage's graph; a stream that crosses the cut is ignored.
+        """
         for node in self.nodes.values():
             if node.root and node.primitive.inputs:
                 block, port = self.input(node, "ref")
@@ -298,7 +308,7 @@ class InstanceBlocks:
                 source, target = self.nodes[stream.source], self.nodes[stream.target]
                 bounded = (
                     target.primitive.input("outer") is None
-                )  # a coordinate waits there for its fiber's end
+                )  # the channel holds a coordinate until its fiber ends
                 end = self.input(target, stream.input)
                 self._wire(self.output(source, stream.output), end, bounded=bounded)
                 if target.primitive.writes:

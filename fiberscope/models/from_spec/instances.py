@@ -1,4 +1,4 @@
-"""Number of instances of a stage: copies in the architecture, or places of its loops in space."""
+"""The number of instances of a stage: copies in the architecture, or iterations of its loops in space."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["check_instances", "count_places", "describe_instances", "with_places
 
 
 def check_instances(specification: Specification, most: int, lanes: int = 0) -> None:
-    """Refuse a machine with more instances of a level than are to be built.
+    """Raise an error if a level of the machine has too many instances.
 
     Args:
-        specification, lanes: as of ``stages_of``.
+        specification, lanes: arguments of ``stages_of``.
         most: largest number of instances.
 
     Raises:
-        ConfigurationError: the architecture has more.
+        ConfigurationError: a level of the architecture has more instances.
     """
     for stage in stages_of(specification, lanes):
         if stage.instances > most:
@@ -30,12 +30,12 @@ def check_instances(specification: Specification, most: int, lanes: int = 0) -> 
 
 
 def with_places(stage: Stage, plan: LoopPlan, most: int | None) -> Stage:
-    """Return a stage whose instances are the places of its loops in space, if no component says them.
+    """Return a stage with one instance for each iteration of its loops in space, if it has ``places``.
 
     Args:
-        stage: with the loops in ``places``; a stage without such loops is returned unchanged.
-        plan: the loops of its first Einsum, with the shapes of ranks.
-        most: largest number of instances; None for any number.
+        stage: the stage; without loops in ``places`` it is returned unchanged.
+        plan: plan of the loops of its first Einsum, with the shapes of ranks.
+        most: largest number of instances; None for no limit.
     """
     if not stage.places:
         return stage
@@ -65,7 +65,7 @@ def count_places(plan: LoopPlan, loop: str) -> int:
 
 
 def describe_instances(stages: Sequence[Stage]) -> tuple[str, ...]:
-    """Return texts for each stage: its instances with their basis if no compute component says it; lanes."""
+    """Return notes on the stages: the number of instances where it is inferred, and the number of lanes."""
     texts = []
     for stage in stages:
         name = f"{stage.einsums[-1].name}: " if len(stages) > 1 else ""

@@ -1,4 +1,4 @@
-"""Look-ups of loops on lanes: all elements of a fiber at once, instead of one after another."""
+"""Look-ups in loops on lanes: all elements of a fiber in parallel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fiberscope.models.graphs.primitives.tasks import LANE_SEEK
 
 __all__ = ["seek_on_lanes"]
 
-PAIR = 2  # operands: one that lanes hold, and one in which is looked
+PAIR = 2  # number of operands: one whose elements the lanes hold, and one in which they are looked up
 
 
 def seek_on_lanes(
@@ -24,15 +24,17 @@ def seek_on_lanes(
     variable: str,
     lookups_of: Callable[[Operand], Sequence[LookUp]],
 ) -> LoweredLoop | None:
-    """The blocks of a loop on lanes that looks the elements of one operand up in another; None of any other.
+    """Add the blocks of a loop on lanes that looks elements of one operand up in another operand.
 
     Args:
-        blocks: to which they are added.
-        stage: what runs.
-        term: the term of the loop.
-        iteration: what it goes through.
-        variable: the variable of it.
-        lookups_of: returns the look-ups of an operand.
+        blocks: the graph's blocks, to which the new block is added.
+        stage: the stage.
+        term: the term that the loop computes.
+        iteration: the operands over which the loop iterates.
+        variable: index variable of the loop.
+        lookups_of: function that returns the look-ups of an operand.
+
+    Returns None, and adds nothing, for a loop of another form.
     """
     operands = list(operands_in(term))
     innermost = stage.vectors == 1 and variable == stage.einsums[-1].loop_order[-1]

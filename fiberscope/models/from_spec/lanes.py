@@ -1,11 +1,11 @@
-"""Lanes: innermost loops in space, whose elements an instance works on side by side.
+"""Lanes: the innermost loops in space, whose elements an instance processes in parallel.
 
-A loop in space with nothing behind it has no task to deal. Its elements are the lanes of a vector unit, such
-as the multipliers of SIGMA's Flex-DPE. An iteration of the loops around it is a step: a step of e elements on
-n lanes takes ceil(e / n) cycles, and at least one.
+A loop in space that contains no other loop has no task to dispatch. Its elements go to the lanes of a vector
+unit, such as the multipliers of SIGMA's Flex-DPE. An iteration of the loops around it is a step. A step of e
+elements on n lanes takes max(1, ceil(e / n)) cycles.
 
-A lane is no component of its own. The blocks of an instance run in a clock of so many ticks a cycle that
-none of them is the limit, and ``fiberscope.hw.streams.lanes.Lanes`` holds each step for whole cycles.
+A lane is not a component. The blocks of an instance run in a faster clock, so that no block limits the
+throughput. ``fiberscope.hw.streams.lanes.Lanes`` delays each step by its number of cycles.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from fiberscope.models.trace.specification import Einsum, Specification
 
 __all__ = ["TICKS", "clock_ratio", "lane_loops", "register_entries"]
 
-TICKS = 4  # of the lanes' clock an element and lane: sums leave an accumulator as they come, and stops pass
-LEAST_TICKS = 32  # a cycle: blocks behind one another take few cycles
+TICKS = 4  # ticks of the lanes' clock per element and lane: an accumulator also sends its sums and stops
+LEAST_TICKS = 32  # ticks per cycle at least, so that a chain of blocks adds a latency of few cycles
 
 
 def clock_ratio(lanes: int) -> int:
-    """Return the ticks of the lanes' clock in a cycle, a power of two; 1 without lanes."""
+    """Return the number of ticks of the lanes' clock per cycle, a power of two; 1 without lanes."""
     return 1 << (max(LEAST_TICKS, TICKS * lanes) - 1).bit_length() if lanes else 1
 
 
@@ -34,7 +34,7 @@ def lane_loops(einsum: Einsum) -> tuple[str, ...]:
 def register_entries(specification: Specification, einsum: Einsum) -> int:
     """Return the entries of the innermost loop that a line of a register file holds; 0 if none is bound.
 
-    A register file is the last store on the way of a tensor, a buffer with as many copies as its level.
+    A register file is the last store on the path of a tensor: a buffer with as many copies as its level.
     """
     bound = einsum.bindings
     components = specification.configurations[bound.config].components if bound.config else {}

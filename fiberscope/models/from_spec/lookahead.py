@@ -1,4 +1,4 @@
-"""Blocks of a mapped machine that run ahead of the clock, each group behind a merger or a ``FiberPairs``."""
+"""Lookahead: groups of blocks, each after a merger or a ``FiberPairs``, that may run ahead of the clock."""
 
 from __future__ import annotations
 
@@ -19,17 +19,24 @@ from fiberscope.sim.wiring import Link
 
 __all__ = ["Merge", "add_lookaheads"]
 
-Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]  # what feeds a merger, it, and what follows it
-Links: TypeAlias = Mapping[str, Sequence[Link]]  # by a component's name
+Merge: TypeAlias = tuple[
+    FiberWays, Component, MergedPoints
+]  # the block before a merger, the merger, and the block after it
+Links: TypeAlias = Mapping[str, Sequence[Link]]  # links by the name of a component
 
 
 def add_lookaheads(
     kernel: LookaheadKernel, merges: Sequence[Merge], heads: Sequence[FiberPairs] = ()
 ) -> None:
-    """Have mergers and intersectors of pairs run ahead, each with the blocks behind it that can.
+    """Let mergers and intersectors of pairs run ahead, each with the blocks after it that can run ahead too.
+
+    Args:
+        kernel: kernel of the machine.
+        merges: the mergers, each with the block before and the block after it.
+        heads: the intersectors of pairs.
 
     Raises:
-        AssertionError: one of the mergers is a part of one's own.
+        AssertionError: a merger is a part of the user's own.
     """
     into: dict[str, list[Link]] = defaultdict(list)
     out_of: dict[str, list[Link]] = defaultdict(list)
@@ -47,19 +54,20 @@ def add_lookaheads(
 
 
 def _links(blocks: Sequence[StreamBlock], into: Links, out_of: Links) -> list[Link]:
-    """Return the links of blocks, each once."""
+    """Return the links into and out of blocks, without duplicates."""
     return list({link: None for block in blocks for link in (*into[block.name], *out_of[block.name])})
 
 
 def _may_cross(link: Link) -> bool:
-    """Return whether one end of a link may be ahead: both are in one clock, or no slots are waited for."""
+    """Return whether one end of a link may run ahead: its ends share a clock or its channel has no bound."""
     return link.producer.component._clock is link.consumer.component._clock or not link.channel.bounded
 
 
 def _fed(first: StreamBlock, into: Links, out_of: Links) -> list[StreamBlock]:
-    """A block, and those in its clock that it and each other feed alone, each behind those that feed it.
+    """Return a block and the blocks of its clock that receive streams from no block outside the result.
 
-    None of them sends anything into another clock through a channel with a bound.
+    Each block follows the blocks that feed it. No block but ``first`` may send into another clock through
+    a bounded channel.
     """
     blocks: list[StreamBlock] = [first]
     names = {first.name}

@@ -1,13 +1,14 @@
-"""A stage as a stream graph: the loops in front of the cut once, those behind it as each instance has them.
+"""Lower a stage to a stream graph: the loops before the cut, and the loops after it for one instance.
 
-The rules are those of the compiler of graphs (``fiberscope.models.graphs.compiler.lower``), and four more:
+The lowering follows the rules of the graph compiler (``fiberscope.models.graphs.compiler.lower``) and four
+further rules:
 
-1.  The loops are those of the mapping, pieces among them; a tensor's levels are what its tree has when it is
-    cut. So a loop over pieces is one like any other.
-2.  Where the outer loops end, references and coordinates go through a ``cut``.
-3.  Of a product, an operand whose rank is visited whole is looked up for each coordinate of the others.
-4.  A merger that swaps two ranks takes fibers by reference (``swap``) and makes points of them. What the
-    first Einsum walked to find these, and the second needs, travels along as a reference.
+1.  The loops are the loops of the mapping, including loops over pieces. The levels of a tensor are the ranks
+    of its partitioned fibertree. A loop over pieces is therefore lowered like any other loop.
+2.  References and coordinates pass from the outer loops to the inner loops through a ``cut``.
+3.  In a product, an operand with a dense level is looked up at each coordinate of the other operands.
+4.  A merger that swaps two ranks (``swap``) receives fibers by reference and sends points. The second Einsum
+    may need other operands of the first Einsum: their references pass through the merger.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ SWAPPED = 2  # number of ranks that a merger exchanges
 def lower_stage(
     specification: Specification, stage: Stage, einsum_loops: Sequence[EinsumLoops]
 ) -> StageGraph:
-    """The graph of a stage.
+    """Return the graph of a stage.
 
     Args:
-        specification: that it is of.
-        stage: what runs.
-        einsum_loops: of each of its Einsums the loops and the operands.
+        specification: the specification of the stage.
+        stage: the stage.
+        einsum_loops: loops and operands of each Einsum of the stage.
 
     Raises:
-        ConfigurationError: no block does what it asks for.
+        ConfigurationError: the stage needs a function that no block has.
     """
     return _Lowering(specification, stage, einsum_loops).lower()
 
@@ -81,7 +82,7 @@ class _Lowering:
         self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
         self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
-        self._crossed: dict[str, Wire] = {}  # coordinates behind the cut, by loop
+        self._crossed: dict[str, Wire] = {}  # by loop before the cut, the loop's coordinates after the cut
 
     def _expression(self, einsum_loops: EinsumLoops) -> Expression:
         plan, accesses = einsum_loops.plan, iter(einsum_loops.accesses)
@@ -89,14 +90,14 @@ class _Lowering:
         return translate_expression(plan.equation.expression, lambda _access: next(accesses), operators)
 
     def lower(self) -> StageGraph:
-        """The graph, block by block."""
+        """Add all blocks to the graph, and return the graph."""
         term, outer = self._terms[0], self._stage.outer
         loops: list[LoweredLoop] = []
         for variable in outer:
             loops.append(self._loop(term, variable, loops))
         cut = self._cut(term, loops)
         before = set(self._graph.nodes)
-        written = self._swapped(term) if self._stage.merger else self._nested(term)
+        written = self._lower_merger(term) if self._stage.merger else self._nested(term)
         sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
         return StageGraph(
             self._writing.plan.einsum,
@@ -144,7 +145,7 @@ class _Lowering:
         return loop
 
     def _counted(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
-        """A loop that no operand has."""
+        """Add a counter for a loop that no operand has."""
         count = count_of(self._einsum_loops[0].plan, variable)
         if count is None:
             raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
@@ -153,15 +154,15 @@ class _Lowering:
         elif loops:
             around = loops[-1].coordinates
         else:
-            begun = (operand.references for operand in operands_in(term) if operand.references)
-            around = next(begun, None) or Wire(self._graph.add("rootref"), "ref")
+            known_references = (operand.references for operand in operands_in(term) if operand.references)
+            around = next(known_references, None) or Wire(self._graph.add("rootref"), "ref")
         sizes = {"size": count.size, "step": count.step, "piece": count.piece}
         coordinates = Wire(self._blocks.add("count", {"ref": around}, index=variable, **sizes), "crd")
         self._blocks.repeated(list(operands_in(term)), variable, coordinates)
         return LoweredLoop(variable, coordinates, intersects=False, filled=count.size > 0)
 
     def _coordinates_of(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
-        """The coordinates of a loop, one for each of the last of those in front of the cut or behind it."""
+        """Return the coordinates of a loop, repeated for each iteration of the last of ``loops``."""
         names = [loop.variable for loop in loops]
         if name in names:
             return self._held(loops[names.index(name) :])
@@ -171,13 +172,13 @@ class _Lowering:
             wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
         return wire
 
-    def _asked_behind(self, term: Term) -> set[str]:
-        """The loops in front of the cut whose coordinates look-ups and counters behind it need."""
+    def _loops_needed_after(self, term: Term) -> set[str]:
+        """Return the loops before the cut whose coordinates look-ups and counters after the cut need."""
         plan, outer = self._einsum_loops[0].plan, self._stage.outer
         asked: set[str] = set()
         for operand in operands_in(term):
-            behind = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
-            asked.update(part.loop for lookup in behind for part in lookup.sought.terms)
+            inner_lookups = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
+            asked.update(part.loop for lookup in inner_lookups for part in lookup.sought.terms)
         for variable in plan.loops[len(outer) :]:
             count = count_of(plan, variable) if iteration_of(term, variable) is None else None
             asked.update([count.pieces] if count is not None else [])
@@ -189,7 +190,7 @@ class _Lowering:
         return self._einsum_loops[0].lookups[operand.access.tensor]
 
     def _seek(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
-        """Look a rank of an operand up in the last of these loops, which goes on where it is found."""
+        """Look up a rank of an operand in the last of the loops; iterations without a match are dropped."""
         held = [self._coordinates_of(part.loop, loops) for part in lookup.sought.terms]
         others = [other for other in operands_in(term) if other is not operand]
         along = [loops[-1].coordinates, *(other.references for other in others if other.references)]
@@ -205,7 +206,7 @@ class _Lowering:
     def _cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
         """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
         node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
-        needed, asked = set(_needed(term)), self._asked_behind(term)
+        needed, asked = set(_needed(term)), self._loops_needed_after(term)
         for operand in operands_in(term):
             wire = operand.references or Wire(self._graph.add("rootref"), "ref")
             segments = self._segments_below(operand) if operand in needed else None
@@ -240,7 +241,7 @@ class _Lowering:
         return level.segments if isinstance(level, CompressedLevel) else None
 
     def _kept(self) -> list[str]:
-        """The coordinates of the output in the order of their loops: those of loops, and parts of these."""
+        """Return the output's coordinates by name, in loop order: loops and parts of flattened ranks."""
         plan = self._writing.plan
         wanted = {rank: plan.loop_of(rank) for rank in plan.equation.output.ranks}
         ranks = [rank for loop in plan.loops for rank in wanted if wanted[rank] == loop]
@@ -248,19 +249,19 @@ class _Lowering:
 
     @cached_property
     def _parts(self) -> dict[str, Projection]:
-        """The coordinates of the output that are parts of flattened ranks."""
+        """The coordinates of the output that are parts of flattened ranks, each computed from its loop."""
         plan = self._writing.plan
         parts = [part for part in self._kept() if part not in plan.loops]
         return {part: projection_of(plan, Index(((part, 1),))) for part in parts}
 
     def _inner_kept(self) -> tuple[str, ...]:
-        """The same of the loops behind the cut."""
+        """Return the output's coordinates of the loops after the cut, by name."""
         plan = self._writing.plan
         return tuple(name for name in self._kept() if plan.loop_of(name) not in self._stage.outer)
 
     @property
     def _sums_tasks(self) -> bool:
-        """Return whether a loop in front of the cut is summed over."""
+        """Return whether the Einsum sums over a loop before the cut."""
         return not all(self._gives_output(loop) for loop in self._stage.outer)
 
     def _gives_output(self, loop: str) -> bool:
@@ -271,7 +272,7 @@ class _Lowering:
         return base in plan.equation.output.ranks
 
     def _held(self, loops: Sequence[LoweredLoop]) -> Wire:
-        """The coordinates of the first of these loops, one for each of the last."""
+        """Return the coordinates of the first of the loops, repeated for each iteration of the last."""
         wire, outer = loops[0].coordinates, loops[0].variable
         for loop in loops[1:]:
             inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
@@ -279,7 +280,7 @@ class _Lowering:
         return wire
 
     def _nested(self, term: Term) -> tuple[str, ...]:
-        """The loops behind the cut, and what is written of them."""
+        """Lower the loops after the cut, and return the output's coordinates that they write."""
         plan, kept = self._writing.plan, self._inner_kept()
         inner = plan.loops[len(self._stage.outer) :]
         lists = lists_in(self._specification, self._stage, self._einsum_loops[0], term)
@@ -296,18 +297,18 @@ class _Lowering:
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
         return kept
 
-    def _swapped(self, term: Term) -> tuple[str, ...]:
-        """Fibers by reference through a merger, and what the second Einsum makes of its points."""
+    def _lower_merger(self, term: Term) -> tuple[str, ...]:
+        """Lower two Einsums with a merger between them, and return the output's coordinates they write."""
         first, second = (each.plan for each in self._einsum_loops)
         depth = len(self._stage.outer)
         inner, swapped = first.loops[depth:], second.loops[depth:]
         if len(inner) != SWAPPED or swapped != inner[::-1]:
             raise self._refusal(f"a merger of {first.einsum.output} that does more than exchange two loops")
         upper, lower = inner
-        chosen, others = self._merged(term, lower)
+        merged, others = self._merged(term, lower)
         loop = self._loop(term, upper, [])
         met = self._met(others)
-        node = self._swap(chosen, loop, lower, [others[name] for name in met])
+        node = self._swap(merged, loop, lower, [others[name] for name in met])
         for place, operands in enumerate(met.values()):
             for operand in operands:
                 operand.references = Wire(node, f"carried[{place}]")
@@ -316,7 +317,7 @@ class _Lowering:
         return self._written(Wire(node, "outer"), value, lower)
 
     def _merged(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
-        """The operand whose fibers are merged, and the others by name, which only choose them."""
+        """Return the operand whose fibers are merged, and by name the operands that only select fibers."""
         operands = list(operands_in(term))
         having = [operand for operand in operands if operand.has(lower)]
         selected = term
@@ -333,7 +334,7 @@ class _Lowering:
         return next(operand for operand in operands_in(self._terms[1]) if operand.access.tensor == output)
 
     def _met(self, others: Mapping[str, Operand]) -> dict[str, list[Operand]]:
-        """Return the operands of the second Einsum beside the merged tensor; refuse one that is not met."""
+        """Return the second Einsum's operands but the merged tensor, by their name in the first Einsum."""
         operands: dict[str, list[Operand]] = {}
         handed = self._stage.einsums[0].output
         for operand in operands_in(self._terms[1]):
@@ -346,33 +347,33 @@ class _Lowering:
             operands.setdefault(before.access.tensor, []).append(operand)
         return operands
 
-    def _swap(self, chosen: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
+    def _swap(self, merged: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
         merger = self._stage.merger
         assert merger is not None
-        radix = merger.radix if merger.inputs is not None else self._most_lists(chosen, lower)
+        radix = merger.radix if merger.inputs is not None else self._max_fibers(merged, lower)
         if radix is None:
             raise self._refusal(
                 f"{merger.name} has no bound on its inputs, and the number of fibers is not known"
             )
-        inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": chosen.references}
+        inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": merged.references}
         inputs |= {f"carried[{place}]": scan.references for place, scan in enumerate(carried)}
         return self._blocks.add(
             "swap",
             inputs,
             index=lower,
-            tensor=chosen.access.tensor,
-            mode=chosen.dimension(lower),
+            tensor=merged.access.tensor,
+            mode=merged.dimension(lower),
             radix=radix,
         )
 
-    def _most_lists(self, chosen: Operand, lower: str) -> int:
-        """Return the most lists that a task can have: a merger that takes any number has so many inputs."""
-        stored = next(each.tensors[chosen.access.tensor] for each in self._einsum_loops)
-        level = stored.levels[chosen.access.variables.index(lower) - 1]
+    def _max_fibers(self, merged: Operand, lower: str) -> int:
+        """Return the largest number of fibers of a task: the inputs of a merger without a bound."""
+        stored = next(each.tensors[merged.access.tensor] for each in self._einsum_loops)
+        level = stored.levels[merged.access.variables.index(lower) - 1]
         return max(RADIX[0], int(level.counts.max(initial=0)))
 
     def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
-        """Runs of equal coordinates are added up, and written."""
+        """Add the blocks that sum each run of equal coordinates and write the sums."""
         plan = self._writing.plan
         if self._inner_kept() != (lower,):
             raise self._refusal(
@@ -390,7 +391,7 @@ class _Lowering:
 
 
 def _needed(term: Term) -> Iterator[Operand]:
-    """The operands without which a term is 0."""
+    """Yield the operands that make a term 0 where they have no value."""
     if isinstance(term, Operand):
         yield term
     elif isinstance(term, Function) and not term.adds:

@@ -1,4 +1,4 @@
-"""A machine from its specification: the blocks of each stage, those behind the cut as often as instances."""
+"""A machine from its specification: for each stage the blocks before the cut, its instances and stores."""
 
 from __future__ import annotations
 
@@ -35,22 +35,23 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["MappedMachine"]
 
-NO_BLOCK = "no block moves it"  # as the rows of an output that is added up where instances meet
-PARTS = 16  # of the core's clock, of which the clock of a store's banks is a multiple
-PICOSECONDS = 10**12  # a second
-MEGAHERTZ = 10**6  # the memory's clock is a whole number of these, so that it fits other clocks
+NO_BLOCK = "no block moves it"  # for example the rows of an output that the unit which sums tasks holds
+PARTS = 16  # the clock of a store's banks is a multiple of the core's clock divided by this number
+PICOSECONDS = 10**12  # picoseconds in a second
+MEGAHERTZ = 10**6  # the memory's clock in Hz is a multiple, so that its ratio to other clocks is simple
 
 
 class MappedMachine(MappedComposition):
-    """The machine of a specification, its operands loaded.
+    """The machine of a specification, with loaded operands.
 
     Args:
-        parameters: the parameters of it.
-        specification: complete.
-        stages: with their graphs, in the order in which they run.
-        operands: trees of the inputs, by name.
-        name: with which the names of its components begin.
-        kernel: what runs it.
+        parameters: the parameters of the machine.
+        specification: a complete specification, with the Einsums of all rounds.
+        stages: the stages with their graphs, in the order in which they run.
+        operands: fibertrees of the inputs, by name.
+        name: first part of the names of the machine's components.
+        parts: replacements of entries of ``PARTS``, by name.
+        kernel: kernel that runs the machine; by default a new ``LookaheadKernel``.
     """
 
     def __init__(
@@ -92,13 +93,13 @@ class MappedMachine(MappedComposition):
         self.build()
 
     def result(self) -> CascadeOutputs:
-        """The output of each Einsum as the instances wrote it."""
+        """Return the output of each Einsum that the instances wrote."""
         outputs = {stage.graph.einsum.name: stage.output() for stage in self.stages}
         self._trees |= {stage.graph.einsum.output: outputs[stage.graph.einsum.name] for stage in self.stages}
         return CascadeOutputs(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:
-        """Multiplies, additions, steps of intersectors that skip, and elements merged."""
+        """Return the number of operations by kind, such as ``multiply``, ``add`` and ``merge``."""
         operations = Counter({"multiply": 0, "add": 0})
         for stage in self.stages:
             operations.update(stage.operations())
@@ -106,18 +107,21 @@ class MappedMachine(MappedComposition):
 
     @property
     def cascade_stages(self) -> Sequence[Stage]:
-        """Return the stages of the cascade, once where it repeats."""
+        """Return the stages of the cascade; if the cascade repeats, the stages of its first round."""
         stages = [built.stage for built in self.stages]
         return stages if self.specification.iteration is None else first_stages(stages)
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:
-        """Return the names of the tensors that are moved; beyond the last number, all others share a name."""
+        """Return the names of the tensors that are moved, with their numbers.
+
+        All tensors beyond the largest number share that number.
+        """
         return {name: (number,) for name, number in self.stores.tensors.items()}
 
     @property
     def memory_parameters(self) -> MemoryParameters:
-        """Return the memory parameters of the referred machine, or channels for the file's bandwidth."""
+        """The memory parameters: those of the referred machine, or channels for the file's bandwidth."""
         parameters = self.parameters.memory
         names = {name for each in self.specification.configurations.values() for name in each.memories}
         memories = [component for component in self._components() if component.name in names]
@@ -128,7 +132,7 @@ class MappedMachine(MappedComposition):
             return parameters
         asked = int((memory.bandwidth or 8 * parameters.bandwidth) / 8)
         channels = -(-asked // parameters.bandwidth)
-        step = MEGAHERTZ * 2 * parameters.width // 8  # bytes a second: two transfers a cycle
+        step = MEGAHERTZ * 2 * parameters.width // 8  # bytes per second: two transfers per cycle
         line = self.stores.line
         changed = {
             "bandwidth": max(1, round(asked / channels / step)) * step,
@@ -137,11 +141,14 @@ class MappedMachine(MappedComposition):
         return MemoryParameters(channels=channels, **{**parameters.model_dump(mode="json"), **changed})
 
     def _store_parameters(self, store: Unit) -> MemoryParameters:
-        """Return a store as memory: banks of a line a cycle at most, which answer as those of a cache do."""
+        """Return the parameters of a store in place of memory.
+
+        Its banks transfer at most a line per cycle, and have the latency of a cache bank.
+        """
         clock, line, width = int(self.kernel.clocks[0].hertz), self.stores.line, self.parameters.memory.width
         asked = int((store.bandwidth or 0) / 8)
         banks = -(-asked // (line * clock))
-        step = clock * 2 * width // (8 * PARTS)  # bytes a second of a clock that fits the core's
+        step = clock * 2 * width // (8 * PARTS)  # bytes per second at the smallest clock, see ``PARTS``
         changed = {
             "model": "simple",
             "bandwidth": max(1, round(asked / banks / step)) * step,
@@ -152,18 +159,18 @@ class MappedMachine(MappedComposition):
         return MemoryParameters(**{**self.parameters.memory.model_dump(mode="json"), **changed})
 
     def layouts(self) -> Sequence[Layout]:
-        """Operands, and an area of each output's arrays for each instance."""
+        """Return the memory layout of the operands and of the arrays of the outputs."""
         return self.stores.layouts
 
     def traffic_minimum_bytes(self) -> int:
-        """Return the bytes of each operand once and of each result once, whether they are moved or not.
+        """Return the bytes to move each operand and each result once, including tensors that are not moved.
 
-        Results count from ``result`` on, as their sizes are not known before.
+        Results count only after a call of ``result``: their sizes are unknown before.
         """
         return least_bytes(first_round(self.specification), self._trees)
 
     def unmoved(self) -> dict[str, str]:
-        """Return tensors, and ranks of tensors, that are bound to memory and not moved, with the reason."""
+        """Return the tensors and ranks that are bound to memory but not moved, each with the reason."""
         handed = {stage.stage.einsums[0].output for stage in self.stages if stage.stage.merger}
         orders = {
             (base_name(name), order) for stage in self.stages for name, order in stage.graph.formatted.items()
@@ -196,6 +203,6 @@ class MappedMachine(MappedComposition):
         return {stage.graph.einsum.name: begin for stage, begin in zip(self.stages, begins, strict=True)}
 
     def progress(self) -> tuple[int, int]:
-        """Tasks that have ended, and those that have been dealt."""
+        """Return the number of tasks that have ended, and the number of dispatched tasks."""
         dealt = sum(stage.cut.dealt for stage in self.stages)
         return dealt - sum(stage.cut.under_way for stage in self.stages), dealt

@@ -1,4 +1,4 @@
-"""The memory of a mapped machine: what fetches and writes, the shared stores, and DRAM behind them."""
+"""The memory system of a mapped machine: ports of instances, shared stores, and DRAM."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 __all__ = ["MappedMemory", "count_banks"]
 
-WRITTEN = 1 << 36  # bytes that each array which is written has room for
-BANKS = (3, 2)  # of a cache for each instance, as Gamma's 48 for 32
-LEAST_LINE = 2  # bytes, of a cache
+WRITTEN = 1 << 36  # bytes of address space reserved for each array of an output
+BANKS = (3, 2)  # 3 banks for every 2 instances, as Gamma has 48 banks for 32 processing elements
+LEAST_LINE = 2  # smallest line of a cache in bytes
 
 
-# tensor, the Einsum that wrote it before, its ranks, the rank, the kind, the banks
+# Key of an array: tensor, name of the Einsum that wrote it (empty for an input), rank order of the tensor,
+# rank or number of its level, kind, number of banks.
 Array: TypeAlias = tuple[str, str, tuple[str, ...], int | str, str, int]
 
 
 class Store(NamedTuple):
-    """One of the copies of a shared store: its name in the architecture, and which of how many it is."""
+    """A copy of a shared store: name in the architecture, number of the copy, and number of copies."""
 
     name: str
     copy: int
@@ -41,18 +42,23 @@ class Store(NamedTuple):
 
 @dataclass
 class _Port:
-    """Port of memory and its users: the blocks of an instance, those with replies first."""
+    """The memory port of an instance.
+
+    Attributes:
+        readers: users that receive replies.
+        writers: users that receive no replies.
+    """
 
     readers: list[User] = field(default_factory=list)
     writers: list[User] = field(default_factory=list)
 
 
 class MappedMemory:
-    """The stores of a machine, and the arrays of its tensors.
+    """The stores of a machine, and the memory layout of its tensors.
 
     Args:
-        machine: that it is of.
-        chains: of all its stages.
+        machine: the machine to which the stores are added.
+        chains: the chains of all stages.
     """
 
     def __init__(self, machine: MappedComposition, chains: Sequence[Chain]) -> None:
@@ -61,20 +67,27 @@ class MappedMemory:
         widest = max((-(-chain.width // 8) for chain in chains), default=LEAST_LINE)
         self.line = max(self.timing.line, widest, LEAST_LINE)
         self.page_lines = max(1, self.timing.page // self.line)
-        self.tensors: dict[str, int] = {}  # numbers of those that are moved
-        self.ends: dict[int, int] = {}  # of each number the byte behind what is laid out
+        self.tensors: dict[str, int] = {}  # for each tensor that is moved, its number
+        self.ends: dict[int, int] = {}  # for each number of a tensor, the first free byte address
         self.layouts: list[Layout] = []
         self.bases: dict[Array, int] = {}
-        self.shared: dict[Store, list[User]] = {}  # who asks each of the shared stores
-        self.held: Counter[str] = Counter()  # bytes of the arrays that come through these
-        self.ports: dict[str, _Port] = {}  # of instances, by name
+        self.shared: dict[
+            Store, list[User]
+        ] = {}  # for each copy of a shared store, the ports that send requests to it
+        self.held: Counter[str] = (
+            Counter()
+        )  # for each shared store, by name, bytes of the arrays that it serves
+        self.ports: dict[str, _Port] = {}  # memory ports of the instances, by name of the instance
 
     def rows(self, chain: Chain) -> Rows:
         """Return the layout of the entries of a rank in requests."""
         return Rows(max(1, chain.width // chain.bits), max(1, self.line * 8 // chain.width), self.line)
 
     def place(self, tensor: str, size: int, role: Role) -> int:
-        """A place for so many bytes of a tensor; from the last number on all tensors have one."""
+        """Reserve ``size`` bytes for a tensor, and return their address.
+
+        Each tensor has a number and an address range; tensors beyond the largest number share it.
+        """
         number = self.tensors.setdefault(tensor, min(len(self.tensors), TENSORS - 1))
         begin = self.ends.get(number, -(-(number << TENSOR_SHIFT) // self.line) * self.line)
         self.ends[number] = begin + size
@@ -82,32 +95,47 @@ class MappedMemory:
         return begin
 
     def laid_out(self, what: Array, size: int, chain: Chain) -> int:
-        """Return the address of an operand's array of so many bytes, the same for all stages."""
+        """Return the address of an operand's array of ``size`` bytes, the same address in all stages."""
         if what not in self.bases:
             self.bases[what] = self.place(what[0], size, Role.OPERAND)
             self.held[chain.shared] += size
         return self.bases[what]
 
     def area(self, what: Array, chain: Chain, number: int, *, again: bool) -> int:
-        """Return where an instance begins to write an array of an output: pages of all are interleaved."""
+        """Return the address at which an instance begins to write an array of an output.
+
+        Args:
+            what: the array.
+            chain: the path to memory.
+            number: number of the instance; the pages of all instances are interleaved.
+            again: whether the instance reads the array back.
+        """
         if what not in self.bases:
             self.bases[what] = self.place(what[0], WRITTEN, Role.WORK if again else Role.PRODUCT)
             self.held[chain.shared] += self.line
         return self.bases[what] + number * self.page_lines * self.line
 
     def lays_out(self, tensor: str, rank: str, kind: str) -> bool:
-        """Return whether a rank's entries of a kind lie in memory, where blocks read or write them."""
+        """Return whether the entries of a rank and kind are in memory, so that blocks read or write them."""
         return any(
             (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
             for base, _source, order, place, stored, _banks in self.bases
         )
 
     def port(self, chain: Chain, copy: int) -> int:
-        """The number of the next who asks this copy of the store that is next on the way."""
+        """Return the number of the next port of this copy of the chain's shared store; 0 without one."""
         return len(self.shared.get(Store(chain.shared, copy, chain.copies), ()))
 
     def reads(self, chain: Chain, leaf: str, copy: int, block: Block, place: str = "") -> None:
-        """Have a block ask a copy of the store that is next on the way; of an array of ports at one place."""
+        """Connect a block's requests to a copy of the chain's shared store, or to memory without one.
+
+        Args:
+            chain: the path of the data.
+            leaf: name of the instance.
+            copy: number of the copy.
+            block: the block.
+            place: index of the ports in brackets, if the block has arrays of ports.
+        """
         user = (block, f"requests{place}", f"replies{place}")
         if chain.shared:
             self.shared.setdefault(Store(chain.shared, copy, chain.copies), []).append(user)
@@ -115,11 +143,11 @@ class MappedMemory:
             self.ports.setdefault(leaf, _Port()).readers.append(user)
 
     def writes(self, chain: Chain, leaf: str, copy: int, block: Block, *, again: bool = False) -> None:
-        """Have a block write to that store: a cache acknowledges, past a buffer it goes on to memory.
+        """Connect a block's writes to a cache, which acknowledges them, or to memory if there is no cache.
 
         Args:
-            chain, leaf, copy, block: who writes what where.
-            again: whether it reads from memory what it has written.
+            chain, leaf, copy, block: arguments of ``reads``.
+            again: whether the block reads back from memory what it has written.
         """
         if chain.cached:
             self.reads(chain, leaf, copy, block)
@@ -129,22 +157,22 @@ class MappedMemory:
             self.ports.setdefault(leaf, _Port()).writers.append((block, "requests", ""))
 
     def build(self) -> None:
-        """Make the shared stores and DRAM, and join all to them.
+        """Create the shared stores, the memory ports and DRAM, and connect them.
 
         Raises:
-            ConfigurationError: there is no memory for such requests.
+            ConfigurationError: the memory does not support requests of ``line`` bytes.
         """
         if not self.tensors:
             return
         most = max((len(port.readers) + len(port.writers) for port in self.ports.values()), default=1)
         users: list[User] = []
-        for store, askers in self.shared.items():
-            users += self._store(store, askers, len(users) * most, most)
+        for store, store_users in self.shared.items():
+            users += self._store(store, store_users, len(users) * most, most)
         for name, port in self.ports.items():
-            users.append(self._concentrated(name, port, len(users) * most))
+            users.append(self._add_concentrator(name, port, len(users) * most))
         self.machine.add_memory(users, self.line, group=most)
 
-    def _concentrated(self, leaf: str, port: _Port, first: int) -> User:
+    def _add_concentrator(self, leaf: str, port: _Port, first: int) -> User:
         connect, queue = self.machine.kernel.connect, self.timing.queue
         both = [*port.readers, *port.writers]
         concentrator = self.machine.add(Concentrator, f"{leaf}memory_port", first)
@@ -154,8 +182,8 @@ class MappedMemory:
                 connect(concentrator, f"outputs[{place}]", block, replies, capacity=queue)
         return concentrator, "requests", "replies"
 
-    def _store(self, store: Store, askers: Sequence[User], first: int, group: int) -> list[User]:
-        """The banks of a copy of a shared store, and the network between it and those who ask."""
+    def _store(self, store: Store, store_users: Sequence[User], first: int, group: int) -> list[User]:
+        """Add the banks of a copy of a shared store, and the network between its users and the banks."""
         banks, name = self._geometry(store), numbered(store.name.lower(), store.copies)[store.copy]
         called = name if store.copies > 1 else store.name.lower()
         bank_units = [
@@ -163,7 +191,7 @@ class MappedMemory:
             for place, bank_name in enumerate(numbered(f"{called}.bank", banks.banks))
         ]
         latency = self.timing.network_latency
-        self.machine.add_network(called, askers, bank_units, interleave=self.line, latency=latency)
+        self.machine.add_network(called, store_users, bank_units, interleave=self.line, latency=latency)
         return [(bank, "memory_requests", "memory_replies") for bank in bank_units]
 
     def _geometry(self, store: Store) -> FiberCacheSpecification:
@@ -179,11 +207,11 @@ class MappedMemory:
 
 
 def count_banks(instances: int, sets: int | None) -> int:
-    """Return the banks of a shared store if ``timing.banks`` gives no number.
+    """Return the number of banks of a shared store for which ``timing.banks`` gives no number.
 
     Args:
-        instances: those that the store serves.
-        sets: sets of the whole store, of which each bank has at least one; None without a bound.
+        instances: number of instances that the store serves.
+        sets: sets of the whole store; each bank has at least one set. None if the store has no bound.
     """
     most = LIMITS["banks"][1] if sets is None else min(max(1, sets), LIMITS["banks"][1])
     return min(-(-BANKS[0] * instances // BANKS[1]), most)

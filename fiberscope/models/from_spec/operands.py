@@ -1,12 +1,13 @@
-"""Operands of an Einsum's loops: trees cut and ordered as the trace has them, laid out as levels.
+"""Operands of an Einsum's loops: fibertrees, partitioned and ordered as in the trace, stored as levels.
 
-A rank that is visited whole is a dense level; in a loop in front of the cut only where that makes a
-difference: coordinates at which there is nothing to do would each take a cycle, and a sequencer that reads
-where fibers begin passes over them. The last rank is one only if the tensor is full: where it has nothing,
-nothing is computed.
+An uncompressed rank, of which every coordinate is visited, becomes a dense level, with two exceptions:
 
-A rank that is cut where another tensor's pieces are, while the loops run, stays whole: in a product these
-pieces say which of its coordinates are met.
+*   A loop before the cut that one operand alone determines has a compressed level. Its sequencer skips empty
+    fibers, while each coordinate of a dense level would take a cycle.
+*   The last rank is dense only if the tensor is full, because elements that are not stored are not computed.
+
+A rank that is partitioned at run time at the boundaries of another tensor's pieces stays unpartitioned. In a
+product, the pieces of the other tensor determine which coordinates of the rank are visited.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ __all__ = ["EinsumLoops", "prepare_loops"]
 
 @dataclass(frozen=True)
 class EinsumLoops:
-    """The loops of an Einsum, and the tensors that they walk.
+    """The loops of an Einsum, and the tensors over which they iterate.
 
     Args:
-        plan: the loops.
-        accesses: of the expression from left to right, their variables the loops of their levels.
-        tensors: by the names that these have, outermost level first; a tensor that is read twice has two.
-        lookups: of each of these the ranks in which coordinates are looked up.
-        orders: of those with a rank that stays whole, all ranks that formats have.
+        plan: plan of the loops.
+        accesses: accesses of the expression, from left to right; their variables are the loops of the levels.
+        tensors: stored tensors, by their names in ``accesses``; a tensor that is read twice has two names.
+        lookups: for each name of a tensor, the ranks in which coordinates are looked up.
+        orders: for each name of a tensor with a rank that stays unpartitioned, the ranks of its format,
+            pieces included.
     """
 
     plan: LoopPlan
@@ -56,17 +58,18 @@ def prepare_loops(
     outer: Sequence[str] = (),
     handed: str = "",
 ) -> EinsumLoops:
-    """An Einsum with its operands.
+    """Return the loops of an Einsum with its operands.
 
     Args:
-        specification: that it is of.
-        einsum: an equation.
-        trees: of all that it reads, by name; of ``handed`` any that has its ranks.
-        outer: its loops in front of the cut.
-        handed: a tensor that a merger hands over, of which no level is read.
+        specification: the specification of the Einsum.
+        einsum: the Einsum.
+        trees: fibertrees of the tensors that the Einsum reads, by name. Of the tensor ``handed``, only the
+            ranks are read.
+        outer: loops of the Einsum before the cut.
+        handed: name of the tensor that a merger hands over; empty if there is none.
 
     Raises:
-        ConfigurationError: no block reads a tensor in the way that is asked for.
+        ConfigurationError: no block reads a tensor in the way that the specification requires.
         InputError: tensors do not fit the specification.
     """
     for rank in _cut_as(einsum, handed):
@@ -100,10 +103,10 @@ def prepare_loops(
 
 
 def _leave_whole(plan: LoopPlan, operands: Sequence[Operand]) -> dict[int, tuple[str, ...]]:
-    """Leave ranks whole that are looked up in a product: the pieces of others say what is met of them.
+    """Leave ranks of a product's operands unpartitioned if another operand's pieces select coordinates.
 
     Returns:
-        By the number of an operand, the pieces that its tree does not have.
+        For each changed operand, by its number, the names of the pieces that its fibertree lacks.
     """
     whole: dict[int, tuple[str, ...]] = {}
     for number, operand in enumerate(operands if _multiplies(plan) else ()):
@@ -148,7 +151,7 @@ def _lookups(
 
 
 def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
-    """The ranks that are cut by elements of a tensor."""
+    """Yield the ranks that are partitioned by occupancy with a tensor as the leader."""
     for part in einsum.partitioning:
         if isinstance(part, Split):
             pieces = (directive for directive in part.directives if isinstance(directive, UniformOccupancy))
@@ -162,7 +165,7 @@ def _is_alone(plan: LoopPlan, operands: Sequence[Operand], operand: Operand, ran
 
 
 def _multiplies(plan: LoopPlan) -> bool:
-    """Return whether all is one product."""
+    """Return whether the expression is a single product."""
     return set(operators_of(plan.equation.expression)) <= {"*"}
 
 
@@ -185,7 +188,7 @@ def _stored(
     letters = [_letter(specification, plan, operand, rank) if rank not in sought else "s" for rank in names]
     letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and not _is_full(tree):
-        letters[-1] = "s"  # a place without a value would be an operand
+        letters[-1] = "s"  # a dense level would turn a missing value into an operand of 0
     shape = tuple(rank.shape for rank in tree.ranks)
     if not names:
         return StoredTensor((), Format("", ()), (), tree.values)
@@ -193,13 +196,13 @@ def _stored(
 
 
 def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
-    """Dense where every coordinate is visited, or looked up."""
+    """Return a level's letter: d (dense) if every coordinate is visited or looked up, else s."""
     base = plan.base(rank)
     uncut = rank == base or rank in operand.followed
     if base not in operand.uncompressed:
         return "d" if uncut and _is_led(specification, plan, operand, rank) else "s"
     if not uncut and plan.lowest(base) == operand.ordered.names[-1]:
-        return "s"  # where it has no value, nothing is computed
+        return "s"  # elements without a value are not computed
     if not uncut:
         what = f"{base} of {operand.name} is both uncompressed and partitioned"
         raise refuse(specification, f"{plan.einsum.name}: {what}")
@@ -207,7 +210,7 @@ def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank
 
 
 def _is_led(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> bool:
-    """Return whether a leader's coordinates are looked up in it."""
+    """Return whether an intersector looks up the coordinates of a leader in this operand."""
     bound = plan.einsum.bindings
     return any(
         intersector.rank == rank and intersector.leader not in (None, operand.name)

@@ -1,4 +1,4 @@
-"""Inner products of all fibers of two operands: the loops of a row, of a column and of what they share."""
+"""Inner products of all pairs of fibers of two operands: loops over rows, columns and shared coordinates."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from fiberscope.models.trace.specification import Einsum, Specification, Storage
 
 __all__ = ["FiberLists", "lists_in", "sum_pairs"]
 
-LOOPS = 3  # of a row, of a column, and of what they share
+LOOPS = 3  # number of loops: over rows, over columns, and over the coordinates of a fiber
 
 
 @dataclass(frozen=True)
 class FiberLists:
-    """Two operands whose fibers are intersected in pairs.
+    """Two operands, of which every pair of fibers is intersected.
 
     Args:
-        loops: of the rows, of the columns, and of the coordinates of a fiber.
-        rows, columns: the operands.
+        loops: index variables of the loops over rows, over columns, and over the coordinates of a fiber.
+        rows, columns: the operand whose fibers are the rows, and the one whose fibers are the columns.
     """
 
     loops: tuple[str, str, str]
@@ -45,10 +45,10 @@ class FiberLists:
 def lists_in(
     specification: Specification, stage: Stage, einsum_loops: EinsumLoops, term: Term
 ) -> FiberLists | None:
-    """Return the lists of fibers that the loops behind the cut intersect in pairs, if they do.
+    """Return the operands whose fibers the loops after the cut intersect in pairs; None for other loops.
 
-    The innermost intersector skips ahead, whatever is moved of the lists is moved as a whole, and a pair
-    without a match gives nothing.
+    The loops must meet three conditions: the innermost intersector skips ahead, stores load the operands'
+    subtrees as a whole, and a pair without a match contributes nothing.
     """
     loops = einsum_loops.plan.loops[len(stage.outer) :]
     if stage.lanes or any(einsum_loops.lookups.values()):
@@ -63,24 +63,26 @@ def lists_in(
         return None
     parts = both.parts if isinstance(both, Join) and both.kind == "intersect" else ()
     met = [_scanned(part, loops[-1]) for part in parts]
-    if set(met) != {rows, columns} or not _come_whole(specification, stage, loops):
+    if set(met) != {rows, columns} or not _has_eager_stores(specification, stage, loops):
         return None
     return FiberLists((loops[0], loops[1], loops[2]), rows, columns)
 
 
 def _scanned(iteration: Iteration | None, loop: str) -> Operand | None:
-    """The operand whose listed coordinates are all that a loop goes through."""
+    """Return the operand over whose stored coordinates alone a loop iterates; None for other loops."""
     if isinstance(iteration, Scan) and iteration.operand.level(loop).lists:
         return iteration.operand
     return None
 
 
-def _come_whole(specification: Specification, stage: Stage, loops: Sequence[str]) -> bool:
-    """Return whether all stores of what the loops read are eager, and stand above the instances."""
-    return all(_comes_whole(specification, stage, einsum, loops) for einsum in stage.einsums)
+def _has_eager_stores(specification: Specification, stage: Stage, loops: Sequence[str]) -> bool:
+    """Return whether all stores of the data that the loops read are eager buffers above the instances."""
+    return all(_einsum_has_eager_stores(specification, stage, einsum, loops) for einsum in stage.einsums)
 
 
-def _comes_whole(specification: Specification, stage: Stage, einsum: Einsum, loops: Sequence[str]) -> bool:
+def _einsum_has_eager_stores(
+    specification: Specification, stage: Stage, einsum: Einsum, loops: Sequence[str]
+) -> bool:
     components = specification.configurations[einsum.bindings.config].components
 
     def is_whole(binding: StorageBinding) -> bool:
@@ -94,7 +96,7 @@ def _comes_whole(specification: Specification, stage: Stage, einsum: Einsum, loo
 
 
 def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> None:
-    """Add the unit of the pairs, what it feeds, and the sum of all tasks."""
+    """Add the unit that intersects the pairs, the blocks that it feeds, and the sum over all tasks."""
     outer, inner, shared = lists.loops
     inputs: dict[str, Wire | None] = {}
     levels: dict[str, object] = {}

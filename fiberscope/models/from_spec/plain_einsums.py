@@ -1,4 +1,4 @@
-"""Einsums in the forms that blocks compute: a renamed tensor as a copy, a symbol as its number."""
+"""Rewrite Einsums into forms that blocks compute: a renamed tensor as a copy, a symbol as its number."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["with_plain_einsums"]
 
 
 def with_plain_einsums(specification: Specification) -> Specification:
-    """Return a specification without names of numbers, and with a copy for each tensor that is renamed.
+    """Return a specification with numbers instead of symbols, and a copy instead of each renaming.
 
-    The copy of ``Y = Z`` scans Z and writes Y, in the order in which Y is stored.
+    The copy for ``Y = Z`` scans Z and writes Y, in the rank order in which Y is stored.
     """
     return replace(
         specification, einsums=tuple(_plain(specification, einsum) for einsum in specification.einsums)
@@ -46,7 +46,7 @@ def _copy(specification: Specification, einsum: Einsum, alias: Alias) -> Einsum:
 
 
 def _with_numbers(specification: Specification, expression: Expression) -> Expression:
-    """Return an expression with the values of symbols in the place of their names."""
+    """Return an expression with the values of symbols instead of their names."""
     if isinstance(expression, Scalar):
         return Number(specification.symbols[expression.name])
     if isinstance(expression, Operation | Take | Call):

@@ -1,4 +1,4 @@
-"""Coordinates that are computed from those of loops: parts of flattened ranks, and indices such as q + s."""
+"""Coordinates computed from the coordinates of loops: parts of flattened ranks, and indices such as q + s."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Count", "LookUp", "Projection", "Term", "count_of", "lookups_of", "p
 
 @dataclass(frozen=True)
 class Term:
-    """Summand of a coordinate that a loop gives: ``factor * (c // divisor % size)`` of its own coordinate c.
+    """A summand of a coordinate: ``factor * (c // divisor % size)``, where c is the coordinate of a loop.
 
     Args:
         loop: the loop.
-        factor, divisor: see above.
-        size: see above; 0 without a remainder.
+        factor, divisor: numbers of the formula.
+        size: number of the formula; 0 if no remainder is taken.
     """
 
     loop: str
@@ -32,27 +32,32 @@ class Term:
 
 @dataclass(frozen=True)
 class Projection:
-    """A coordinate: the sum of the terms and the constant."""
+    """A coordinate: the sum of terms and a constant.
+
+    Args:
+        terms: the terms.
+        constant: the constant.
+    """
 
     terms: tuple[Term, ...]
     constant: int = 0
 
     @property
     def plain(self) -> str:
-        """The loop whose own coordinate it is; empty if it is computed."""
+        """The loop whose coordinate this coordinate equals; empty if it must be computed."""
         alone = len(self.terms) == 1 and self.constant == 0 and self.terms[0] == Term(self.terms[0].loop)
         return self.terms[0].loop if alone else ""
 
 
 @dataclass(frozen=True)
 class Count:
-    """A loop that no operand has: all its coordinates, or those of the piece that an outer loop is in.
+    """The coordinates of a loop that no operand has: a whole range, or the part in a piece of an outer loop.
 
     Args:
-        size: end of the coordinates.
-        step: the distance between two.
-        pieces: the loop over pieces; empty if there is none.
-        piece: coordinates of such a piece.
+        size: end of the range of coordinates.
+        step: distance between two coordinates.
+        pieces: the outer loop over pieces; empty if there is none.
+        piece: number of coordinates in a piece.
     """
 
     size: int
@@ -63,12 +68,12 @@ class Count:
 
 @dataclass(frozen=True)
 class LookUp:
-    """A rank of an operand in which a coordinate is sought.
+    """A rank of an operand in which a coordinate is looked up.
 
     Args:
-        rank: its name in the tree.
-        variable: its name in the graph, which no loop has.
-        loop: the loop in whose body the coordinate is known.
+        rank: name of the rank in the fibertree.
+        variable: name of the rank in the graph; no loop has this name.
+        loop: loop in whose body the coordinate becomes known; empty if the coordinate is a constant.
         sought: the coordinate.
     """
 
@@ -79,11 +84,11 @@ class LookUp:
 
 
 def projection_of(plan: LoopPlan, index: Index) -> Projection:
-    """An index by the coordinates of loops.
+    """Return an index as a function of the coordinates of loops.
 
     Args:
-        plan: whose loops know all ranks of the index.
-        index: of a tensor; its ranks may be parts of flattened ones.
+        plan: plan with a loop for every rank of the index.
+        index: index of a tensor; its ranks may be parts of flattened ranks.
     """
     return Projection(tuple(_term(plan, rank, factor) for rank, factor in index.terms), index.constant)
 
@@ -100,9 +105,9 @@ def _term(plan: LoopPlan, rank: str, factor: int) -> Term:
 
 
 def count_of(plan: LoopPlan, loop: str) -> Count | None:
-    """The coordinates of a loop that no operand has; None if what it counts is no range of one size.
+    """Return the coordinates of a loop that no operand has; None if they are not ranges of equal size.
 
-    Pieces are of so many coordinates each, and smaller pieces end where they do.
+    The pieces of an outer loop must have equal sizes, and must not cross the pieces of a further outer loop.
     """
     window = window_of(plan, loop)
     step = max(1, plan.piece(loop))
@@ -118,11 +123,11 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
 
 
 def lookups_of(plan: LoopPlan, operand: Operand) -> tuple[LookUp, ...]:
-    """The ranks of an operand that no loop goes through by their own coordinates, from the root.
+    """Return the look-ups in ranks of an operand over whose own coordinates no loop iterates, from the root.
 
     Args:
-        plan: of the Einsum.
-        operand: prepared.
+        plan: plan of the Einsum's loops.
+        operand: the prepared operand.
     """
     lookups: list[LookUp] = []
     for rank, scanned in scanned_ranks(plan, operand).items():

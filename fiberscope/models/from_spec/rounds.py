@@ -1,4 +1,4 @@
-"""A cascade that repeats as one that runs once: each Einsum once a round, the rounds of the trace."""
+"""Unroll a cascade that repeats: one copy of each Einsum for each round of the trace."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fiberscope.models.trace.specification import Specification
 
 __all__ = ["first_round", "first_stages", "round_begins", "unrolled"]
 
-MARK = "@"  # between the name of an Einsum and the number of its round
+MARK = "@"  # separates the name of an Einsum from the number of its round
 
 
 def unrolled(specification: Specification, rounds: int) -> Specification:
-    """A specification whose Einsums are those of all rounds: ``X@1`` is X of the first.
+    """Return a specification with the Einsums of all rounds: ``X@1`` is X in the first round.
 
     Args:
-        specification: as it was read; one without an iteration stays as it is.
-        rounds: how often its cascade runs.
+        specification: a specification; without an iteration it is returned unchanged.
+        rounds: number of rounds.
     """
     if specification.iteration is None:
         return specification
@@ -32,7 +32,7 @@ def unrolled(specification: Specification, rounds: int) -> Specification:
 
 
 def first_round(specification: Specification) -> Specification:
-    """The Einsums of the first round, under the names that they have in the cascade."""
+    """Return a specification with the Einsums of the first round, under their names in the cascade."""
     if specification.iteration is None:
         return specification
     einsums = [(einsum, *einsum.name.rpartition(MARK)) for einsum in specification.einsums]
@@ -41,7 +41,7 @@ def first_round(specification: Specification) -> Specification:
 
 
 def first_stages(stages: Iterable[Stage]) -> list[Stage]:
-    """The stages of the first round, under the names that their Einsums have in the cascade; else all."""
+    """Return the stages of the first round, with the names that their Einsums have in the cascade."""
     kept = []
     for stage in stages:
         names = [einsum.name.rpartition(MARK) for einsum in stage.einsums]
@@ -54,7 +54,7 @@ def first_stages(stages: Iterable[Stage]) -> list[Stage]:
 
 
 def round_begins(specification: Specification) -> frozenset[str]:
-    """The Einsums with which rounds begin, by name, without the first of all."""
+    """Return the name of the first Einsum of each round but the first round."""
     return frozenset(_begins(specification)) if specification.iteration is not None else frozenset()
 
 

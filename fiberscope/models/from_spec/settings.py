@@ -1,4 +1,4 @@
-"""Settings of a machine that its specification does not give."""
+"""Settings of a machine that a specification does not contain, such as queue sizes and latencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHIPPED = Path(__file__).parent / "config.yaml"
 
 
 class Timing(Configuration):
-    """The section ``timing``; ``config.yaml`` beside this file has it with units and sources."""
+    """The section ``timing``; ``config.yaml`` in this folder describes each key with its unit and source."""
 
     most: int = Field(ge=1, le=2**16)
     places: int = Field(ge=1, le=2**16)
@@ -45,17 +45,17 @@ class Timing(Configuration):
 
     @property
     def capacity(self) -> int | None:
-        """Tokens that a channel holds; None without a bound."""
+        """Capacity of a channel in tokens; None for no bound."""
         return self.depth or None
 
     @property
     def registered(self) -> bool:
-        """Return whether the blocks read their memories with a latency of a cycle."""
+        """Return whether the blocks read their memories with a latency of one cycle."""
         return self.memory == "registered"
 
 
 class MappedParameters(Configuration):
-    """The parameters of a machine that is built from a specification, if that refers to no machine."""
+    """The parameters of a machine from a specification that refers to no other machine."""
 
     timing: Timing
     value: ValueName
@@ -64,15 +64,15 @@ class MappedParameters(Configuration):
 
 
 def value_name(parameters: MappedParameters) -> ValueName:
-    """The type of values, which the parameters of SIGMA have in a section of their own."""
+    """Return the type of values; the parameters of SIGMA have it in a section ``value``."""
     value: ValueName = getattr(parameters.value, "type", parameters.value)
     return value
 
 
 def is_own(key: str, configuration: type[Configuration]) -> bool:
-    """Return whether a parameter, by dotted key, is none of those that the specification is read with."""
+    """Return whether a parameter, by dotted key, is not among those that the specification is read with."""
     section = key.partition(".")[0]
-    alone = issubclass(configuration, MappedParameters)  # it has nothing of another machine's
+    alone = issubclass(configuration, MappedParameters)  # the specification refers to no other machine
     return (
         section == "timing"
         or key in ("value", "value.type")

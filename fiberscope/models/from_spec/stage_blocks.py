@@ -1,4 +1,4 @@
-"""A stage of a specification as blocks in its machine's kernel."""
+"""The blocks of a stage in the kernel of its machine."""
 
 from __future__ import annotations
 
@@ -38,21 +38,23 @@ __all__ = ["BuiltStage"]
 
 OPERATION_COUNTERS = frozenset(("operations", "reductions", "points", "additions", "steps", "merged"))
 
-COUNTED = {"mul": "multiply"}  # the name of an operator's operations in a report, if it has another
-ENOUGH = 1 << 14  # tokens of a channel between blocks on lanes, if that is two for each lane
-Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
+COUNTED = {"mul": "multiply"}  # by operator, the name of its operations in a report if it differs
+ENOUGH = 1 << 14  # upper bound of a channel's capacity between blocks on lanes, unless it is below 2 per lane
+Part: TypeAlias = tuple[
+    Mapping[str, Integers], Values
+]  # a part of an output: coordinates by loop, and values
 
 
 class BuiltStage:
-    """A stage in a machine's kernel.
+    """A stage whose blocks are in the kernel of a machine.
 
     Args:
-        stores: the stores of the machine that it is of.
-        stage: what runs.
-        graph: as blocks.
-        chains: the chains of the data that it moves.
-        prefix: the prefix of the names of its components.
-        before: the stage that must have ended.
+        stores: the stores of the machine to which the stage is added.
+        stage: the stage.
+        graph: graph of the stage.
+        chains: chains of the data that the stage moves.
+        prefix: prefix of the names of the stage's components.
+        before: the stage that must end before this stage begins; None for the first stage.
     """
 
     def __init__(
@@ -68,25 +70,25 @@ class BuiltStage:
         graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0, machine.parameters.timing.registered)
-        inside_has = {
+        inner_chains = {
             what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
         }
-        outside_has = {what: chain.in_front() for what, chain in chains.items()}
+        outer_chains = {what: chain.in_front() for what, chain in chains.items()}
         inside, outside = _clocks(machine, stage)
         self.clock, self.walking = inside, outside
         names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
-        kept = inside_has or chains
+        kept = inner_chains or chains
         self.memory = StageMemory(stores, stage, graph, kept, context.nests, names, clock=inside)
-        in_front = StageMemory(stores, stage, graph, outside_has, context.nests, clock=outside)
+        in_front = StageMemory(stores, stage, graph, outer_chains, context.nests, clock=outside)
         nodes = graph.graph.nodes.values()
         front = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
         ]
         depth = self._depth
         self.outside = InstanceBlocks(machine, f"{prefix}outer.", 0, front, in_front, context, outside, depth)
-        behind = [node for node in nodes if node.name in graph.leaf]
+        leaf_nodes = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [
-            InstanceBlocks(machine, name, number, behind, self.memory, context, inside, depth)
+            InstanceBlocks(machine, name, number, leaf_nodes, self.memory, context, inside, depth)
             for number, name in enumerate(names)
         ]
         self.cut = self._add_cut(prefix)
@@ -97,7 +99,7 @@ class BuiltStage:
 
     @property
     def _depth(self) -> int | None:
-        """Tokens of a channel, so many for each lane; None without a bound."""
+        """Capacity of a channel in tokens, in proportion to the number of lanes; None for no bound."""
         capacity = self.machine.parameters.timing.capacity
         if capacity is None or not self.stage.lanes:
             return capacity
@@ -125,7 +127,7 @@ class BuiltStage:
         )
 
     def _add_sums(self, prefix: str) -> TaskSum:
-        """Add the unit that sums tasks; the cut says which instance has each task."""
+        """Add the unit that sums the results of tasks; the cut sends it the instance of each task."""
         crossings, elements = self.graph.crossings, self.cut.elements
         outer = [elements[place] for place, crossing in enumerate(crossings) if crossing.kept]
         round_loops = self.stage.outer[: self.stage.rounds]
@@ -151,7 +153,13 @@ class BuiltStage:
         return sums
 
     def _write_sums(self, sums: TaskSum, called: str, place: int) -> None:
-        """Connect the unit that moves elements to memory and back, as part of an instance's requests."""
+        """Add the writers of one output of the unit that sums tasks, at the memory port of an instance.
+
+        Args:
+            sums: the unit that sums tasks.
+            called: name of the unit.
+            place: number of the output, and of the instance.
+        """
         again = self.stage.rounds > 0
         capacity = None if again else self._depth
         leaf, name, connect = self.leaves[place].name, f"{called}.{place}", self.machine.kernel.connect
@@ -168,20 +176,20 @@ class BuiltStage:
 
     @property
     def _last(self) -> Stream:
-        """The stream of these values."""
+        """Return the stream of the output's values."""
         stream = self.graph.graph.feeding(self._output, "val")
         assert stream is not None  # a graph that was lowered has no open ports
         return stream
 
     def _last_level(self) -> int:
-        """Return the level of the stop that ends a task in the output; ``EACH`` if each element does."""
+        """Return the level of the stop that ends a task in the output; ``EACH`` if each element ends one."""
         if self.stage.of_elements:
             return EACH
         nest = self.outside.context.nests[self._last.source, self._last.output]
         return max(0, len(nest) - 1)
 
     def _follow(self, before: BuiltStage) -> None:
-        """Begin when all that a stage writes is written."""
+        """Let this stage begin when the stage before it has ended."""
         last = before.sums or before.cut
         for place, root in enumerate(self.outside.all_roots()):
             self.machine.kernel.connect(last, f"out_over[{place}]", root, "after", capacity=None)
@@ -201,7 +209,7 @@ class BuiltStage:
             self._end(place, leaf)
 
     def _deal(self, place: int, leaf: InstanceBlocks) -> None:
-        """Connect the stream of tasks of an instance; it holds as many tasks as the cut allows."""
+        """Connect the cut to an instance. The channels have no bound: the cut limits the number of tasks."""
         graph, used = self.graph.graph, Counter[int]()
         for stream in graph.streams_from(self.graph.cut):
             if stream.target in leaf.nodes:
@@ -216,7 +224,10 @@ class BuiltStage:
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
     def _end(self, place: int, leaf: InstanceBlocks) -> None:
-        """Tell the cut that a task of an instance has ended, by the last token of its values."""
+        """Add the block that reports the end of each task of an instance to the cut.
+
+        If tasks are summed, also connect the points of the instance to the unit that sums them.
+        """
         graph, connect = self.graph.graph, self.machine.kernel.connect
         add, clock = self.machine.add_at, self.clock
         ends = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())
@@ -234,17 +245,17 @@ class BuiltStage:
                 connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{place}]", capacity=waiting)
 
     def operations(self) -> dict[str, int]:
-        """Count the operations of the blocks of all its instances."""
+        """Return the number of operations of all instances, by kind."""
         operations = Counter[str]()
-        for node, blocks in self._operating:
+        for node, blocks in self._counting_blocks:
             _count(operations, node, blocks, adds=self.graph.arithmetic.adds)
         if self.sums is not None and self.graph.arithmetic.adds:
             operations["add"] += self.sums.additions
         return dict(operations)
 
     @cached_property
-    def _operating(self) -> list[tuple[Node, list[Component]]]:
-        """The nodes whose blocks count operations, with these blocks."""
+    def _counting_blocks(self) -> list[tuple[Node, list[Component]]]:
+        """The nodes whose blocks count operations, each with its blocks."""
         blocks: dict[str, list[Component]] = {}
         for leaf in (self.outside, *self.leaves):
             for name, block in leaf.blocks.items():
@@ -257,7 +268,7 @@ class BuiltStage:
         ]
 
     def output(self) -> FiberTree:
-        """Assemble the output of the instances by the coordinates of their tasks."""
+        """Return the output as a fibertree, assembled from the parts of all instances or from the sums."""
         parts = self._written() if self.sums is None else self._added()
         plan, specification = self.graph.plan, self.machine.specification
         ranks = [index.rank for index in plan.equation.output.indices]
@@ -274,7 +285,7 @@ class BuiltStage:
         return FiberTree.from_coo(shape, columns, values)
 
     def _written(self) -> list[Part]:
-        """Coordinates by loop and values of each instance's writers."""
+        """Return the part of the output that each instance's writers wrote."""
         owners = np.array(self.cut.owner.integers(), np.int64)
         outer = {
             crossing.loop: np.array(self.cut.elements[place].integers(), np.int64)
@@ -290,8 +301,8 @@ class BuiltStage:
         return entries
 
     def _added(self) -> list[Part]:
-        """The same of the sums over all tasks."""
-        assert self.sums is not None  # it is asked for where there are such
+        """Return the output of the unit that sums all tasks, as a single part."""
+        assert self.sums is not None  # only stages that sum tasks call this method
         loops = [crossing.loop for crossing in self.graph.crossings if crossing.kept]
         loops += self.graph.loops
         columns = dict(zip(loops, self.sums.sums.columns(), strict=True))
@@ -299,9 +310,9 @@ class BuiltStage:
 
 
 def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
-    """Return the clocks of the blocks of a stage behind the cut, and before it.
+    """Return the clock of the blocks after the cut, and the clock of the blocks before it.
 
-    Where all instances work on one step, the blocks before the cut keep up with the lanes.
+    If all instances share each step, the blocks before the cut run in the clock of the lanes too.
     """
     inside = machine.lane_clock if stage.lanes else machine.kernel.clocks[0]
     space = stage.einsums[0].spacetime.space if stage.einsums[0].spacetime else ()
@@ -310,7 +321,14 @@ def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
 
 
 def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
-    """Return the output of one instance for a number of tasks: coordinates by loop, and values."""
+    """Return the part of the output that one instance wrote.
+
+    Args:
+        leaf: blocks of the instance.
+        tasks: number of tasks of the instance.
+        outer: for each loop before the cut that the output has, the coordinates of these tasks.
+        loops: loops of the output after the cut, in the order of its levels.
+    """
     writers = [node for node in leaf.nodes.values() if node.primitive.writes]
     levels: list[CompressedLevel] = [
         CompressedLevel(np.array([0, tasks]), np.arange(tasks)),
@@ -334,10 +352,12 @@ def _joined(columns: Sequence[Integers]) -> Integers:
 
 
 def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *, adds: bool) -> None:
-    """Add what the blocks of a node did to the operations; additions only of an Einsum that ``adds``."""
+    """Add the operations of a node's blocks to ``operations``; additions only if the Einsum ``adds``."""
     counters = blocks[0].counters()
     if "operations" in counters:
-        absent = sum(getattr(block, "absent", 0) for block in blocks)  # a part of one's own may lack it
+        absent = sum(
+            getattr(block, "absent", 0) for block in blocks
+        )  # a part of the user's own may lack the counter
         counted = COUNTED.get(node["counted"], node["counted"]) or node.primitive.counted
         operations[counted] += _total("operations", blocks) - absent
     if adds and "reductions" in counters:
@@ -354,7 +374,7 @@ def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *,
 
 
 def _total(counter: str, blocks: Sequence[Component]) -> int:
-    """Add up a counter of blocks; one that they count as attributes needs no dict of all of them."""
+    """Return the sum of a counter over blocks; read as an attribute where possible, which is faster."""
     if all(kind.counters is StreamBlock.counters for kind in {type(block) for block in blocks}):
         return sum(map(attrgetter(counter), blocks))
     return sum(block.counters()[counter] for block in blocks)

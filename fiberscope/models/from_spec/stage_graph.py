@@ -1,4 +1,4 @@
-"""The stream graph of a stage: its blocks, where its loops are cut, and what the cut passes."""
+"""The stream graph of a stage: its blocks, its cut, and the streams that cross the cut."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ __all__ = ["Crossing", "StageGraph", "base_name"]
 
 @dataclass(frozen=True)
 class Crossing:
-    """A stream that goes through the cut.
+    """A stream that crosses the cut.
 
     Args:
-        kind: ``crd`` or ``ref``.
-        loop: the loop of coordinates; empty for other streams.
-        kept: whether the output has these coordinates.
-        groups: whether these, of a piece of one of its ranks, tell which of its elements come together.
-        segments: of references where the fibers that they name begin, if an empty one leaves nothing to do.
+        kind: ``crd`` for coordinates or ``ref`` for references.
+        loop: loop of the coordinates; empty for references.
+        kept: whether the coordinates are coordinates of the output.
+        groups: whether the coordinates divide the output into groups whose elements are read back together.
+        segments: for references to fibers, where each fiber begins, if a task with an empty fiber has no
+            work; else None.
     """
 
     kind: str
@@ -38,22 +39,23 @@ class Crossing:
 
 @dataclass(frozen=True)
 class StageGraph:
-    """A stage as a graph.
+    """The stream graph of a stage.
 
     Args:
-        einsum: whose output is written.
-        graph: of all its blocks.
-        cut: the node that deals tasks.
-        crossings: what goes through it, in order.
-        leaf: names of the nodes behind it.
-        sums: the node that adds up what tasks give to the same points, if they do.
-        loops: the loops of the output, that each instance writes, in the order of its levels.
-        plan: the loops of the Einsum that writes.
-        tensors: what the graph reads, by name.
-        orders: of each of these, and of the output, the ranks as its tree has them.
-        formatted: these orders with the pieces of ranks that stay whole, as formats have them.
-        arithmetic: what operators mean.
-        sources: of each tensor the Einsum that has written what is read of it, by name; empty of an input.
+        einsum: the Einsum whose output the stage writes.
+        graph: all blocks of the stage, with the blocks of one instance.
+        cut: the node that dispatches tasks.
+        crossings: the streams that cross the cut, in the order of its ports.
+        leaf: names of the nodes after the cut.
+        sums: the node that adds results of tasks at the same points; None if tasks write different points.
+        loops: loops of the output that each instance writes, in the order of its levels.
+        plan: plan of the loops of ``einsum``.
+        tensors: the stored tensors that the graph reads, by name.
+        orders: for each of these tensors and the output, the ranks of its fibertree from the root.
+        formatted: the same orders as the formats have them, with the pieces of ranks that stay unpartitioned.
+        arithmetic: functions of the operators, and empty values.
+        sources: for each tensor, the name of the Einsum that wrote the version that is read; empty for an
+            input.
     """
 
     einsum: Einsum
@@ -71,7 +73,12 @@ class StageGraph:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def piece(self, tensor: str, place: int) -> int:
-        """Return how many coordinates a fiber of a level has room for, if it is a piece by shape; else 0."""
+        """Return the coordinates per fiber of a level whose fibers are pieces of a fixed size; else 0.
+
+        Args:
+            tensor: name of the tensor in the graph.
+            place: number of the level, from 0 at the root.
+        """
         ranks = self.orders[tensor]
         for split in self.plan.splits.values():
             pairs = zip(split.names, split.names[1:], self.plan.piece_sizes(split), strict=False)
@@ -82,7 +89,7 @@ class StageGraph:
 
     @property
     def name(self) -> str:
-        """Return the name of the stage, if there are several."""
+        """Return the name of the stage, for a machine with several stages."""
         return self.einsum.name.lower().replace("@", "_")
 
     @cached_property
@@ -92,5 +99,5 @@ class StageGraph:
 
 
 def base_name(tensor: str) -> str:
-    """The name that a specification has for a tensor of a graph, which may be read twice."""
+    """Return the specification's name of a tensor: the graph marks a second access by an apostrophe."""
     return tensor.partition("'")[0]

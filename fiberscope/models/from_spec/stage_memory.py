@@ -1,4 +1,4 @@
-"""Memory accesses of the blocks of a stage."""
+"""Memory accesses of a stage: fetches that delay streams until data arrives, and writers of results."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = ["StageMemory"]
 
-READERS = (LANE_SEEK, SKIP_AHEAD)  # read the fibers of two tensors themselves
+READERS = (LANE_SEEK, SKIP_AHEAD)  # types of nodes that read the fibers of two tensors themselves
 
 
 class StageMemory:
-    """Memory accesses of the blocks of a stage.
+    """The memory accesses of the blocks of a stage, before or after the cut.
 
     Args:
-        memory: the memory of the machine.
-        stage: what runs.
-        graph: as blocks.
-        chains: the chains of the stage.
+        memory: the memory system of the machine.
+        stage: the stage.
+        graph: graph of the stage.
+        chains: chains of the data that these blocks move.
         nests: loop nests of the graph's streams.
-        leaves: names of the instances.
-        clock: the clock of the fetching component; that of the machine if not given.
+        leaves: names of the instances; empty for the blocks before the cut.
+        clock: clock of the fetches and writers; by default the first clock of the machine.
     """
 
     def __init__(
@@ -66,27 +66,31 @@ class StageMemory:
             if node.type == FIBER_PAIRS
             for way in (0, 1)
             for place in ("mode", "below")
-        }  # tensors and levels
-        self.intervals: dict[tuple[str, tuple[str, int]], tuple[Integers, Integers]] = {}  # of subtrees
+        }  # tensor and level of data that is fetched as whole subtrees
+        self.intervals: dict[
+            tuple[str, tuple[str, int]], tuple[Integers, Integers]
+        ] = {}  # first and last lines of subtrees
 
     def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
-        """Yield the fetches for the references into a block: where their fibers begin, or values.
+        """Yield the fetches before an input of references: of the starts of their fibers, or of values.
 
-        In front of a unit that reads the fibers itself, their coordinates too.
+        Before a unit that reads fibers itself, a further fetch loads their coordinates.
 
         Args:
-            leaf: the instance, which begins names of its blocks.
-            node, port: the node and port of the block.
-            name: that the block's begins with.
+            leaf: name of the instance.
+            node, port: node of the block, and its input.
+            name: prefix of the names of the fetches.
         """
         stream = self.graph.graph.feeding(node, port)
         nest = () if stream is None else self.nests[stream.source, stream.output]
-        tensor, place = self._named_at(node, port)
-        came = place < 0 or isinstance(self.graph.tensors[tensor].levels[place], CompressedLevel)
-        kinds = ("payload",) if came else ("payload", "elem")  # an element has come with its coordinate
+        tensor, place = self._referenced_level(node, port)
+        has_element = place < 0 or isinstance(self.graph.tensors[tensor].levels[place], CompressedLevel)
+        kinds = (
+            ("payload",) if has_element else ("payload", "elem")
+        )  # the fetch of a coordinate has loaded its element
         for kind in kinds if place >= 0 and (tensor, place) not in self.come_whole else ():
             chain = self._chain(tensor, place, kind)
-            if chain is not None and self._is_asked_for_here(chain, node, port, stream):
+            if chain is not None and self._is_fetched_here(chain, node, port, stream):
                 yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
                 break
         if node.type in READERS:
@@ -99,7 +103,7 @@ class StageMemory:
             yield from self._subtrees(leaf, tensor, place + 1, f"{name}_subtrees")
 
     def _subtrees(self, leaf: str, tensor: str, place: int, name: str) -> Iterator[SubtreeFetch]:
-        """Yield a fetch for each store from which anything below the references to a level's fibers comes."""
+        """Yield a fetch for each store that supplies subtrees of a level's fibers."""
         stores: dict[tuple[str, int], list[tuple[int, str, Chain]]] = {}
         for whole, level in sorted(self.come_whole):
             for kind in ("coord", "payload", "elem") if whole == tensor else ():
@@ -129,7 +133,7 @@ class StageMemory:
             yield fetch
 
     def _coordinates(self, tensor: str, place: int) -> Iterator[tuple[str, Chain]]:
-        """Yield the chain of the coordinates of a level, if they are read."""
+        """Yield the kind and the chain of a level's coordinates, if they are moved."""
         for kind in ("coord", "elem"):
             chain = self._chain(tensor, place, kind)
             if chain is not None:
@@ -138,21 +142,25 @@ class StageMemory:
 
     def _segments(self, tensor: str, place: int) -> memoryview[int]:
         level = self.graph.tensors[tensor].levels[place]
-        assert isinstance(level, CompressedLevel)  # a unit that skips reads no other
+        assert isinstance(level, CompressedLevel)  # such a unit reads compressed levels only
         return integers_of(level.segments)
 
-    def _is_asked_for_here(self, chain: Chain, node: Node, port: str, stream: Stream | None) -> bool:
-        """Return whether a merger's payload is read before it, because a buffer keeps it."""
-        enters = _goes_along(node, port)
-        left = stream is not None and _goes_along(self.graph.graph.nodes[stream.source], stream.output)
+    def _is_fetched_here(self, chain: Chain, node: Node, port: str, stream: Stream | None) -> bool:
+        """Return whether payloads are fetched at this input.
+
+        Payloads of references that pass a merger are fetched once: before the merger if a buffer keeps them,
+        else after it.
+        """
+        enters = _passes_merger(node, port)
+        left = stream is not None and _passes_merger(self.graph.graph.nodes[stream.source], stream.output)
         return chain.kept if enters else not (left and chain.kept)
 
-    def _named_at(self, node: Node, port: str) -> tuple[str, int]:
-        """The tensor and the level whose payloads the references at a port of a block name; -1 of none."""
-        if _goes_along(node, port):
+    def _referenced_level(self, node: Node, port: str) -> tuple[str, int]:
+        """Return the tensor and level to which the references at a port point; level -1 for the root."""
+        if _passes_merger(node, port):
             graph = self.graph.graph
             behind = next(stream for stream in graph.streams_from(node) if stream.output == port)
-            return self._named_at(graph.nodes[behind.target], behind.input)
+            return self._referenced_level(graph.nodes[behind.target], behind.input)
         if node.type in (*READERS, FIBER_PAIRS):
             way = port[len("ref[") : -1]
             return node[f"tensor{way}"], int(node[f"mode{way}"]) - 1
@@ -165,7 +173,13 @@ class StageMemory:
         return tensor, place
 
     def coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
-        """Return the fetch that a scanner's coordinates wait for, or what a look-up in a fiber finds."""
+        """Return the fetch that delays a scanner's coordinates or a look-up's results; None without one.
+
+        Args:
+            leaf: name of the instance.
+            node: node of the scanner or look-up.
+            name: name of its block.
+        """
         if not (node.type == "seek" or (node.primitive.scans and node.level.lists)):
             return None
         tensor, place = node["tensor"], int(node["mode"])
@@ -196,7 +210,7 @@ class StageMemory:
             segments=segments,
             line_bytes=memory.line,
             kept=chain.kept,
-            lets_go=NEVER if groups is not None else self._lets_go(chain, nest),
+            lets_go=NEVER if groups is not None else self._eviction_level(chain, nest),
             groups=groups,
             lingers=chain.lingers,
             room=self._room(leaf, chain),
@@ -208,9 +222,10 @@ class StageMemory:
         return fetch
 
     def _groups(self, tensor: str, place: int, chain: Chain) -> memoryview[int] | None:
-        """Return the group of each entry whose lines stay together, if tasks do not tell when they go.
+        """Return the group of each entry, if the buffer evicts lines when the group changes; else None.
 
-        An instance on lanes has each task. So it knows an outer loop by the tensor's own coordinates of it.
+        A single instance on lanes receives all tasks. The groups are the tensor's own coordinates of the
+        outer loop that evicts lines.
         """
         outer = self.stage.outer[:-1]
         if not (self.stage.lanes and self.stage.instances == 1 and chain.kept and chain.evict_on in outer):
@@ -220,15 +235,17 @@ class StageMemory:
         return integers_of(ancestors(self.graph.tensors[tensor], place, depth))
 
     def copy(self, chain: Chain, leaf: str) -> int:
-        """Return which copy of the store on the way serves an instance; the first serves all others."""
+        """Return the copy of a chain's shared store that serves an instance; 0 for blocks before the cut."""
         return self.numbers.get(leaf, 0) * chain.copies // max(1, len(self.numbers))
 
     def _room(self, leaf: str, chain: Chain) -> BufferRoom | None:
-        """Return the size of an instance's buffer, in whole lines of a request."""
+        """Return the free lines of an instance's buffer, shared by its fetches; None without a bound."""
         if chain.buffer is None:
             return None
         name, bits = chain.buffer
-        if self.stage.lanes and self.stage.instances == 1:  # of all instances, which work together
+        if (
+            self.stage.lanes and self.stage.instances == 1
+        ):  # one instance stands for all instances and their buffers
             bits *= self.memory.machine.component(name).all_instances
         return self.rooms.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
 
@@ -236,12 +253,20 @@ class StageMemory:
         ranks = self.graph.orders[tensor]
         return self.chains.get((tensor, ranks[place], kind))
 
-    def _lets_go(self, chain: Chain, nest: Nest) -> int:
-        """Level of the stops, in a stream of such a nest, with which the buffer lets go what it has."""
+    def _eviction_level(self, chain: Chain, nest: Nest) -> int:
+        """Return the level of the stops that empty the buffer.
+
+        Args:
+            chain: chain of the data.
+            nest: loop nest of the stream.
+
+        Returns:
+            The level; ``EACH`` if each element empties the buffer, ``NEVER`` if nothing does.
+        """
         if not chain.kept or not chain.evict_on:
             return NEVER
-        outer = chain.evict_on in self.stage.outer  # of which an instance knows tasks alone
-        behind = self.stage.of_elements and self.numbers  # where no stop tells them apart
+        outer = chain.evict_on in self.stage.outer  # an instance sees outer loops only as tasks
+        behind = self.stage.of_elements and self.numbers  # no stop separates tasks
         if behind or (chain.evict_on not in nest and not outer):
             return EACH
         place = nest.index(chain.evict_on) if chain.evict_on in nest else 0
@@ -260,14 +285,19 @@ class StageMemory:
         return self.arrays[tensor, place, kind]
 
     def _banks(self, tensor: str, place: int, chain: Chain) -> Banks | None:
-        """Return the banks of an array that instances read by the coordinates of their tasks."""
+        """Return the banks of an array, one per instance, if coordinates determine the instances of tasks."""
         ranks = self.graph.orders[tensor][: place + 1]
         loop = self.stage.outer[-1] if self.stage.banked and self.numbers and not chain.shared else ""
         alone = self.stage.merger is None and not self.come_whole
         return Banks(ranks.index(loop), self.stage.instances) if alone and loop in ranks else None
 
     def ways(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
-        """The arrays whose lines a merger's ways read, for one who asks for them next."""
+        """Return the chains and arrays from which the ways of a merger read lines.
+
+        Args:
+            leaf: name of the instance.
+            node: node of the merger.
+        """
         tensor, place = node["tensor"], int(node["mode"])
         chains: list[tuple[Chain, ArrayLines]] = []
         for kind in ("elem", "coord", "payload"):
@@ -284,18 +314,18 @@ class StageMemory:
         return chains
 
     def writers(self, leaf: str, number: int, node: Node, name: str) -> Iterator[LineWriter]:
-        """Return the blocks that write a writer's stream to memory: coordinates and fiber starts, or values.
+        """Yield the blocks that write a stream to memory: coordinates and fiber starts, or values.
 
         Args:
-            leaf: the instance, which begins names of its blocks.
-            number: the number of it.
-            node: the node of the writer.
-            name: that its block's begins with.
+            leaf: name of the instance.
+            number: number of the instance.
+            node: node of the writer.
+            name: name of its block.
         """
         output = self.graph.einsum.output
         ranks = self.graph.orders[output]
         if node.writes_values:
-            level = 0 if self.graph.loops else NEVER  # else the values of tasks are one fiber
+            level = 0 if self.graph.loops else NEVER  # without loops, the values of all tasks are one fiber
             kinds = ("payload", "elem")
             yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
             return
@@ -305,12 +335,12 @@ class StageMemory:
         yield from self._writers(leaf, number, above, ("payload",), f"{name}.segments", of_stops=True)
 
     def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
-        """Return the blocks that write the coordinates of tasks."""
+        """Yield the blocks that write the coordinates of an instance's tasks in a loop before the cut."""
         name = f"{leaf}tasks.{loop}"
         yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
 
     def sum_writers(self, leaf: str, number: int, name: str, *, again: bool) -> Iterator[LineWriter]:
-        """Return the blocks that write partial elements of tasks, and read them back if requested."""
+        """Yield the blocks that write sums of tasks, and with ``again`` read them back."""
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             called = f"{name}.{kinds[0]}s"
@@ -356,6 +386,6 @@ class StageMemory:
                 yield writer
 
 
-def _goes_along(node: Node, port: str) -> bool:
-    """Return whether references at a port go through a merger."""
+def _passes_merger(node: Node, port: str) -> bool:
+    """Return whether the references at a port pass through a merger."""
     return node.type == "swap" and port.startswith("carried")

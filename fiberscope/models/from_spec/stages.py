@@ -1,4 +1,4 @@
-"""Stages of a specification: Einsums whose loops are cut in the same place."""
+"""Stages of a specification: groups of Einsums that run together, with their loops cut at one place."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.workloads.expressions.expression import accesses
 
-MOST_LANES = 1 << 16  # of all instances on one step: a channel between blocks has room for a step
+MOST_LANES = 1 << 16  # limit of the lanes that share a step, as a channel between blocks must hold a step
 
 __all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Einsums that run side by side: one, or one whose output a merger hands to the next.
+    """Einsums that run together: a single Einsum, or two with a merger between them.
 
     Args:
-        einsums: in their order.
-        outer: the loops in front of the cut, the outermost first; those of all its Einsums.
-        level: the level of the architecture that the tasks are dealt to.
-        instances: the instances of it.
-        basis: why there are so many, in words; empty if the units of the Einsums say their number.
-        places: loops in space whose places are the instances, if no component is bound.
-        merger: what brings the first one's output into the order of the second; None of one Einsum alone.
-        rounds: how many of the outer loops tell when a buffer above lets the output go; 0 if none does.
-        eager: whether it comes back with all that has a task's coordinates, or point by point.
-        lanes: elements a cycle of the innermost loops, which are in space; 0 if they are not.
-        vectors: how many of the innermost loops run on lanes.
-        banked: whether the coordinate of the last outer loop says the instance of a task.
+        einsums: the Einsums, in order.
+        outer: loops before the cut, the outermost first; all Einsums of the stage have them.
+        level: level of the architecture to whose instances tasks are dispatched.
+        instances: number of instances of the level.
+        basis: text that explains the number of instances; empty if bound compute units determine it.
+        places: loops in space whose iterations are the instances, if no component is bound.
+        merger: merger that passes the output of the first Einsum to the second; None for a single Einsum.
+        rounds: number of outer loops up to the loop that evicts the output from a shared buffer; 0 if no loop
+            does.
+        eager: whether an evicted output is read back by groups of all points with a task's coordinates. If
+            not, it is read back point by point.
+        lanes: elements per cycle in the innermost loops if they are in space; else 0.
+        vectors: number of innermost loops that run on lanes.
+        banked: whether the coordinate of the last outer loop determines the instance of a task.
     """
 
     einsums: tuple[Einsum, ...]
@@ -58,30 +60,30 @@ class Stage:
 
     @property
     def of_elements(self) -> bool:
-        """Return whether each task is a single element, because no loop is behind the cut."""
+        """Return whether each task is a single element, because no loop is after the cut."""
         return len(self.outer) == len(self.einsums[0].loop_order)
 
     @property
     def reduces(self) -> bool:
-        """Return whether what is merged again has been scaled and added up."""
+        """Return whether the merger stores partial fibers that are already scaled and summed."""
         return self.merger is not None and self.merger.reduces
 
 
 def refuse(specification: Specification, what: str) -> ConfigurationError:
-    """Describe why no machine is built of a specification."""
+    """Return the error that tells why no machine can be built from a specification."""
     return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
 
 
 def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
-    """The stages of a specification, in the order in which they run.
+    """Return the stages of a specification, in the order in which they run.
 
     Args:
-        specification: complete.
-        lanes: of each instance, where innermost loops are in space; 0: as many as a line of the register file
-            has entries, if it has several.
+        specification: a complete specification.
+        lanes: lanes of each instance, for stages whose innermost loops are in space. 0: the number of entries
+            in a line of the register file, if it is above 1.
 
     Raises:
-        ConfigurationError: no machine is built of it, for the reason that the message names.
+        ConfigurationError: no machine can be built from the specification; the message gives the reason.
     """
     for einsum in specification.einsums:
         _check(specification, einsum)
@@ -97,7 +99,7 @@ def stages_of(specification: Specification, lanes: int = 0) -> list[Stage]:
 
 
 def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
-    """The loops of an Einsum whose intersector skips ahead."""
+    """Return the loops of an Einsum whose intersector skips ahead."""
     bound = einsum.bindings
     if not bound.intersectors:
         return frozenset()
@@ -109,7 +111,7 @@ def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str
 
 
 def _check(specification: Specification, einsum: Einsum) -> None:
-    """Refuse an Einsum that has what no machine is built of."""
+    """Raise ``ConfigurationError`` for an Einsum from which no machine can be built."""
     name, equation = einsum.name, einsum.computed
     for operator, meaning in einsum.operators.items():
         if meaning not in BINARY:
@@ -133,9 +135,9 @@ def _first_stage(specification: Specification, einsums: Sequence[Einsum], lanes:
 
 
 def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage:
-    """Return the stage with its innermost loops on lanes, if they are in space and there are several lanes.
+    """Return the stage with its innermost loops on lanes, if they are in space and have a number of lanes.
 
-    Without another loop in space all instances work on one step, each with its lanes.
+    If no other loop is in space, all instances and their lanes share each step.
     """
     einsum = stage.einsums[0]
     loops = lane_loops(einsum)
@@ -153,13 +155,13 @@ def _with_lanes(specification: Specification, stage: Stage, lanes: int) -> Stage
 
 
 def is_shared(component: Component, stage: Stage) -> bool:
-    """Return whether a store serves all instances: a cache, or a buffer that is above them."""
+    """Return whether instances share a store: a cache, or a buffer with fewer copies than instances."""
     above = component.kind == "Buffet" and component.all_instances < stage.instances
     return component.kind == "Cache" or above
 
 
 def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
-    """Return how many outer loops end a buffer's hold on the output, and the buffer's style."""
+    """Return the fields ``rounds`` and ``eager`` of a stage; empty if no outer loop evicts the output."""
     einsum = stage.einsums[-1]
     components = specification.configurations[einsum.bindings.config].components
     for binding in einsum.bindings.storage:
@@ -170,7 +172,7 @@ def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
 
 
 def _outer(einsum: Einsum) -> tuple[str, ...]:
-    """The loops up to the last in space; none of an Einsum without any there."""
+    """Return the loops up to the last loop in space; empty if no loop is in space."""
     space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
     last = max((place for place, rank in enumerate(einsum.loop_order) if rank in space), default=-1)
     return einsum.loop_order[: last + 1]
@@ -190,7 +192,7 @@ def _merger(
 
 
 def _stage_of(specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]) -> Stage:
-    """Return a stage at the level with the most copies among those of its units, or of its stores."""
+    """Return a stage at the level with the most copies among its bound units or, without units, stores."""
     units: list[Component] = []
     stores: list[Component] = []
     for einsum in einsums:

@@ -1,4 +1,4 @@
-"""Blocks of a stage that the compiler of graphs has otherwise: joiners, and what an instance writes."""
+"""Lowering of stages where it differs from the graph compiler: joins, look-ups, and results of tasks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from fiberscope.workloads.expressions.expression import Access
 
 __all__ = ["TaskBlocks", "TaskSum", "WrittenResult", "projected"]
 
-PAIR = 2  # fibers that an intersector which skips reads
+PAIR = 2  # number of fibers that a skip-ahead intersector reads
 
 
 def projected(blocks: Blocks, projection: Projection, coordinates: Sequence[Wire]) -> Wire:
-    """A computed coordinate.
+    """Return the stream of a computed coordinate, and add the unit that computes it if necessary.
 
     Args:
-        blocks: to which the unit is added.
+        blocks: the graph's blocks, to which the unit is added.
         projection: the coordinate.
-        coordinates: of the loops of its terms, as often as those of the innermost.
+        coordinates: coordinates of the loop of each term, repeated for each iteration of the innermost loop.
     """
     if projection.plain:
         return coordinates[0]
@@ -41,12 +41,12 @@ def projected(blocks: Blocks, projection: Projection, coordinates: Sequence[Wire
 
 
 class TaskBlocks(Blocks):
-    """Blocks that look operands up in which every coordinate has its place, and skip where they may."""
+    """Graph blocks with look-ups in dense operands and with skip-ahead intersectors."""
 
-    skips: frozenset[str] = frozenset()  # the loops whose intersector skips ahead
+    skips: frozenset[str] = frozenset()  # loops whose intersector skips ahead
 
     def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
-        """See ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
+        """See ``Blocks``. An intersection looks up dense operands at the coordinates of the others."""
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().joined(iteration, variable, before)
         operands = [part.operand for part in iteration.parts if isinstance(part, Scan)]
@@ -61,11 +61,11 @@ class TaskBlocks(Blocks):
             others[0] if len(others) == 1 else Join("intersect", others), variable, before
         )
         for part in sought:
-            references[part.operand] = self._located(part.operand, variable, crd)
+            references[part.operand] = self._locate_operand(part.operand, variable, crd)
         return crd, references
 
     def _skipping(self, operands: Sequence[Operand], variable: str) -> Joined:
-        """One unit that reads the fibers of both."""
+        """Add a skip-ahead intersector, which reads the fibers of both operands itself."""
         inputs: dict[str, Wire | None] = {}
         levels: dict[str, object] = {}
         for way, operand in enumerate(operands):
@@ -75,13 +75,16 @@ class TaskBlocks(Blocks):
         return Wire(node, "crd"), {operand: Wire(node, f"ref[{way}]") for way, operand in enumerate(operands)}
 
     def seek(self, operand: Operand, rank: str, crd: Wire, along: Sequence[Wire]) -> list[Wire]:
-        """Look coordinates up in a rank of an operand; what it lacks is dropped.
+        """Add a look-up of coordinates in a rank of an operand, which drops coordinates without a match.
 
         Args:
-            operand: its references, one for each coordinate, name the fibers to look in.
+            operand: the operand; its references, one per coordinate, point to the fibers to search.
             rank: the rank.
             crd: the coordinates.
-            along: streams of the same shape, of which those that leave are returned.
+            along: further streams of the same shape, from which the same elements are dropped.
+
+        Returns:
+            The streams of ``along`` after the look-up.
         """
         inputs = {"crd": crd, "base": operand.references}
         inputs |= {f"carried[{place}]": wire for place, wire in enumerate(along)}
@@ -90,7 +93,7 @@ class TaskBlocks(Blocks):
         operand.references = Wire(node, "located")
         return [Wire(node, f"carried[{place}]") for place in range(len(along))]
 
-    def _located(self, operand: Operand, variable: str, crd: Wire) -> Wire:
+    def _locate_operand(self, operand: Operand, variable: str, crd: Wire) -> Wire:
         base = None
         if operand.format.level_of(operand.dimension(variable)) > 0:
             signal = Wire(self.add("repsiggen", {"crd": crd}, index=variable), "repsig")
@@ -102,7 +105,7 @@ class TaskBlocks(Blocks):
 
 
 class WrittenResult(Result):
-    """Output of an instance; an empty one adds nothing to a sum."""
+    """The output that an instance writes; an empty fiber contributes nothing to a sum."""
 
     passes_over = True
 
@@ -115,7 +118,7 @@ class WrittenResult(Result):
             self.of_empty = "mark"
 
     def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
-        """Return the coordinates of each loop, and of parts of flattened ranks, which are ``parts``."""
+        """Return the coordinates of each loop, and of the parts of flattened ranks."""
         coordinates = super()._coordinates(blocks, loops)
         for part, projection in self._parts.items():
             coordinates[part] = projected(blocks, projection, [coordinates[projection.terms[0].loop]])
@@ -123,12 +126,12 @@ class WrittenResult(Result):
 
 
 class TaskSum(WrittenResult):
-    """Sum of the tasks' results for the same points: no instance writes."""
+    """The sum over tasks of their results at the same points; the instances write nothing."""
 
     of_empty = "mark"
 
     def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
-        """None: where points leave an instance, those without a value go with their coordinates."""
+        """Drop nothing: a later block drops points without a value when they leave the instance."""
         return set()
 
     def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:

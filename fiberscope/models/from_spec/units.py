@@ -1,4 +1,4 @@
-"""The components of an architecture that blocks of a machine stand for, and parts of one's own for them."""
+"""The components of an architecture that blocks implement, and user-defined parts that replace blocks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ from fiberscope.workloads.expressions.expression import operators_of
 
 __all__ = ["PART_OF", "VerilogPart", "own_part", "shared_units", "unit_of", "units_in", "units_on_lanes"]
 
-PART_OF: Mapping[str, str] = {  # of a type of nodes, where one component stands for the block alone
+PART_OF: Mapping[
+    str, str
+] = {  # by type of node, the part of the machine whose block implements one component
     **dict.fromkeys(BINARY, "alu"),
     "intersect": "intersect",
     "runsum": "runsum",
     "swap": "merger",
 }
 VERILOG = (".v", ".sv")
-ADDS = "add"  # what a component must be bound to that adds runs up
+ADDS = "add"  # operation to which the component that sums runs must be bound
 
 
 def unit_of(stage: Stage, node: Node) -> str:
-    """The component that a block stands for alone; empty if no binding says it."""
+    """Return the name of the component that a node's block implements; empty if none is bound."""
     if node.type == "swap":
         assert stage.merger is not None  # else there is no such block
         return stage.merger.name
@@ -57,7 +59,7 @@ def unit_of(stage: Stage, node: Node) -> str:
 
 
 def shared_units(specification: Specification) -> set[str]:
-    """The components to which one Einsum's operations are bound that an instance has a block each for."""
+    """Return the components to which several operations of an Einsum are bound, each with its own block."""
     counts: Counter[tuple[str, str]] = Counter()
     for einsum in specification.einsums:
         done = Counter(
@@ -70,10 +72,10 @@ def shared_units(specification: Specification) -> set[str]:
 
 
 def units_on_lanes(specification: Specification, lanes: int) -> set[str]:
-    """Return the components of Einsums on lanes whose operations the trace does one by one.
+    """Return the components of Einsums on lanes, whose operations the trace executes one after another.
 
     Args:
-        specification, lanes: as of ``stages_of``.
+        specification, lanes: arguments of ``stages_of``.
     """
     bound = [stage.einsums[0].bindings for stage in stages_of(specification, lanes) if stage.lanes]
     computing = {binding.component for each in bound for binding in each.compute}
@@ -81,7 +83,7 @@ def units_on_lanes(specification: Specification, lanes: int) -> set[str]:
 
 
 def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]) -> dict[str, str]:
-    """The part of the machine that each component stands for which one of one's own can take the place of."""
+    """Return, for each component that a user-defined part can replace, the name of the machine's part."""
     return dict(_units_in(specification, stages))
 
 
@@ -103,13 +105,13 @@ def _units_in(
 
 @dataclass(frozen=True)
 class VerilogPart:
-    """A part in Verilog, which runs beside what it takes the place of.
+    """A user-defined part in Verilog, which runs in RTL simulation next to the part that it replaces.
 
     Args:
-        path: the path of the file.
-        where: it is named.
-        part: the part of the machine that it stands in for.
-        specification: the file that names it.
+        path: path of the Verilog file.
+        where: place in the specification that names the file, for messages.
+        part: name of the machine's part that the Verilog replaces.
+        specification: name of the specification on the command line.
     """
 
     path: Path
@@ -118,10 +120,10 @@ class VerilogPart:
     specification: str
 
     def __call__(self, *_arguments: object, **_options: object) -> Component:
-        """Refuse to be made here.
+        """Refuse to create a component.
 
         Raises:
-            SimulationError: with the command that runs it.
+            SimulationError: always, with the command that runs the Verilog.
         """
         command = f"fiberscope rtl loop {self.part} {self.specification}"
         raise SimulationError(f"{self.where}: {self.path} is Verilog, which runs by {command}")
@@ -131,14 +133,14 @@ def own_part(node: YamlNode, where: str, folder: Path, part: str, specification:
     """Return the part that replaces a component.
 
     Args:
-        node: what the file says: ``FILE.py:CLASS``, or a file of Verilog.
-        where: that is.
-        folder: that files are relative to.
-        part: of the machine, that it takes the place of.
-        specification: what a command names the file.
+        node: value in the specification: ``FILE.py:CLASS``, or the name of a Verilog file.
+        where: place of the value, for messages.
+        folder: folder to which file names are relative.
+        part: name of the machine's part that is replaced.
+        specification: name of the specification on the command line.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: the value names no file, or the file has no such class.
     """
 
     said = node.value if isinstance(node, ScalarNode) else ""

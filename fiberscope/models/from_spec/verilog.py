@@ -1,4 +1,4 @@
-"""One instance of a machine from its specification as Verilog, beside the machine that it is of."""
+"""Verilog of one instance of a machine from a specification, with the streams of a run to compare."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["InstanceVerilog", "instance_verilog"]
 
 @dataclass(frozen=True)
 class InstanceVerilog:
-    """An instance as a module, and what moves at it in a run of its machine.
+    """An instance as a Verilog module, and the tokens of its streams in a run of its machine.
 
     Args:
         verilog: the module.
-        offers: what comes to its ports from other components.
-        expected: what its blocks take of each stream, and what leaves at its ports.
-        cycles: the cycles of the run.
+        offers: for each input port, the tokens that other components send, with their cycles.
+        expected: for each stream into a block or out of a port, the tokens that the module must produce.
+        cycles: length of the run in cycles.
     """
 
     verilog: GraphVerilog
@@ -41,19 +41,19 @@ class InstanceVerilog:
 def instance_verilog(
     machine: MappedMachine, level: str, module: str, value_bits: int, points: int, stage: str = ""
 ) -> InstanceVerilog:
-    """The first instance of a level as a module, with memories as large as the tensors; runs the machine.
+    """Run a machine, and return a level's first instance as a module with memories as large as the tensors.
 
     Args:
-        machine: not run, its memory ideal.
-        level: the level of the architecture.
-        module: the name of the module.
-        value_bits: bits of every value, a whole number in two's complement.
-        points: that an accumulator holds.
-        stage: the Einsum that it writes, ``R``, or ``R@2`` of the second round; the first if empty.
+        machine: a machine with ideal memory that has not run yet.
+        level: level of the architecture.
+        module: name of the module.
+        value_bits: width of every value, an integer in two's complement.
+        points: capacity of an accumulator in points.
+        stage: the Einsum that the stage writes, ``R`` or ``R@2`` (round 2); empty for the first of the level.
 
     Raises:
-        InputError: there is no such level or stage, or the instance has lanes; or naming the first block that
-            has no twin, or value that is no such number.
+        InputError: there is no such level or stage, the instance has lanes, a block has no RTL twin, or a
+            value does not fit ``value_bits``.
     """
     leaf = _leaf_of(machine, level, stage)
     instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")
@@ -67,11 +67,13 @@ def instance_verilog(
     ]
     sizes = Sizes(payload_bits(leaf.nodes.values(), leaf.blocks), value_bits, points, machine.value_type)
     hardware = Hardware(module, blocks, nodes, links, sizes)
-    hardware.verilog()  # what has none is refused before a long run
+    hardware.verilog()  # raises errors before a long run
     into = {f"{plain(link.consumer.component, instance)}.{link.consumer.label}": link for link in links}
     taken, sent = watched(machine.kernel, {name: link.channel for name, link in into.items()})
     payloads = [token[2] for tokens in sent.values() for token in tokens]
-    widest = max(sizes.payload, max(payloads, default=0).bit_length())  # outer loops have larger coordinates
+    widest = max(
+        sizes.payload, max(payloads, default=0).bit_length()
+    )  # coordinates of outer loops may be wider
     verilog = replace(hardware, sizes=replace(sizes, payload=widest)).verilog()
     offers = {
         exported(end): [
@@ -89,10 +91,10 @@ def instance_verilog(
 
 
 def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
-    """The first instance of a level, of a stage if it is not empty.
+    """Return the blocks of the first instance of a level, in a stage if ``stage`` is not empty.
 
     Raises:
-        InputError: there is no such stage, no tasks are dealt to the level, or it has lanes.
+        InputError: there is no such stage, no tasks are dispatched to the level, or the level has lanes.
     """
     named = [(each.stage.einsums[-1].name, each) for each in machine.stages]
     chosen = [each for name, each in named if stage in ("", name, name.partition(MARK)[0])]
