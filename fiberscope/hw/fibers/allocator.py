@@ -1,4 +1,4 @@
-"""OuterSPACE's room for partial products: a pointer that is bumped, and the heads of rows' linked lists."""
+"""Allocation of OuterSPACE's partial products: a bump allocator, and the linked lists of rows."""
 
 from __future__ import annotations
 
@@ -10,41 +10,42 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
-GRANTED = 0  # kinds of a grant
-OVERFLOW = 1
+# Kinds of a grant.
+GRANTED = 0  # the space is allocated
+OVERFLOW = 1  # the size did not fit
 
 SPACE_REQUEST = Protocol("space request", coordinate="size", reference="who")
 SPACE_GRANT = Protocol("space grant", control="kind", coordinate="address", reference="who")
 NODE = Protocol("node", control="count", coordinate="row", reference="address")
 NODE_HEADER = Protocol("node header", control="count", coordinate="address", reference="next")
 
-NO_NODE = -1  # instead of an address: the end of a list
+NO_NODE = -1  # in place of an address: the end of a list
 
 
 class BumpAllocator(Component):
-    """Gives out space behind one shared pointer: the old pointer is the answer, the size is added to it.
+    """Allocates space by a fetch-and-add on one shared pointer: returns the old pointer and adds the size.
 
-    Interface: a token on ``requests`` asks for ``size`` units; on ``grants`` leaves the address of the first,
-    with the number of who asked. What does not fit below ``end`` is answered by the kind ``OVERFLOW``, and
-    the pointer stays: a smaller request may still fit.
+    Interface: a token on ``requests`` requests ``size`` units. A token on ``grants`` returns the address of
+    the first unit and the ``who`` of the request. If the size does not fit below ``end``, the kind of the
+    grant is ``OVERFLOW`` and the pointer does not move; a smaller request may still fit.
 
-    Timing: one request a cycle, answered in the cycle in which it is seen.
+    Timing: one request per cycle; the grant leaves in the cycle in which the request is visible.
 
-    Source: OuterSPACE (HPCA 2018): an atomic fetch-and-add on the pointer of the spill area. One a cycle, and
-    that the pointer does not pass its end, are choices of this model.
+    Source: OuterSPACE (HPCA 2018): an atomic fetch-and-add on the pointer of the spill area. The rate of one
+    request per cycle and the check against ``end`` are choices of this model.
 
     Args:
         name: instance name.
-        end: the first address that is not to be given out.
-        begin: the first that is.
+        end: first address that is not allocated.
+        begin: first address that is allocated.
 
     Raises:
-        ValueError: if the end is before the beginning, or that is negative.
-        SimulationError: in the run, for a negative size.
+        ValueError: if ``begin`` is negative, or ``end`` is less than ``begin``.
+        SimulationError: in the run, if a size is negative.
     """
 
     PORTS = (Input("requests", SPACE_REQUEST), Output("grants", SPACE_GRANT))
-    COUNTERS = ("granted", "overflows", "units")  # units: given out
+    COUNTERS = ("granted", "overflows", "units")  # units: sum of the granted sizes
     SIGNALS = (Signal("pointer", 62), Signal("overflows", 48))
 
     requests: Channel
@@ -59,7 +60,7 @@ class BumpAllocator(Component):
         self.granted = self.overflows = self.units = 0
 
     def tick(self, now: int) -> int:
-        """Answer one request."""
+        """Grant or refuse one request."""
         requests, grants = self.requests, self.grants
         if not requests.can_pop():
             return self.idle()
@@ -71,7 +72,7 @@ class BumpAllocator(Component):
         return self.busy(now + 1)
 
     def _bump(self, size: int) -> int:
-        """Move the pointer, if the size fits; gives the kind of grant."""
+        """Add the size to the pointer if it fits, and return the kind of the grant."""
         if size < 0:
             raise SimulationError(f"{self.name}: a size of {size} was asked for")
         if self.pointer + size > self.end:
@@ -84,31 +85,32 @@ class BumpAllocator(Component):
 
 
 class NodeWriter(Component):
-    """Puts nodes at the heads of the linked lists of rows: an atomic exchange of a row's head for each.
+    """Prepends nodes to the linked lists of rows; each node exchanges the head of its row atomically.
 
-    Interface: a token on ``nodes`` names a row, the address of a new node and how many elements are in it. On
-    ``headers`` leaves what is to be written at that address: the count, and the address of the next node,
-    which is the row's head before, or ``NO_NODE``.
+    Interface: a token on ``nodes`` has a row, the address of a new node and the number of elements in the
+    node. A token on ``headers`` has the header to write at this address: the number of elements, and the
+    address of the next node. The next node is the former head of the row, or ``NO_NODE``.
 
-    Timing: one node a cycle, also of one row; its header leaves in the next cycle, or when there is space.
-    The heads are in a synchronous memory, which is read and written at one address in one cycle.
+    Timing: one node per cycle, also if successive nodes belong to the same row. The header leaves in the next
+    cycle, or when ``headers`` has a free slot. The heads are in a synchronous memory, which reads and writes
+    one address in the same cycle.
 
     Accounting: busy while a node or a header moves; waiting for output while a header cannot leave.
 
-    Source: OuterSPACE (HPCA 2018), whose tiles append to the lists of rows by atomic operations. The header,
-    which is not published, and new nodes at the head are choices of this model.
+    Source: OuterSPACE (HPCA 2018), whose tiles append to the lists of rows by atomic operations. The format
+    of the header is not published; the format, and new nodes at the head, are choices of this model.
 
     Args:
         name: instance name.
-        rows: how many lists there are; all empty at first.
+        rows: number of lists; all are empty at first.
 
     Raises:
-        ValueError: for no rows.
-        SimulationError: in the run, for a row that there is not, or an address that is negative.
+        ValueError: if ``rows`` is less than 1.
+        SimulationError: in the run, if a row does not exist or an address is negative.
     """
 
     PORTS = (Input("nodes", NODE), Output("headers", NODE_HEADER))
-    COUNTERS = ("linked", "elements")  # nodes, and the sum of their counts
+    COUNTERS = ("linked", "elements")  # linked: nodes; elements: sum of their counts
     SIGNALS = (Signal("row", 48, "integer"), Signal("linked", 48))
 
     nodes: Channel
@@ -120,12 +122,12 @@ class NodeWriter(Component):
             raise ValueError(f"{name}: rows must be at least 1, not {rows}")
         self.heads = array("q", [NO_NODE]) * rows
         self.pipeline = Pipeline(1)
-        self.header = (0, 0, NO_NODE)  # that waits to leave
-        self.row = -1  # of the last node
+        self.header = (0, 0, NO_NODE)  # count, address and next node, to leave on ``headers``
+        self.row = -1  # row of the last node
         self.linked = self.elements = 0
 
     def tick(self, now: int) -> int:
-        """Let a header leave, and take a node."""
+        """Send the pending header, and link a node."""
         leaves = self.pipeline.stands(now)
         if leaves:
             if not self.headers.can_push():
@@ -138,7 +140,7 @@ class NodeWriter(Component):
         return self.busy(now + 1) if leaves else self.idle()
 
     def _link(self, now: int) -> None:
-        """Exchange the head of the row."""
+        """Make the node at the head of ``nodes`` the head of its row, and prepare its header."""
         count, row, address = self.nodes.control(), self.nodes.coordinate(), self.nodes.reference()
         if not 0 <= row < len(self.heads) or address < 0:
             raise SimulationError(

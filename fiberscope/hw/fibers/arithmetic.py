@@ -1,8 +1,8 @@
 # cython: infer_types=True
-"""Pipelined arithmetic on streams: one element a cycle.
+"""Pipelined arithmetic on streams, one element per cycle.
 
-How long a result takes is the latency of the channel that it leaves by, set where the block is connected; a
-capacity of latency + 1 keeps the pipeline full, behind an accumulator latency + 2.
+The latency of a block is the latency of its output channel, set where the block is connected. An output
+channel sustains one element per cycle with a capacity of latency + 1, or latency + 2 for an accumulator.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Multiplier(Component):
-    """Scales each element by the register that its reference names.
+    """Multiplies each element by the scale register that its reference selects.
 
-    Interface: elements in on ``operands``, out on ``products``, stops passed on; an element whose reference
-    is negative has no scale and passes unchanged. One element a cycle.
+    Interface: elements arrive on ``operands`` and leave on ``products``. Stops, and elements with a negative
+    reference, pass unchanged.
+
+    Timing: one token per cycle.
 
     Args:
         name: instance name.
-        scales: the scale registers, as doubles; shared with whoever loads them, not copied.
-        values: the type of all values, by its name in ``TYPES``.
+        scales: the scale registers, as doubles; not copied, so that their owner can load them.
+        values: name of the type of all values, a key of ``TYPES``.
 
     Raises:
-        SimulationError: in the run, if a reference names no register.
+        SimulationError: in the run, if a reference selects no register.
     """
 
     PORTS = (Input("operands", STREAM), Output("products", STREAM))
@@ -46,7 +48,7 @@ class Multiplier(Component):
         self.multiply = 0
 
     def tick(self, now: int) -> int:
-        """Move one element through."""
+        """Multiply one element, or pass on a stop."""
         operands = self.operands
         if not operands.can_pop():
             return self.idle()
@@ -68,16 +70,16 @@ class Multiplier(Component):
 
 
 class PairMultiplier(Component):
-    """Multiplies the elements of two streams that come side by side, as matches of an intersection do.
+    """Multiplies the elements of two streams pairwise, such as the matches of an intersection.
 
-    Interface: a token of each of ``a`` and ``b`` gives one on ``products``, with the control part of both;
-    products all have coordinate 0, so that those of a fiber add up.
+    Interface: one token of ``a`` and one token of ``b`` give one token on ``products``, with the control word
+    of both. All products have coordinate 0, so that an accumulator adds up the products of a fiber.
 
     Args:
         name: instance name.
 
     Raises:
-        SimulationError: in the run, if one side ends a fiber and the other does not.
+        SimulationError: in the run, if only one of two tokens ends a fiber.
     """
 
     PORTS = (Input("a", STREAM), Input("b", STREAM), Output("products", STREAM))
@@ -93,7 +95,7 @@ class PairMultiplier(Component):
         self.multiply = 0
 
     def tick(self, now: int) -> int:
-        """Move one pair through."""
+        """Multiply one pair of elements, or pass on two stops as one."""
         here = self.a.can_pop()
         if here != self.b.can_pop():
             return self.wait_input(self.b if here else self.a)
@@ -113,23 +115,25 @@ class PairMultiplier(Component):
 
 
 class Accumulator(Component):
-    """Sums runs of equal coordinates; a change of coordinate emits the sum, a stop the last one and itself.
+    """Adds up runs of elements with equal coordinates, and sends a sum when the coordinate changes.
 
-    Interface: elements with non-decreasing coordinates in on ``products``, sums with increasing coordinates
-    out on ``sums``. One element a cycle; the last sum and the stop leave together, so that a fiber costs no
-    cycle of its own.
+    Interface: elements with non-decreasing coordinates arrive on ``products``. Sums with increasing
+    coordinates leave on ``sums``, and a stop follows the last sum of a fiber.
+
+    Timing: one token per cycle. The last sum of a fiber and its stop leave in the same cycle, so that the end
+    of a fiber takes no additional cycle.
 
     Args:
         name: instance name.
-        values: as of ``Multiplier``.
+        values: as for ``Multiplier``.
 
     Raises:
-        SimulationError: when built, if the channel at ``sums`` has a capacity below 2.
+        SimulationError: when built, if the channel at ``sums`` has a capacity of less than 2.
     """
 
     PORTS = (Input("products", STREAM), Output("sums", STREAM))
-    COUNTERS = ("add", "emitted")  # additions, sums
-    SIGNALS = (Signal("coordinate", 56, "integer"),)  # of the sum that is held; -1: none
+    COUNTERS = ("add", "emitted")  # add: additions; emitted: sums
+    SIGNALS = (Signal("coordinate", 56, "integer"),)  # of the held sum; -1: none
 
     products: Channel
     sums: Channel
@@ -144,7 +148,7 @@ class Accumulator(Component):
         self.emitted = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and check their size."""
+        """Look up the channels, and check the capacity of ``sums``."""
         super().elaborate()
         if self.sums.capacity < 2:
             raise SimulationError(
@@ -153,7 +157,7 @@ class Accumulator(Component):
             )
 
     def tick(self, now: int) -> int:
-        """Take one element."""
+        """Take one element or stop, and send the held sum if it is complete."""
         products = self.products
         if not products.can_pop():
             return self.wait_input(products) if self.holding else self.idle()
@@ -174,7 +178,7 @@ class Accumulator(Component):
         return self.busy(now + 1)
 
     def _emit(self) -> None:
-        """Send what is held, if anything."""
+        """Send the held sum, if there is one."""
         if self.holding:
             self.sums.push(DATA, self.coordinate, 0, self.sum)
             self.emitted += 1
@@ -186,5 +190,5 @@ class Accumulator(Component):
         self.sum = self.products.value()
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.coordinate if self.holding else -1,)

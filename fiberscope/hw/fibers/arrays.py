@@ -1,4 +1,4 @@
-"""Flat arrays that compiled code views without a copy and uncompiled code reads as plain numbers."""
+"""Conversion to flat arrays, which compiled code reads without a copy and Python code as plain numbers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["arithmetic", "coordinates_of", "integers_of", "rounded_to", "values_
 
 
 def integers_of(numbers: npt.ArrayLike) -> memoryview[int]:
-    """64-bit integers; the array itself where it is one of those, contiguous and writable, else a copy."""
+    """Return 64-bit integers; a copy, unless the array is of this type, contiguous and writable."""
     return np.require(numbers, np.int64, ["C", "W"]).data
 
 
 def coordinates_of(numbers: npt.ArrayLike) -> memoryview[int]:
-    """32-bit integers; the array itself where it is one of those, contiguous and writable, else a copy."""
+    """Return 32-bit integers; a copy, unless the array is of this type, contiguous and writable."""
     return np.require(numbers, np.int32, ["C", "W"]).data
 
 
 def values_of(numbers: npt.ArrayLike) -> memoryview[float]:
-    """Doubles; the array itself where it is one of those, contiguous and writable, else a copy."""
+    """Return doubles; a copy, unless the array is of this type, contiguous and writable."""
     doubles: memoryview[Any] = np.require(numbers, np.float64, ["C", "W"]).data
     return doubles
 
 
 def arithmetic(value_type: ValueType) -> tuple[np.ufunc, np.ufunc]:
-    """Return the functions that multiply and add arrays of a type by element; of doubles numpy's own."""
+    """Return the functions that multiply and add arrays of a type element by element."""
     if not value_type.floats:
         return np.multiply, np.add
     return np.frompyfunc(value_type.multiply, 2, 1), np.frompyfunc(value_type.add, 2, 1)
@@ -38,10 +38,15 @@ def arithmetic(value_type: ValueType) -> tuple[np.ufunc, np.ufunc]:
 def rounded_to(
     value_type: ValueType, values: npt.NDArray[np.float64], setting: str = "value"
 ) -> npt.NDArray[np.float64]:
-    """Doubles as numbers of a type, the array itself where it is of those.
+    """Round values to a type, and return them as doubles; without a copy if the type is double.
+
+    Args:
+        value_type: type to which the values are rounded.
+        values: values to round.
+        setting: name of the setting of the type, for the message.
 
     Raises:
-        ValueError: naming the first that is none, nor near one.
+        ValueError: if a value is not an integer and the type is, or is out of the range of the type.
     """
     if value_type is DOUBLE:
         return values

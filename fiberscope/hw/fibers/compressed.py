@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A matrix as it lies in memory, row by row."""
+"""A matrix in memory, compressed by rows (CSR)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["CompressedRows"]
 
 
 class CompressedRows:  # C: final
-    """A matrix as it lies in memory: row pointers, and a coordinate and a value for each nonzero.
+    """A matrix compressed by rows (CSR): row pointers, and a coordinate and a value for each nonzero.
 
-    An array that has the width of what is stored (64-bit pointers, 32-bit coordinates, doubles) is taken as
-    it is, without a copy.
+    Arrays of the stored types (64-bit pointers, 32-bit coordinates, doubles) are used without a copy if they
+    are contiguous and writable.
 
     Args:
-        pointers: ``rows + 1`` integers.
-        coordinates: of the nonzeros, increasing within a row.
-        values: of the nonzeros.
+        pointers: index of the first nonzero of each row, then the number of nonzeros; ``rows + 1`` integers.
+        coordinates: columns of the nonzeros, increasing within a row.
+        values: values of the nonzeros.
     """
 
     def __init__(self, pointers: npt.ArrayLike, coordinates: npt.ArrayLike, values: npt.ArrayLike) -> None:

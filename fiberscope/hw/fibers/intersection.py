@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Intersection of two fibers, step by step: of coordinates in arrays, a part of a component; of masks."""
+"""Step-by-step intersection of two fibers: of coordinate arrays within a component, and of bit masks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
-SKIP = "skip"  # rules: the head behind skips,
-TWO_FINGER = "two_finger"  # or goes on by one
+# Rules: how the smaller of two heads advances.
+SKIP = "skip"  # to the first coordinate that is not below the other head
+TWO_FINGER = "two_finger"  # by one element
 RULES = (SKIP, TWO_FINGER)
 
 NO_VALUES = memoryview(bytearray()).cast("d")
@@ -21,25 +22,26 @@ NO_FIBERS = memoryview(bytearray()).cast("q")
 
 
 class FiberIntersection:  # C: final
-    """Two increasing lists of coordinates and their heads.
+    """The intersection of two increasing lists of coordinates, as a pair of heads that advance in steps.
 
-    A step finds the heads equal, or moves the one behind: to the first coordinate not below the other's where
-    it skips (ExTensor), else by one (two fingers). The intersection ends with the shorter list. Where a
-    component may take a step a cycle, it asks for one; one that works fibers out at once, where they
-    ``meet``.
+    A step finds the heads equal, or advances the smaller head: to the first coordinate that is not below the
+    other head (skip-ahead, ExTensor), or by one element (two fingers). The intersection ends when one list
+    ends. A component that performs a number of steps per cycle calls ``run``; a model that computes whole
+    fibers at once calls ``meet``.
 
-    ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
-    those made.
+    ``a`` and ``b`` are the positions of the heads. ``met`` is whether the last step found the heads equal.
+    ``steps`` is the number of steps so far. ``matches`` and ``total`` are the results of the last ``meet``.
 
-    Source: ExTensor (MICRO 2019): skip-ahead. As a component it is ``MaskIntersector`` where fibers are
-    masks, and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` where they are streams.
+    Source: ExTensor (MICRO 2019): skip-ahead. The component is ``MaskIntersector`` for fibers that are masks,
+    and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` for fibers that are streams.
 
     Args:
-        coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.
-        values_a, values_b: of these coordinates; only ``meet`` needs them.
-        fibers_b: where each fiber of B begins, and the last one ends; the same.
-        skip: whether the head behind skips.
-        value_type: of the values.
+        coordinates_a, coordinates_b: coordinates of all fibers of the operands, one fiber after another.
+        values_a, values_b: values of these elements; required by ``meet`` only.
+        fibers_b: index of the first element of each fiber of B, then the number of elements of B; required by
+            ``meet`` only.
+        skip: whether the smaller head skips ahead.
+        value_type: type of the values.
     """
 
     def __init__(
@@ -64,21 +66,24 @@ class FiberIntersection:  # C: final
         self.b = self.end_b = 0
         self.met = False
         self.steps = 0
-        self.matches = 0  # of the two fibers worked out last, and the sum of their products
+        self.matches = 0  # matches of the last two fibers of ``meet``
         self.total = 0.0
 
     def begin(self, a: int, end_a: int, b: int, end_b: int) -> None:  # C: noexcept
-        """Turn to the fibers that lie from ``a`` to ``end_a`` and from ``b`` to ``end_b``."""
+        """Start with the elements ``a`` to ``end_a`` - 1 of A and ``b`` to ``end_b`` - 1 of B."""
         self.a, self.end_a = a, end_a
         self.b, self.end_b = b, end_b
         self.met = False
 
     def ended(self) -> bool:  # C: noexcept
-        """Return whether one of the fibers has come to its end."""
+        """Return whether at least one of the fibers has ended."""
         return self.a == self.end_a or self.b == self.end_b
 
     def run(self, most: int) -> bool:  # C: noexcept
-        """Make up to so many steps, from behind heads that met; ends where they meet again and says so."""
+        """Perform up to ``most`` steps, until two heads are equal; return whether they are.
+
+        Heads that were equal before are passed first, without a step.
+        """
         if self.met:
             self.take()
         steps = 0
@@ -95,16 +100,17 @@ class FiberIntersection:  # C: final
         return self.met
 
     def meet(self, a: int, end_a: int, fiber: int, last: int) -> int:
-        """Work a fiber of A out with fibers of B in turn, up to the first that meets it, in all steps.
+        """Intersect a fiber of A with fibers of B in order, up to the first with a common coordinate.
 
-        As ``begin`` and ``run`` until the end, without what a component needs that looks in between.
+        The steps are those of ``begin`` and of ``run`` until the end.
 
         Args:
-            a, end_a: where the fiber of A lies.
-            fiber, last: numbers of the first fiber of B, and of the one behind the last.
+            a, end_a: first element of the fiber of A, and the element after its last one.
+            fiber, last: number of the first fiber of B, and the number after the last one.
 
         Returns:
-            The fiber that meets A's, in ``matches`` of products that add up to ``total``; ``last`` if none.
+            The number of the fiber of B with a common coordinate, ``last`` if there is none. ``matches`` is
+            then the number of common coordinates, and ``total`` the sum of the products.
         """
         total = 0.0
         matches = steps = 0
@@ -130,62 +136,64 @@ class FiberIntersection:  # C: final
         return fiber
 
     def added(self, total: float, a: int, b: int) -> float:
-        """A sum and the product of two elements."""
+        """Return ``total`` plus the product of element ``a`` of A and element ``b`` of B."""
         kind = self.value_type
         return kind.add(total, kind.multiply(self.values_a[a], self.values_b[b]))
 
     def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
-        """Return the next place of A's head, which is behind the other head."""
+        """Return the next position of A's head, whose coordinate is below the coordinate ``other``."""
         head += 1
         while self.skip and head < end and self.coordinates_a[head] < other:
             head += 1
         return head
 
     def _next_b(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
-        """Return the next place of B's head, which is behind the other head."""
+        """Return the next position of B's head, whose coordinate is below the coordinate ``other``."""
         head += 1
         while self.skip and head < end and self.coordinates_b[head] < other:
             head += 1
         return head
 
     def take(self) -> None:  # C: noexcept
-        """Go on behind two heads that met, without a step."""
+        """Pass two equal heads, without a step."""
         self.a += 1
         self.b += 1
         self.met = False
 
 
 class MaskIntersector(Component):
-    """Intersects two fibers that are masks of their coordinates, a step a cycle whatever a skip leaps over.
+    """Intersects two fibers that are bit masks, one step per cycle however many coordinates a skip passes.
 
-    Interface: a fiber is a row of words, on ``masks_a`` or ``masks_b``: bit i of word w is set where it has
-    the coordinate w * ``width`` + i. Each step leaves on ``results``: its kind is ``MET`` where the heads
-    were equal, with their coordinate, and ``LAST`` where it is the last of the two fibers, or both.
+    Interface: a fiber is a mask of ``words`` words on ``masks_a`` or ``masks_b``, one word per channel. Bit i
+    of word w is set if the fiber has the coordinate w * ``width`` + i. Each step sends a token on
+    ``results``. Its kind contains ``MET``, with the coordinate, if the heads were equal, and ``LAST`` if the
+    step is the last of the two fibers.
 
-    Timing: a step a cycle, by the rule of ``FiberIntersection``, from the cycle on in which both masks show;
-    those of the next fibers follow without a gap. The masks are taken in the cycle of the last step. A fiber
-    without coordinates takes a step too. The only register says which coordinates are done with.
+    Timing: one step per cycle by the rule of ``FiberIntersection``, from the cycle on in which all words of
+    both masks are visible. The masks are popped in the cycle of the last step, and the next two fibers follow
+    without a gap. Two fibers of which one is empty take one step. The only register of the hardware holds
+    which coordinates are passed.
 
-    Accounting: waiting for output where a step's result has no space; for the first word that is missing
-    where another shows; else idle.
+    Accounting: waiting for output while ``results`` has no free slot; waiting for the first missing word if
+    another word is visible; else idle.
 
-    Source: ExTensor (MICRO 2019): skip-ahead, a step a cycle. That fibers of a microtile are masks is a
-    choice of this model: so no step waits for the coordinates that a skip leaps over.
+    Source: ExTensor (MICRO 2019): skip-ahead, one step per cycle. Fibers of a microtile as masks are a choice
+    of this model; no step then waits for the coordinates that a skip passes.
 
     Args:
         name: instance name.
-        words: of a mask; 1 to 256.
+        words: number of words of a mask, 1 to 256.
         width: bits of a word, 1 to 62.
         rule: ``"skip"`` or ``"two_finger"``.
 
     Raises:
-        ValueError: for another rule, or a number out of its range.
-        SimulationError: when built, unless there are ``words`` of each mask; in the run, if one has more
-            bits.
+        ValueError: if ``rule``, ``words`` or ``width`` is not one of these.
+        SimulationError: when built, unless each mask has ``words`` channels; in the run, if a word has more
+            than ``width`` bits.
     """
 
     PORTS = (Input("masks_a", MASK, array=True), Input("masks_b", MASK, array=True), Output("results", STEP))
-    COUNTERS = ("intersect", "matches", "fibers")  # steps, those of them that met, and pairs of fibers
+    COUNTERS = ("intersect", "matches", "fibers")  # steps, matches, and pairs of fibers
     SIGNALS = (Signal("within", 1), Signal("intersect", 48), Signal("matches", 48))
 
     masks_a: list[Channel]
@@ -204,17 +212,17 @@ class MaskIntersector(Component):
             memoryview(bytearray(8 * words * width)).cast("q") for _ in "ab"
         )  # C: coordinates_a=long[::1], coordinates_b=long[::1]
         self.both = FiberIntersection(self.coordinates_a, self.coordinates_b, skip=rule == SKIP)
-        self.within = False  # two fibers
+        self.within = False  # whether an intersection is in progress
         self.intersect = self.matches = self.fibers = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels of the words."""
+        """Look up the channels, and check the number of words of each mask."""
         super().elaborate()
         for port in ("masks_a", "masks_b"):
             check_connected(self, port, self.words)
 
     def tick(self, now: int) -> int:
-        """Make a step, if there is space for its result."""
+        """Perform a step, if its result has a free slot."""
         if not self.within and (
             lanes.first_missing(self.masks_a) >= 0 or lanes.first_missing(self.masks_b) >= 0
         ):
@@ -235,14 +243,14 @@ class MaskIntersector(Component):
         return self.wait_input(self.masks_b[lanes.first_missing(self.masks_b)])
 
     def _begin(self) -> None:
-        """Turn to the masks that show."""
+        """Start the intersection of the masks at the heads of the channels."""
         end_a = self._listed(self.masks_a, self.coordinates_a)
         end_b = self._listed(self.masks_b, self.coordinates_b)
         self.both.begin(0, end_a, 0, end_b)
         self.within = True
 
     def _listed(self, masks: list[Channel], coordinates: memoryview[int]) -> int:  # C: coordinates=long[::1]
-        """List the coordinates of a mask; returns how many there are."""
+        """Write the coordinates of a mask to ``coordinates``, and return their number."""
         count = 0
         for place in range(self.words):
             source = masks[place]  # C: Channel
@@ -260,7 +268,7 @@ class MaskIntersector(Component):
         return count
 
     def _step(self) -> None:
-        """Compare the heads, and tell what that gave."""
+        """Perform a step, and send its result; after the last step, pop the masks."""
         both, kind, coordinate = self.both, 0, 0
         if both.run(1):
             kind, coordinate = MET, self.coordinates_a[both.a]
@@ -273,7 +281,7 @@ class MaskIntersector(Component):
         self.results.push(kind, coordinate)
 
     def _end(self) -> None:
-        """Take the masks away."""
+        """Pop both masks."""
         for place in range(self.words):
             source_a, source_b = (
                 self.masks_a[place],

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""One level of a compressed fibertree, as arrays in a memory next to those who read it."""
+"""A level of a compressed fibertree, as arrays in a local memory of the components that read it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Level:  # C: final
-    """Fibers behind one another: their elements' coordinates, and values if it is the last level.
+    """The fibers of a level: the coordinates of their elements, and the values if it is the last level.
 
-    An element's position is its index in the arrays; it is the reference to the element's fiber in the level
-    below.
+    The position of an element is its index in the arrays. It is also the number of the element's fiber in the
+    level below, so that the position serves as the reference to this fiber.
 
     Source: the segment and coordinate arrays of SAM (ASPLOS 2023), Figure 1c.
 
     Args:
-        segments: the position at which each fiber begins, and behind them the end of the last; from 0 on.
-        coordinates: of all elements; they increase in each fiber. The arrays are copied.
-        values: of all elements; 0.0 if not given.
+        segments: position of the first element of each fiber, then the number of elements; starts with 0.
+        coordinates: coordinates of all elements, increasing within each fiber. The arrays are copied.
+        values: values of all elements; 0.0 by default.
 
     Raises:
-        ValueError: if the arrays do not fit each other.
+        ValueError: if the arrays contradict each other, or the coordinates of a fiber do not increase.
     """
 
     def __init__(
@@ -56,10 +56,14 @@ class Level:  # C: final
                     raise ValueError(f"the coordinates of fiber {fiber} do not increase")
 
     def check_fiber(self, fiber: int, reader: str) -> None:  # C: reader=str
-        """Check that there is such a fiber.
+        """Check that the level has a fiber.
+
+        Args:
+            fiber: number of the fiber.
+            reader: name of the component that reads the fiber, for the message.
 
         Raises:
-            SimulationError: naming who wants to read it.
+            SimulationError: if there is no such fiber.
         """
         if fiber < 0 or fiber >= self.fibers:
             raise SimulationError(
@@ -67,19 +71,19 @@ class Level:  # C: final
             )
 
     def begin(self, fiber: int) -> int:  # C: noexcept
-        """Position of a fiber's first element."""
+        """Return the position of the first element of a fiber."""
         return self.segments[fiber]
 
     def end(self, fiber: int) -> int:  # C: noexcept
-        """Position behind a fiber's last element."""
+        """Return the position after the last element of a fiber."""
         return self.segments[fiber + 1]
 
     def find(self, fiber: int, coordinate: int) -> int:  # C: noexcept
-        """Position of a fiber's first element from this coordinate on; behind its last if there is none."""
+        """Return the position of a fiber's first element at or above a coordinate, ``end`` if none."""
         return self.next_from(self.begin(fiber), self.end(fiber), coordinate)
 
     def next_from(self, low: int, high: int, coordinate: int) -> int:  # C: noexcept
-        """Position, from ``low`` on, of the first element from this coordinate on; or ``high``."""
+        """Return the first position in ``low`` to ``high`` - 1 at or above a coordinate, ``high`` if none."""
         while low < high:
             middle = (low + high) // 2  # C: long
             if self.coordinates[middle] < coordinate:
@@ -89,9 +93,9 @@ class Level:  # C: final
         return low
 
     def coordinate(self, position: int) -> int:  # C: noexcept
-        """Coordinate of an element."""
+        """Return the coordinate of an element."""
         return self.coordinates[position]
 
     def value(self, position: int) -> float:  # C: noexcept
-        """Value of an element."""
+        """Return the value of an element."""
         return self.values[position]

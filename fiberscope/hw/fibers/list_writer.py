@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Writes a list to memory a full line at a time: the active list of the next iteration."""
+"""The list writer: writes a list, such as the active list of the next iteration, to memory in full lines."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ LIST_END = Protocol("list end", reference="entries")
 class ListWriter(Component):
     """Packs the entries of a list into lines and writes each line when it is full.
 
-    Interface: ``entries`` brings elements, of which each has a place in the list, and a stop behind the last;
-    ``requests`` writes lines; ``ends`` tells how many entries a list has once its last line is sent. The next
-    list begins where this one did.
+    Interface: ``entries`` delivers the entries of a list, and a stop after the last entry. Write requests for
+    lines leave on ``requests``. When the request of the last line is sent, a token on ``ends`` gives the
+    number of entries of the list. The next list is written to the same address.
 
-    Timing: an entry a cycle; the request of a line leaves in the cycle of the entry that fills it, or of the
-    stop.
+    Timing: one entry per cycle. The request of a line leaves in the cycle in which the entry that fills the
+    line is taken, or the stop.
 
-    Counts: ``entries_taken``; ``lines`` written.
+    Counters: ``entries_taken`` counts entries; ``lines`` counts lines written.
 
     Source: Graphicionado (MICRO 2016), the active lists that its apply phase writes, in bursts of 64 bytes.
 
     Args:
         name: instance name.
         base: byte address of a list.
-        entry_bytes: of an entry, up to a line.
-        port: number of its port at the network to memory.
-        line_bytes: of a line.
+        entry_bytes: bytes of an entry, at most ``line_bytes``.
+        port: number of this writer's port at the network to memory.
+        line_bytes: bytes of a line.
 
     Raises:
         ValueError: if an entry is larger than a line.
@@ -54,11 +54,11 @@ class ListWriter(Component):
         self.base = base
         self.tag = port << PORT_SHIFT
         self.packer = LinePacker(line_bytes, entry_bytes)
-        self.listed = 0  # entries of the present list
+        self.entry_count = 0  # number of entries of the current list
         self.entries_taken = self.lines = 0
 
     def tick(self, now: int) -> int:
-        """Take an entry or a stop, and write the line that it fills or ends."""
+        """Take an entry or a stop, and write the line that the token fills or ends."""
         if not self.entries.can_pop():
             return self.idle()
         stops = self.entries.control() == STOP
@@ -76,10 +76,10 @@ class ListWriter(Component):
 
     def _add(self) -> None:
         self.packer.add()
-        self.listed += 1
+        self.entry_count += 1
         self.entries_taken += 1
 
     def _finish(self) -> None:
-        self.ends.push(0, 0, self.listed)
+        self.ends.push(0, 0, self.entry_count)
         self.packer.begin()
-        self.listed = 0
+        self.entry_count = 0

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Fibers as masks of their coordinates: which of two operands' meet, and the steps of those that do not."""
+"""Bit masks of fibers: find fibers with a common coordinate, and count the steps for those without."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.sim import raw_words
 
 Integers = npt.NDArray[np.int64]
-SIDE = 128  # coordinates that a mask has, in two words
-WORD = 64
-WORTH = 2  # elements of a mean fiber from which on masks take less time than lists
+SIDE = 128  # greatest edge length of a microtile whose fibers fit masks of two words
+WORD = 64  # bits of a word
+MIN_MASKED_ELEMENTS = 2  # least mean number of elements of a fiber with which masks are faster than lists
 
 
 class FiberMasks:  # C: final
-    """The fibers of two operands whose coordinates lie within a microtile of up to 128.
+    """The fibers of two operands as masks, for fibers with coordinates within a microtile of up to 128.
 
-    It says what ``FiberIntersection`` would, of fibers that skip ahead: of two without a common coordinate
-    each step leaps over those of one up to the next of the other.
+    The result and ``steps`` are those of ``FiberIntersection`` with skip-ahead. For two fibers without a
+    common coordinate, each step skips the coordinates of one fiber up to the next coordinate of the other.
 
     Args:
-        masks_a, masks_b: two words a fiber, from ``masks_of``.
+        masks_a, masks_b: two words per fiber, from ``masks_of``.
+
+    ``steps`` is the number of steps so far, for fibers without a common coordinate.
     """
 
     def __init__(self, masks_a: memoryview[int], masks_b: memoryview[int]) -> None:
@@ -31,7 +33,10 @@ class FiberMasks:  # C: final
         self.steps = 0
 
     def next_met(self, fiber_a: int, fiber: int, last: int) -> int:  # C: noexcept
-        """The first fiber of B from ``fiber`` on that meets one of A, or ``last``; counts what is between."""
+        """Return the first fiber of B from ``fiber`` on with a coordinate of A's fiber, ``last`` if none.
+
+        The steps for the fibers of B before it are added to ``steps``.
+        """
         low_a, high_a = self.masks_a[2 * fiber_a], self.masks_a[2 * fiber_a + 1]
         steps = 0
         while fiber < last:
@@ -47,13 +52,15 @@ class FiberMasks:  # C: final
 def masks_of(
     segments: Integers, coordinates: Integers, microtile: int, words: int = 2, width: int = WORD
 ) -> memoryview[int]:
-    """The words of each fiber's mask: which of a microtile's coordinates it has.
+    """Return the masks of fibers, ``words`` words each; bit i is set if the fiber has coordinate i.
+
+    Coordinates count from the start of their microtile.
 
     Args:
-        segments: where each fiber begins, and the last one ends; none is empty.
-        coordinates: of all of them, fiber behind fiber.
-        microtile: coordinates of a microtile.
-        words: of a mask, which has at least so many bits.
+        segments: index of the first element of each fiber, then the number of elements; no fiber is empty.
+        coordinates: coordinates of all fibers, one fiber after another.
+        microtile: edge length of a microtile in coordinates, at most ``words`` * ``width``.
+        words: words of a mask.
         width: bits of a word, at most 64.
     """
     fibers = len(segments) - 1
@@ -65,6 +72,11 @@ def masks_of(
 
 
 def worth_masks(segments: Integers, microtile: int) -> bool:
-    """Return whether masks of an operand's fibers take less time than their lists."""
+    """Return whether masks are possible and faster than lists for the fibers of an operand.
+
+    Args:
+        segments: as for ``masks_of``.
+        microtile: edge length of a microtile in coordinates.
+    """
     fibers = len(segments) - 1
-    return microtile <= SIDE and int(segments[fibers]) >= WORTH * fibers
+    return microtile <= SIDE and int(segments[fibers]) >= MIN_MASKED_ELEMENTS * fibers

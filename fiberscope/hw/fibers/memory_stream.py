@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Moves the bytes of one tensor between memory and a buffer, packed into lines."""
+"""The memory stream: moves the bytes of a tensor between memory and a buffer, in whole lines."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.protocol import Protocol
 
-# Protocols: a token asks to move so many bytes (its coordinate), one says that they are moved.
+# A job requests to move a number of bytes; a DONE token reports that the bytes of a job are moved.
 JOB = Protocol("bytes to move", coordinate="bytes")
 DONE = Protocol("bytes moved")
 
 
 class MemoryStream(Component):
-    """Reads or writes what it is asked to, byte behind byte.
+    """Reads or writes the bytes of successive jobs at consecutive addresses.
 
-    Interface: a token on ``jobs`` asks for so many bytes (its coordinate), ``done`` tells when they are here,
-    or on their way to memory if they are written. The bytes of successive jobs follow one another, in the
-    order of use, so that a line which two of them share is moved once.
+    Interface: the coordinate of a token on ``jobs`` is a number of bytes to move. A token on ``done`` reports
+    that the bytes of the oldest job have arrived or, for writes, that their requests are sent. The bytes of a
+    job follow those of the job before, so that a line which two jobs share is moved once.
 
-    Timing: a cycle takes one job, one reply, sends one request and tells that one job is done; up to
-    ``lines`` reads are in flight.
+    Timing: in each cycle, the stream takes one job, receives one reply, sends one request and reports one
+    completed job. Up to ``lines`` reads are in flight.
 
     Args:
         name: instance name.
         operation: ``READ`` or ``WRITE``.
         tensor: number of the tensor in its addresses.
-        start: byte from which its addresses count, for streams that share a tensor.
-        port: number of its port at the network to memory.
-        line_bytes: of one request.
-        lines: reads in flight at the most.
-        most_jobs: jobs taken and not done, at the most.
+        start: byte offset of the first byte in the tensor, for streams that share a tensor.
+        port: number of this stream's port at the network to memory.
+        line_bytes: bytes of a line; a request moves one line.
+        lines: greatest number of reads in flight.
+        most_jobs: greatest number of jobs taken and not completed.
     """
 
     PORTS = (
@@ -66,15 +66,15 @@ class MemoryStream(Component):
         self.base = (tensor << TENSOR_SHIFT) + start
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = line_bytes
-        self.bytes = 0  # of all jobs taken
+        self.bytes = 0  # bytes of all jobs taken
         self.window = ReorderWindow(lines)
-        self.targets = array("q", bytes(8 * most_jobs))  # ring of the lines that must have arrived, by job
+        self.targets = array("q", bytes(8 * most_jobs))  # ring: lines to have arrived, by job
         self.most_jobs = most_jobs
         self.first_job = 0
         self.job_count = 0
 
     def tick(self, now: int) -> int:
-        """Take a job and a reply, send a request, finish a job."""
+        """Take a job, receive a reply, send a request, and report a completed job."""
         progress = self._take()
         if self._receive():
             progress = True
@@ -95,7 +95,7 @@ class MemoryStream(Component):
         return True
 
     def _target(self) -> int:  # C: noexcept
-        """Lines that all jobs taken need."""
+        """Return the number of lines that all jobs taken need."""
         return (self.bytes + self.line_bytes - 1) // self.line_bytes
 
     def _receive(self) -> bool:
@@ -139,13 +139,13 @@ class MemoryStream(Component):
         return self.wait_input(self.replies)
 
     def counters(self) -> dict[str, int]:
-        """Bytes of all jobs, and lines asked for."""
+        """Return the bytes of all jobs taken, and the lines requested."""
         return {"bytes": self.bytes, "lines": self.window.sent}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Jobs taken and not done, lines asked for, lines in flight."""
+        """Return the signals: jobs taken and not completed, lines requested, and lines in flight."""
         return (Signal("jobs_taken", 8), Signal("asked", 32), Signal("in_flight", 16))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return self.job_count, self.window.sent, self.window.in_flight()

@@ -12,13 +12,13 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
-# Ways 0 to fan_in - 1 take part; the task is for waveforms.
+# Ways 0 to fan_in - 1 take part. The number of the task is shown in waveforms only.
 MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 RADIX = (2, 256)  # least and most ways of a merger
 COORDINATE_BITS = 55  # most bits of a coordinate
-SLOTS = 2  # slots of the buffer after a node: one token enters and one leaves in every cycle
+SLOTS = 2  # slots of a node's output buffer; two slots sustain one token per cycle
 # The record of a node fills a line of the host's cache; the index of its first word stands for the node.
-# Words 0 to 2 and 3 to 5 are the tokens of the buffer behind the node, each with its coordinate first.
+# Words 0 to 2 and words 3 to 5 are the tokens of the node's output buffer, each with its coordinate first.
 REFERENCE = 1  # word of a token
 VALUE = 2  # word of a token
 TOKEN = 3  # words of a token
@@ -40,10 +40,10 @@ IDLE_PHASE, LOADING, EMITTING, ENDING = range(len(PHASES))
 
 
 def fan_ins(radix: int, stages: int) -> tuple[int, ...]:
-    """Ways of a node of each pipeline stage, powers of two, the first stage's first.
+    """Return the number of inputs of a node of each pipeline stage, first stage first: powers of two.
 
-    The levels of the tree are shared out evenly, the first stages having one more where they do not go in;
-    there are no more stages than levels.
+    The levels of the tree are divided evenly among the stages; the first stages get the remaining levels.
+    There are at most as many stages as levels.
     """
     levels = (radix - 1).bit_length()
     stages = min(stages, levels)
@@ -51,9 +51,9 @@ def fan_ins(radix: int, stages: int) -> tuple[int, ...]:
 
 
 def nodes_of(radix: int, stages: int) -> tuple[tuple[int, int], ...]:
-    """First input and number of inputs of each node, stage by stage; the last is the root.
+    """Return the first input and the number of inputs of each node, stage by stage; the last is the root.
 
-    Inputs 0 to ``radix`` - 1 are the ways, input ``radix`` + n is the buffer behind node n.
+    Inputs 0 to ``radix`` - 1 are the ways; input ``radix`` + n is the output buffer of node n.
     """
     nodes: list[tuple[int, int]] = []
     first, end = 0, radix
@@ -66,34 +66,34 @@ def nodes_of(radix: int, stages: int) -> tuple[tuple[int, int], ...]:
 class HighRadixMerger(Component):
     """Merges up to ``radix`` fibers into one stream ordered by coordinate, one element a cycle.
 
-    Interface: a token on ``tasks`` starts a merge and says how many ways take part (0 gives an empty fiber);
-    each of those ways brings one fiber, that is elements with increasing coordinates and a stop. The elements
-    leave on ``merged`` with the reference they came with; equal coordinates leave in the order of their ways;
-    a stop follows the last one. A coordinate has up to ``COORDINATE_BITS`` bits.
+    Interface: a token on ``tasks`` starts a merge and gives the number of ways that take part (0 for an empty
+    fiber). Each of these ways brings one fiber: elements with increasing coordinates, then a stop. The
+    elements leave on ``merged`` with their references, equal coordinates in the order of their ways, and a
+    stop follows the last element. A coordinate has up to ``COORDINATE_BITS`` bits.
 
-    Timing: the tree of comparators is cut into ``stages``. Each node of a stage passes on its smallest head
-    in each cycle, provided that all of its inputs show their heads (an element or the stop) and that there is
-    room behind it: a buffer of ``SLOTS`` tokens, or the channel at ``merged`` behind the last node. When all
-    show stops it takes these and passes on one, in a cycle of its own. A token is seen in a buffer in the
-    cycle after the one in which it came, and its slot is free in the cycle after that in which it left. A
-    task is taken when no node of the first stage is in the midst of one. So a merge that nothing holds up
-    gives its first element ``stages`` - 1 cycles after its heads are seen, and one in every cycle from there.
+    Timing: the tree of comparators is divided into ``stages``. A node passes on its smallest head in each
+    cycle in which all its inputs have a head (an element or a stop) and its output has a free slot. The
+    output is a buffer of ``SLOTS`` tokens; the output of the root is the channel at ``merged``. If all heads
+    are stops, the node takes them and passes on one stop, which takes a cycle. A token in a buffer is
+    visible in the cycle after it entered, and its slot is free in the cycle after it left. A task is taken
+    when no node of the first stage merges another task. Without stalls, the first element leaves
+    ``stages`` - 1 cycles after the heads of its ways are visible, and one element leaves in each later cycle.
 
-    Accounting: busy while a token leaves a way, or leaves at ``merged``; else waiting for space there, if one
-    could leave; else for the first way of the task that shows no head; else busy until all stops have left.
+    Accounting: busy while a token leaves a way or the merger; else waiting for ``merged``, if the root has a
+    token; else waiting for the first way of the task without a head; else busy until all stops have left.
 
-    Source: Gamma (ASPLOS 2021) merges 64 fibers a processing element by a balanced tree; here any radix up to
-    256. The buffers, and that nodes wait for all of their inputs, are choices of this model.
+    Source: Gamma (ASPLOS 2021), whose processing element merges 64 fibers by a balanced tree; here the radix
+    is up to 256. The buffers, and nodes that wait for all their inputs, are choices of this model.
 
     Args:
         name: instance name.
         radix: number of ways.
-        stages: pipeline stages, at the most one a level of the tree; 1 for all of it in one cycle.
+        stages: number of pipeline stages, at most one per level of the tree; 1 for a tree of one cycle.
 
     Raises:
-        ValueError: if the radix is out of ``RADIX``, or there is no stage.
-        SimulationError: when built, unless as many ways are connected as the radix says; in the run, if a
-            task names more ways than there are.
+        ValueError: if ``radix`` is out of ``RADIX``, or ``stages`` is less than 1.
+        SimulationError: when built, if the number of connected ways is not ``radix``; in the run, if a task
+            has more ways than that.
     """
 
     PORTS = (Input("tasks", MERGE_TASK), Input("ways", STREAM, array=True), Output("merged", STREAM))
@@ -133,19 +133,19 @@ class HighRadixMerger(Component):
         self.merges = 0
 
     def _lay_out(self, nodes: tuple[tuple[int, int], ...]) -> None:  # C: def
-        """State of nodes and of the buffers behind them, side by side, and of the ways."""
+        """Create the records of the nodes and their output buffers, and the state of the ways."""
         self.tree = nodes
         count = len(nodes)
         self.root = NODE * (count - 1)
         self.leaves = sum(first < self.radix for first, _ in nodes)
         self.leaves_end = NODE * self.leaves
-        self.ready_begin = self.ready_end = 0  # first and last turn of the nodes that lack nothing
+        self.ready_begin = self.ready_end = 0  # turns of the nodes in the ring ``ready``
         self.ready_mask = (1 << count.bit_length()) - 1
         self.watching_count = 0
         memory = memoryview(bytearray(8 * NODE * count))
         # Views of the same memory: coordinates and references, values, state.
         self.words, self.values, self.nodes = memory.cast("q"), memory.cast("d"), memory.cast("h")
-        self.heads = array("q", [NEW] * self.radix)  # coordinates, kept when heads leave
+        self.heads = array("q", [NEW] * self.radix)  # by way, coordinate of its latest head
         self.ready = array("h", bytes(2 * (self.ready_mask + 1)))  # ring of nodes, by turn
         self.watching = array("h", bytes(2 * count))  # nodes that wait for heads of their ways
         self.most = array("h", [ways for _, ways in nodes])  # number of inputs, by node
@@ -161,7 +161,7 @@ class HighRadixMerger(Component):
             self.nodes[SHORTS * NODE * (child - self.radix) + PARENT] = node // SHORTS
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count the ways."""
+        """Look up the channels, and check the number of ways."""
         super().elaborate()
         if len(self.ways) != self.radix:
             raise SimulationError(
@@ -169,7 +169,7 @@ class HighRadixMerger(Component):
             )
 
     def tick(self, now: int) -> int:
-        """Let every node pass on its smallest head that can."""
+        """Let every ready node pass on its smallest head."""
         if self.merging == 0 and self.tasks.can_pop():
             self._begin()
         self.blocked = self.moved = False
@@ -188,7 +188,7 @@ class HighRadixMerger(Component):
         return self.busy(now + 1) if self.under_way > 0 else self.idle()
 
     def _missing(self) -> int:  # C: noexcept
-        """The first way that shows no head; only when no token has left a way in this tick."""
+        """Return the first way without a head; no token may have left a way in this tick."""
         missing = self.radix  # C: long
         for i in range(self.watching_count):
             missing = min(missing, self.nodes[SHORTS * self.watching[i] + AWAITED])
@@ -213,14 +213,14 @@ class HighRadixMerger(Component):
             self._watch(node, first, fan)
 
     def _watch(self, node: int, way: int, count: int) -> None:  # C: noexcept, inline
-        """Look for the heads of these ways of a node from the next time on."""
+        """Let a node wait for the heads of ``count`` ways from ``way`` on, beginning in the next tick."""
         self.nodes[SHORTS * node + AWAITED] = way
         self.nodes[SHORTS * node + AWAITED_END] = way + count
         self.watching[self.watching_count] = node
         self.watching_count += 1
 
     def _watch_ways(self) -> None:  # C: noexcept
-        """See the heads that have come to ways; a node all of whose ways show theirs may pass one on."""
+        """Read the heads that have arrived at ways; a node with all its heads may become ready."""
         count = self.watching_count
         self.watching_count = 0
         for i in range(count):
@@ -241,7 +241,7 @@ class HighRadixMerger(Component):
         return True
 
     def _lack_less(self, node: int) -> None:  # C: noexcept, inline
-        """A head that a node waited for has come, or room."""
+        """Note that a node has got a missing item, a head or a free slot; with all items it is ready."""
         self.nodes[SHORTS * node + LACKING] -= 1
         if self.nodes[SHORTS * node + LACKING] == 0:
             self._make_ready(node)
@@ -251,10 +251,10 @@ class HighRadixMerger(Component):
         self.ready_end += 1
 
     def _pass_on_all(self) -> bool:
-        """Let the nodes that are ready now pass on a token each; whether one did.
+        """Let each node that is ready now pass on a token; return whether at least one node did.
 
-        What they make ready comes behind them in the ring: its turn is the next cycle. A node that is ready
-        lacks nothing, whatever others do before its turn.
+        Nodes that become ready meanwhile are appended to the ring and have their turn in the next cycle. A
+        ready node stays ready until its turn, whatever other nodes do.
         """
         left = False
         for turn in range(self.ready_begin, self.ready_end):
@@ -290,7 +290,7 @@ class HighRadixMerger(Component):
             self.moved = True
 
     def _smallest_way(self, node: int) -> int:  # C: noexcept, inline
-        """The way whose head is the smallest, ``NEW`` if all have ended."""
+        """Return the way with the smallest head, ``NEW`` if all heads are stops."""
         smallest = NEW  # C: long
         coordinate = ENDED
         first = self.nodes[SHORTS * node + FIRST]
@@ -300,7 +300,7 @@ class HighRadixMerger(Component):
         return smallest
 
     def _end(self, node: int) -> None:
-        """Take the stops of a node's ways, whose heads it lacks until the next task."""
+        """Pop the stops of a node's ways; the node then waits for the next task."""
         first = self.nodes[SHORTS * node + FIRST]
         for way in range(first, first + self.nodes[SHORTS * node + FAN]):
             inline.pop(self.ways, way)
@@ -309,7 +309,7 @@ class HighRadixMerger(Component):
         self.merging -= 1
 
     def _pass_from_nodes(self, node: int) -> None:  # C: inline
-        """Pass on the smallest head of the nodes before one, or their stops as one."""
+        """Pass on the smallest head of the child nodes, or their stops as one stop."""
         child = self._smallest_node(node)
         token = child + self.nodes[SHORTS * child + FRONT]
         self._push(node, self.words[token], self.words[token + REFERENCE], self.values[token + VALUE])
@@ -319,9 +319,9 @@ class HighRadixMerger(Component):
             self._take_all(node)
 
     def _smallest_node(self, node: int) -> int:  # C: noexcept, inline
-        """The node before this one whose head is the smallest, the first if all are stops.
+        """Return the child node with the smallest head, the first child if all heads are stops.
 
-        Which of two is the smaller the host would guess wrong as often as right: numbers, not a branch.
+        The comparison uses arithmetic instead of a branch, which the host would mispredict half of the time.
         """
         smallest = child = self.nodes[SHORTS * node + FIRST]
         coordinate = self.words[child + self.nodes[SHORTS * child + FRONT]]
@@ -338,7 +338,7 @@ class HighRadixMerger(Component):
             self._take(node, first + NODE * place)
 
     def _take(self, node: int, child: int) -> None:  # C: noexcept, inline
-        """Take the token that a node has passed on out of the buffer behind another, which then has room."""
+        """Remove the token that ``node`` has passed on from the output buffer of ``child``."""
         held = self.nodes[SHORTS * child + HELD]
         self.nodes[SHORTS * child + HELD] = held - 1
         self.nodes[SHORTS * child + FRONT] ^= TOKEN
@@ -348,14 +348,14 @@ class HighRadixMerger(Component):
             self.nodes[SHORTS * node + LACKING] += 1
 
     def _push(self, node: int, coordinate: int, reference: int, value: float) -> None:  # C: inline
-        """Put a token behind a node."""
+        """Put a token into the output of a node: its buffer, or for the root the channel ``merged``."""
         if node == self.root:
             self._emit(coordinate, reference, value)
         else:
             self._store(node, coordinate, reference, value)
 
     def _store(self, node: int, coordinate: int, reference: int, value: float) -> None:  # C: noexcept, inline
-        """A token comes into the buffer behind a node, whose parent may have waited for it."""
+        """Put a token into the output buffer of a node, which may give the parent a missing head."""
         slot = node + (self.nodes[SHORTS * node + FRONT] ^ TOKEN * self.nodes[SHORTS * node + HELD])
         self.words[slot] = coordinate
         self.words[slot + REFERENCE] = reference
@@ -376,11 +376,11 @@ class HighRadixMerger(Component):
         self.moved = True
 
     def sample(self) -> tuple[int, ...]:
-        """Return the task that it merges, and the two smallest heads at its ways; -1 stands for none.
+        """Return the current task and the two smallest heads at its ways; -1 stands for none.
 
-        - ``phase``: of the merge: its first heads come, elements leave the ways, or but the stop is left;
-        - ``task``, ``fan_in``: the task and its ways; ``alive``: those of them that have not ended;
-        - ``way``, ``coordinate``: the smallest head, which left in this cycle or, at a stall, leaves next;
+        - ``phase``: loading (first heads are awaited), merging (elements leave ways), ending (only stops);
+        - ``task``, ``fan_in``: the task and the number of its ways; ``alive``: ways that have not ended;
+        - ``way``, ``coordinate``: the smallest head, which left in this cycle or, in a stall, leaves next;
         - ``rival_way``, ``rival``: the smallest head of the other ways.
         """
         if self.merging == 0:

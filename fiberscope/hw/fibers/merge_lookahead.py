@@ -1,10 +1,11 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""A merger in time stamps: the same tokens in the same cycles, in fewer steps.
+"""A merger modeled by time stamps: the same tokens in the same cycles, with fewer steps of the simulator.
 
-Each node of the tree passes on its k-th token in the first cycle that lies behind its last, in which all its
-inputs show their heads and the slot of its token k - 2 is free. So the order in which nodes are looked at is
-free: from the root a token's room is followed down to the way that fills it.
+A node of the tree passes on its k-th token in the first cycle that meets three conditions: the cycle is later
+than that of token k - 1, all inputs of the node have a visible head, and the slot of token k - 2 is free. The
+result does not depend on the order in which nodes are evaluated. The evaluation starts at the root and
+follows each free slot down to the way whose token fills it.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from fiberscope.sim.lookahead import LookaheadModel
 __all__ = ["MergeLookahead"]
 
 LINK_MASK = (1 << LINK) - 1
-# Accounting states of a merger's cycle. If several apply, the least counts.
-MOVED = 0
-BLOCKED = 1
-FIRST_WAY = 2
-NOBODY = -1
+# Ranks: accounting states of a cycle of the merger. If several apply to a cycle, the least counts.
+MOVED = 0  # a token left a way or the merger
+BLOCKED = 1  # the root had a token, but no free slot
+FIRST_WAY = 2  # FIRST_WAY + i: way i had no head
+NOBODY = -1  # in place of a record: none
 
 
 class MergeLookahead(LookaheadModel):
-    """Stands in for a ``HighRadixMerger``; a subclass for its ways, and for who takes what it merges.
+    """Replaces a ``HighRadixMerger``; a subclass replaces its ways and the consumer of its output as well.
 
     Args:
-        merger: in whose place it ticks,
-        components: and in theirs, the merger among them.
+        merger: the merger that this object replaces.
+        components: all components that this object replaces, the merger included.
     """
 
     records: array[int]  # C: hidden long*
@@ -82,7 +83,7 @@ class MergeLookahead(LookaheadModel):
         self._kept: list[array[int]] = []  # arrays that pointers refer to
 
     def engage(self) -> None:
-        """Take over from the components."""
+        """Start to simulate in place of the components."""
         self.engaged = True
         self.tasks = self.merger.tasks
         self.own_clock = self.tasks._reader_clock
@@ -140,7 +141,7 @@ class MergeLookahead(LookaheadModel):
         self.states = raw_words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
 
     def tick(self, now: int) -> int:
-        """Work out whatever is known to happen before the horizon."""
+        """Compute all events before the horizon whose cycles are known."""
         self.parked = MAX_TIME
         self._look(now)
         for i in range(self.later_count):
@@ -155,27 +156,27 @@ class MergeLookahead(LookaheadModel):
         return self.idle()
 
     def _look(self, now: int) -> None:
-        """Learn what others have done."""
+        """Read the state that other components have changed since the last tick."""
         raise NotImplementedError(f"{type(self).__name__} does not define _look")
 
     def _take(self, record: int, cycle: int) -> None:
-        """The head of a way leaves it."""
+        """Pop the head of the way with this record, in this cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define _take")
 
     def _leave(self, cycle: int, key: int) -> None:
-        """An element leaves the merger, or a stop."""
+        """Pass on the element or stop with this key, which leaves the merger in this cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define _leave")
 
     def _room(self) -> int:
-        """From when on there is room for the next one to leave; ``MAX_TIME`` if that is not known."""
+        """Return the cycle from which a slot is free for the next token to leave, ``MAX_TIME`` if unknown."""
         raise NotImplementedError(f"{type(self).__name__} does not define _room")
 
     def _settle_others(self, cycle: int) -> None:
-        """Bring the accounts of others than the merger up to this cycle."""
+        """Account for the cycles of the replaced components other than the merger, up to this cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define _settle_others")
 
     def _merge(self) -> None:
-        """Let all nodes pass on what they are known to."""
+        """Let all nodes pass on the tokens whose cycles are known."""
         self.records[self.root + ROOM] = self._room()
         self._list(self.root)
         while self.depth > 0:
@@ -186,27 +187,27 @@ class MergeLookahead(LookaheadModel):
                 node = self._pass_on(node)
 
     def _list(self, node: int) -> None:  # C: noexcept, inline
-        """Have a node looked at."""
+        """Put a node on the stack of nodes to evaluate, unless it is listed already."""
         if not self.listed[node >> NUMBER]:
             self.listed[node >> NUMBER] = 1
             self.stack[self.depth] = node
             self.depth += 1
 
     def _see(self, way: int) -> None:
-        """A head has come to a way without one, for which its node may have waited."""
+        """Note that a head has arrived at an empty way, and evaluate the node if it waits for the head."""
         if self.awaited_from[way] < MAX_TIME:
             self._expect(way, self.awaited_from[way])
             self._list(self.leaf[way])
 
     def _expect(self, way: int, cycle: int) -> None:
-        """A node looks for the head of a way from this cycle on."""
+        """Let a node wait for the head of a way from this cycle on; mark the wait if its end is known."""
         seen = self.records[RECORD * way + SEEN]
         self.awaited_from[way] = cycle if seen == MAX_TIME else MAX_TIME
         if seen < MAX_TIME:
             self._mark(FIRST_WAY + way, cycle, seen)
 
     def _begin(self, now: int) -> None:
-        """Take the next task, behind the stops of the last."""
+        """Take the next task, if the first stage took the stops of the last task in an earlier cycle."""
         if self.ended_at >= now:
             self.wake_at(self.ended_at + 1)
             return
@@ -227,7 +228,10 @@ class MergeLookahead(LookaheadModel):
             self._list(node)
 
     def _pass_on(self, node: int) -> int:  # C: inline
-        """Pass on a node's next token, if it is known to; gives the node before it that has room then."""
+        """Pass on a node's next token if its cycle is known and before the horizon.
+
+        Return the child node whose buffer slot became free, ``NOBODY`` if there is none to evaluate.
+        """
         links = self.records[node + LINKS]
         ready = self.records[node + NEXT]
         key, source = ENDED, NOBODY
@@ -260,7 +264,7 @@ class MergeLookahead(LookaheadModel):
         return source
 
     def _postpone(self, node: int, cycle: int) -> None:  # C: noexcept, inline
-        """Leave a node until something happens that lets it pass on, or until the horizon."""
+        """Evaluate a node again in the next tick if its cycle is known; else an event will list it."""
         if cycle < MAX_TIME and not self.listed[node >> NUMBER]:
             self.parked = min(self.parked, cycle)
             self.listed[node >> NUMBER] = 1
@@ -268,7 +272,7 @@ class MergeLookahead(LookaheadModel):
             self.later_count += 1
 
     def _store(self, node: int, cycle: int, key: int, parent: int) -> None:  # C: noexcept, inline
-        """A token comes into the buffer behind a node, whose parent may have waited for it."""
+        """Put a token into the output buffer of a node, and evaluate the parent if the buffer was empty."""
         self.records[node + ROOM] = self.records[node + NEXT_ROOM]
         self.records[node + NEXT_ROOM] = MAX_TIME
         if self.records[node + SEEN] == MAX_TIME:
@@ -280,7 +284,7 @@ class MergeLookahead(LookaheadModel):
             self.records[node + SECOND_SEEN] = cycle + 1
 
     def _take_out(self, node: int, cycle: int) -> None:  # C: noexcept, inline
-        """The first token leaves the buffer behind a node."""
+        """Remove the first token from the output buffer of a node."""
         room = ROOM if self.records[node + ROOM] == MAX_TIME else NEXT_ROOM
         self.records[node + room] = cycle + 1
         self.records[node + KEY] = self.records[node + SECOND_KEY]
@@ -304,7 +308,7 @@ class MergeLookahead(LookaheadModel):
                 self.wake_at(self.ended_at + 1)
 
     def _take_head(self, record: int, cycle: int) -> None:  # C: inline
-        """An element leaves a way, whose next head is looked for from the next cycle on."""
+        """Pop an element of a way, and wait for the next head from the next cycle on."""
         self._take_way(record, cycle)
         if self.records[record + SEEN] > cycle:
             self._expect(record >> NUMBER, cycle + 1)
@@ -314,14 +318,14 @@ class MergeLookahead(LookaheadModel):
         self._take(record, cycle)
 
     def _mark(self, rank: int, first: int, end: int) -> None:  # C: noexcept, inline
-        """Say what the cycles from ``first`` to before ``end`` count as."""
+        """Mark the cycles ``first`` to ``end`` - 1 with a rank, where they have no lower rank."""
         for place in range(
             max(first - self.settled_cycle, 0), min(end - self.settled_cycle, LOOKAHEAD_CYCLES)
         ):
             self.ranks[place] = min(self.ranks[place], rank)
 
     def _emit(self, cycle: int, key: int) -> None:  # C: inline
-        """An element or a stop leaves the merger."""
+        """Pass on an element or a stop from the root in this cycle, and find the next free slot."""
         self.ranks[cycle - self.settled_cycle] = MOVED
         if key == ENDED:
             self.ended += 1
@@ -332,7 +336,7 @@ class MergeLookahead(LookaheadModel):
         self.records[self.root + ROOM] = self._room()
 
     def last(self) -> int:
-        """The last cycle in which anything is known to have happened."""
+        """Return the last cycle with a known event."""
         last = self.ended_at + 1
         for node in range(self.first_node, self.root + 1, RECORD):
             if self.records[node + NEXT] < MAX_TIME:
@@ -340,7 +344,7 @@ class MergeLookahead(LookaheadModel):
         return last - 1
 
     def settle(self, cycle: int) -> None:
-        """Bring the accounts up to this cycle, before which all has happened that will."""
+        """Account for all cycles before this one; all events before it must be known."""
         if cycle > self.settled_cycle:
             self._mark_waits(cycle)
             self._settle_merger(cycle)
@@ -348,7 +352,7 @@ class MergeLookahead(LookaheadModel):
             self.settled_cycle = cycle
 
     def _mark_waits(self, cycle: int) -> None:  # C: noexcept
-        """Say what has not ended by this cycle."""
+        """Mark the waits that have not ended before this cycle."""
         links = self.records[self.root + LINKS]
         ready = self.records[self.root + NEXT]
         for place in range(links & LINK_MASK, links >> LINK & LINK_MASK, RECORD):
@@ -360,7 +364,7 @@ class MergeLookahead(LookaheadModel):
             self._mark(FIRST_WAY + way, self.awaited_from[way], cycle)
 
     def _settle_merger(self, cycle: int) -> None:  # C: noexcept
-        """Add up what was said of the cycles before this one; those too many to be marked are all alike."""
+        """Add up the marked cycles; cycles after the last marked one are in the same state as it."""
         merger = self.merger
         marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
         state = merger._state

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Pages of memory for what is written in an order nobody knows beforehand: the next to whoever asks first."""
+"""The page allocator: assigns pages of memory to writers in the order of their requests."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.protocol import Protocol
 
-# Protocols: a token asks for a page, one with its number as reference gives it.
+# A token of PAGE_REQUEST requests a page; the reference of a token of PAGE is the number of the page.
 PAGE_REQUEST = Protocol("page request")
 PAGE = Protocol("page", reference="page")
 
 
 class PageAllocator(Component):
-    """Gives those who write one tensor together its pages of memory, one behind the other.
+    """Assigns consecutive pages of memory to the components that write one tensor together.
 
-    What each of them writes follows in addresses of its own, which memory backs page by page as they are
-    first written: how long the tensor will be, and who will write how much of it, nobody knows beforehand. So
-    what is written at about the same time lies close together.
+    Each writer has a virtual address range of its own, which is backed page by page at the first write. The
+    length of the tensor and the share of each writer are therefore not needed in advance. Data that is
+    written at about the same time lies in neighboring pages.
 
-    Interface: a token on ``page_requests[i]`` asks for a page, its number comes as reference on ``pages[i]``.
+    Interface: a token on ``page_requests[i]`` requests a page. The number of the page leaves as reference on
+    ``pages[i]``.
 
-    Timing: any number of requests a cycle, the lower number first; a page is given in the cycle in which the
-    request is seen, or when there is space for it.
+    Timing: any number of requests per cycle, in ascending order of i. A page is assigned in the cycle in
+    which the request is visible, or in the first later cycle in which ``pages[i]`` has a free slot.
 
     Args:
         name: instance name.
-        first: number of the first page it gives.
+        first: number of the first page to assign.
     """
 
     PORTS = (Input("page_requests", PAGE_REQUEST, array=True), Output("pages", PAGE, array=True))
@@ -40,7 +41,7 @@ class PageAllocator(Component):
         self.allocated = 0
 
     def tick(self, now: int) -> int:
-        """Give a page to everyone who asks and has space for it."""
+        """Assign a page to each writer with a request and a free slot for the page."""
         pages_before, waits = self.allocated, False
         for i in range(len(self.page_requests)):
             asks, gets = self.page_requests[i], self.pages[i]
@@ -55,13 +56,13 @@ class PageAllocator(Component):
         return self.wait_any_output(self.pages) if waits else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """Pages given."""
+        """Return the number of pages assigned."""
         return {"pages": self.allocated}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Pages given so far."""
+        """Return the signal: pages assigned so far."""
         return (Signal("pages", 32),)
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.allocated,)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Space of partial fibers: whole lines, allocated and freed."""
+"""The store of partial fibers, which allocates and frees space in whole lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ __all__ = ["PartialStore"]
 
 
 class PartialStore:  # C: final
-    """The elements of the partial fibers in use, a store; space of consumed ones is used again.
+    """A store for the elements of partial fibers; the space of a consumed fiber is used again.
+
+    ``coordinates`` and ``values`` hold one entry per element.
 
     Args:
-        line_bytes: bytes of a cache line; every fiber starts at one.
+        line_bytes: bytes of a cache line; every fiber starts at the beginning of a line.
         element_bytes: bytes of an element.
     """
 
@@ -29,12 +31,12 @@ class PartialStore:  # C: final
         self.element_bytes = element_bytes  # C: public long
         self.coordinates = coordinates_of([])  # C: public int[::1]
         self.values = values_of([])  # C: public double[::1]
-        self.used = 0
-        self.free: dict[int, list[int]] = {}
+        self.used = 0  # number of elements allocated so far, whether in use or free
+        self.free: dict[int, list[int]] = {}  # by size: first elements of free spaces
         self._grow(self.granule)
 
     def allocate(self, elements: int) -> int:
-        """Space for at most this many elements; returns the element where it starts."""
+        """Allocate space for up to ``elements`` elements, and return the index of its first element."""
         size = self._size(elements)
         if self.free.get(size):
             return self.free[size].pop()
@@ -44,22 +46,26 @@ class PartialStore:  # C: final
         return start
 
     def reserve(self, elements: int) -> None:
-        """Have room for this many elements at the least."""
+        """Grow the arrays, if necessary, to hold ``elements`` elements."""
         if elements > len(self.values):
             self._grow(max(elements, 2 * len(self.values)))
 
     def release(self, start: int, elements: int) -> None:
-        """Give back space that was allocated for this many elements."""
+        """Free the space from ``start`` on that was allocated for ``elements`` elements."""
         self.free.setdefault(self._size(elements), []).append(start)
 
     def _size(self, elements: int) -> int:
-        """Whole lines, in steps of a sixteenth of the next power of two: few sizes, starts in all sets."""
+        """Return the number of elements, rounded up to the size of an allocation.
+
+        Sizes are whole lines, in steps of a sixteenth of the next power of two. Few distinct sizes make reuse
+        likely; the steps spread the starts of fibers over all sets of the cache.
+        """
         granules = max(1, (elements + self.granule - 1) // self.granule)
         step = 1 << max(0, int(granules - 1).bit_length() - 4)
         return self.granule * ((granules + step - 1) // step * step)
 
     def _grow(self, elements: int) -> None:
-        """Room for this many elements; what is never written takes no memory."""
+        """Enlarge the arrays to ``elements`` elements; pages that are never written take no memory."""
         coordinates = coordinates_of(np.zeros(elements, np.int32))
         values = values_of(np.zeros(elements))
         coordinates[: len(self.coordinates)] = self.coordinates

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Reads row pointers, a line at a time, to find where rows lie."""
+"""The reader of row pointers, which requests the lines of pointers that locate rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ NO_LINE = -1
 
 
 class RowPointerReader:  # C: final
-    """Asks for the lines of row pointers that hold a sequence of rows, each line once; a part of a component.
+    """Requests the lines that hold the pointers of a sequence of rows, each line once; part of a component.
 
-    A row is found once ``window.arrived`` has come to what ``window.sent`` was when it was located.
+    The pointers of a row have arrived once ``window.arrived`` reaches the value that ``window.sent`` had when
+    ``locate`` returned True.
 
     Args:
-        base: address of the first row's pointer.
-        tag_base: of the requests: the port's number, in its place.
-        line_bytes, pointer_bytes: bytes of a line and of a pointer; of rows that are found without, 0.
-        lines: in flight at once.
+        base: byte address of the pointer of row 0.
+        tag_base: tag of the requests without a slot: the port's number, shifted by ``PORT_SHIFT``.
+        line_bytes: bytes of a line.
+        pointer_bytes: bytes of a pointer; 0 if rows are located without pointers.
+        lines: greatest number of lines in flight.
     """
 
     def __init__(self, base: int, tag_base: int, *, line_bytes: int, pointer_bytes: int, lines: int) -> None:
@@ -28,17 +30,17 @@ class RowPointerReader:  # C: final
         self.line_bytes = line_bytes
         self.pointer_bytes = pointer_bytes
         self.window = ReorderWindow(lines)
-        self.line = NO_LINE  # asked for last
+        self.line = NO_LINE  # line requested last
 
     def forget(self) -> None:
-        """A new sequence of rows begins, which need not follow the last one."""
+        """Start a new sequence of rows, which need not follow the last sequence."""
         self.line = NO_LINE
 
     def locate(self, row: int, requests: Channel) -> bool:
-        """Return whether the row's two pointers, if any, were requested; if not, request a line of them.
+        """Return whether both pointers of a row are requested; if not, request the next of their lines.
 
-        The rows of a sequence come in increasing order, so only the line asked for last can serve again.
-        Only when the window and the channel have room.
+        The rows of a sequence must increase, so that only the line requested last can hold further pointers.
+        The window and the channel must have a free slot.
         """
         if self.pointer_bytes == 0:
             return True
@@ -52,6 +54,6 @@ class RowPointerReader:  # C: final
         return False
 
     def receive(self, replies: Channel) -> None:
-        """Take the line at the head of a channel."""
+        """Receive the line at the head of a channel."""
         self.window.receive(replies.coordinate() & TAG_MASK)
         replies.pop()

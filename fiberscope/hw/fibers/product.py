@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The rows of a product as they are written, in any order, and the matrix that they make up."""
+"""The store of the rows of a product, which are written in any order and gathered into a matrix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ ELEMENTS_A_BLOCK = 1 << 16  # C: object; moved at once when the rows are brought
 
 
 class ProductRows:  # C: final
-    """Room for every row of A times B at its longest; what is never written takes no memory. A store.
+    """A store for the rows of A times B, each with space for its greatest possible length.
 
-    The row that is made as number r is written from element ``starts[r]`` on.
+    Pages that are never written take no memory. Rows are numbered in the order in which they are computed;
+    row number r is written from element ``starts[r]`` on.
 
     Args:
         a, b: the operands.
-        columns: columns of B.
-        order: by number, which row of the product it is, where they are made in an order of their own.
+        columns: number of columns of B.
+        order: for each number, the row of the product; by default the rows are computed in ascending order.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"coordinates": "writer", "values": "writer"}
@@ -33,7 +34,7 @@ class ProductRows:  # C: final
         self, a: CompressedRows, b: CompressedRows, columns: int, order: npt.NDArray[np.int64] | None = None
     ) -> None:
         self.order = np.arange(a.rows) if order is None else order
-        longest = np.minimum(_products_a_row(a, b), columns)
+        longest = np.minimum(_products_per_row(a, b), columns)
         starts, room = np.cumsum(longest) - longest, int(longest.sum())
         self.starts = np.append(starts[self.order], room)  # C: public long[::1]
         self.coordinate_pages = _pages(4 * room)
@@ -43,19 +44,23 @@ class ProductRows:  # C: final
         self.together: Rows | None = None
 
     def gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
-        """Values, coordinates and row pointers, given the elements of each row by number.
+        """Return the values, coordinates and row pointers of the product.
 
-        The first call moves the rows together, so that nothing is written from then on; later ones give the
-        same again.
+        The first call moves the rows to consecutive elements; no row may be written afterwards. Later calls
+        return the same arrays.
+
+        Args:
+            lengths: number of elements of each row, by number.
         """
         if self.together is None:
             self.together = self._gather(lengths)
         return self.together
 
     def _gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
-        """Move the rows together in place, and give back the pages that they leave.
+        """Move the rows to consecutive elements in place, and free the pages that become empty.
 
-        A row only ever moves towards the front, so blocks of rows in order do not overtake one another.
+        A row moves only towards the front. Blocks of rows in ascending order therefore do not overwrite rows
+        that have not moved.
         """
         written = np.zeros(len(lengths), np.int64)
         starts = np.full(len(lengths) + 1, self.starts[len(lengths)])
@@ -72,19 +77,19 @@ class ProductRows:  # C: final
             coordinates[here] = coordinates[places]
             values[here] = values[places]
             left = max(int(starts[first]), here.stop)
-            _forget(self.coordinate_pages, 4 * left, 4 * int(starts[last]))
-            _forget(self.value_pages, 8 * left, 8 * int(starts[last]))
+            _free_pages(self.coordinate_pages, 4 * left, 4 * int(starts[last]))
+            _free_pages(self.value_pages, 8 * left, 8 * int(starts[last]))
             first = last
         count = int(pointers[len(lengths)])
-        if count < 2**31:  # as wide as the coordinates, or scipy copies them
+        if count < 2**31:  # scipy copies pointers that are wider than the coordinates
             pointers = pointers.astype(np.int32)
         return values[:count], coordinates[:count], pointers
 
 
 def _pages(size: int) -> mmap.mmap:
-    """Return memory whose pages are allocated when written to, a small page at a time.
+    """Return memory of ``size`` bytes whose pages, small ones, are allocated at the first write.
 
-    The memory is private: after a fork neither process sees what the other one writes.
+    The memory is private: after a fork, neither process sees the writes of the other.
     """
     pages = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -92,16 +97,16 @@ def _pages(size: int) -> mmap.mmap:
     return pages
 
 
-def _forget(pages: mmap.mmap, first: int, last: int) -> None:
-    """Give back the pages within these bytes."""
+def _free_pages(pages: mmap.mmap, first: int, last: int) -> None:
+    """Free the pages that lie between the bytes ``first`` and ``last``."""
     first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
     last -= last % mmap.PAGESIZE
     if hasattr(mmap, "MADV_DONTNEED") and first < last:
         pages.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-def _products_a_row(a: CompressedRows, b: CompressedRows) -> npt.NDArray[np.int64]:
-    """Multiplies that each row of A times B takes."""
+def _products_per_row(a: CompressedRows, b: CompressedRows) -> npt.NDArray[np.int64]:
+    """Return the number of multiplications for each row of A times B."""
     lengths = np.diff(np.asarray(b.pointers))
     before = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
     products: npt.NDArray[np.int64] = np.diff(before[np.asarray(a.pointers)])

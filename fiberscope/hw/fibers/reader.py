@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Fiber buffers ahead of a merger, filled from a cache a line at a time."""
+"""The fiber reader: fetches the fibers of each task from the cache into the buffers of the merger's ways."""
 
 from __future__ import annotations
 
@@ -17,48 +17,51 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 UNSCALED = -1  # reference of an element of a partial fiber
-# Words of a way side by side, so that they fill a line of the host's cache.
-NEXT_ELEMENT = 0  # first that no line asked for brings
-LAST_ELEMENT = 1  # the one behind the fiber's last
-NEXT_LINE = 2
-LINE_END = 3  # the element behind the last that this line completes
-SOURCE = 4  # as in the task table
-RESERVED = 5  # tokens that lines in flight will bring
-OLDEST = 6  # the first of its entries
-ENTRIES = 7  # lines in flight
-WAY = 8
-# Words of an entry, a line in flight.
-FIRST = 0
-COUNT = 1
+# Words of the record of a way. A record fills a line of the host's cache.
+NEXT_ELEMENT = 0  # first element that no requested line completes
+FIBER_END = 1  # end of the fiber: the element after its last one
+NEXT_LINE = 2  # number of the next line to request, from the start of the operand or of the partial fibers
+LINE_END = 3  # element after the last one that the next line completes
+SOURCE = 4  # input number, as in ``TaskInputs.inputs``
+RESERVED = 5  # slots of the way's buffer that are reserved for the tokens of lines in flight
+OLDEST_ENTRY = 6  # index of the oldest entry in the way's ring of entries
+LINES_IN_FLIGHT = 7  # number of entries in use
+WAY_WORDS = 8
+# Words of an entry. An entry is a requested line that is not yet in the way's buffer.
+ENTRY_FIRST = 0
+ENTRY_ELEMENTS = 1
 ENTRY_SOURCE = 2
 MARKS = 3
-ENTRY = 4
-ENDS = 1  # marks: behind it the fiber ends,
-HERE = 2  # it is here
+ENTRY_WORDS = 4
+# Bits of the word ``MARKS``.
+LAST_LINE = 1  # the line is the last line of its fiber
+ARRIVED = 2  # the line has arrived
 
 
 class FiberReader(Component):
     """Reads the fibers of one task after another into the merger's ways.
 
-    Interface: tasks come in on ``tasks``; ``merge_tasks`` tells the merger how many ways a task has,
-    ``output_tasks`` tells the writer which task the merged stream belongs to; line reads go out on
-    ``requests`` (``CONSUME`` for partial fibers), lines come back on ``replies``, in any order; elements
-    leave on ``ways[i]``, with the number of their scale as reference (``UNSCALED`` of a partial fiber's),
-    each fiber ended by a stop.
+    Interface: tasks arrive on ``tasks``. For each task, ``merge_tasks`` gives the merger the number of ways
+    of the task, and ``output_tasks`` gives the writer the number of the task. Read requests for lines leave
+    on ``requests`` (``CONSUME`` for partial fibers, ``READ`` for rows of the operand). The lines arrive on
+    ``replies``, in any order. Elements leave on ``ways[i]``, and a stop follows the last element of each
+    fiber. The reference of an element is the number of its scale, or ``UNSCALED`` for an element of a
+    partial fiber.
 
-    Timing: one request and one line a cycle; all elements of a line enter the way's buffer in the cycle in
-    which it comes. A line is asked for only when its elements will find space. When all of a task's lines are
-    asked for, the next task's follow at once, so that its heads wait in the buffers when the merger turns to
-    it. An element that straddles two lines comes with the second.
+    Timing: one request and one line per cycle. All elements of a line enter the way's buffer in the cycle in
+    which the line is popped, if all older lines of the way have arrived. A line is requested only if the
+    way's buffer has free slots for all its elements and a stop. When all lines of a task are requested, the
+    lines of the next task follow without a gap; the buffers then hold the heads of the next task when the
+    merger begins it. An element that straddles two lines arrives with the second line.
 
     Args:
         name: instance name.
         table: the tasks.
-        operand: the rows that the tasks scale.
+        operand: the matrix whose rows the tasks scale.
         partials: the partial fibers.
-        port: number of the requests' port at the cache's network.
-        base, partial_base: addresses of the first element of the operand and of the partial fibers.
-        buffer_lines: lines that a way may have in flight or arrived out of order.
+        port: number of this reader's port at the network to the cache.
+        base, partial_base: byte addresses of the first element of the operand and of the partial fibers.
+        buffer_lines: number of lines that a way can have in flight or arrived out of order.
         line_bytes, element_bytes: bytes of a line, and of an element of the operand.
     """
 
@@ -105,20 +108,20 @@ class FiberReader(Component):
         self.element_bytes = element_bytes
         self.partial_bytes = partials.element_bytes
         self.task = END_OF_WORK
-        self.fan_in = 0  # ways of the present task
-        self.unasked = 0  # those of them with lines still to ask for
-        self.turn = 0
+        self.fan_in = 0  # number of ways of the current task
+        self.unasked = 0  # number of ways of the current task with lines that are not yet requested
+        self.turn = 0  # way that has priority for the next request
         radix = table.radix
-        self.fibers = array("q", bytes(8 * WAY * radix))  # by way
-        self.lines = array("q", bytes(8 * ENTRY * radix * buffer_lines))  # each way has a ring of entries
-        self.askable = array("b", bytes(radix))  # ways that have a line to ask for and an entry for it
+        self.fibers = array("q", bytes(8 * WAY_WORDS * radix))  # records of the ways
+        self.lines = array("q", bytes(8 * ENTRY_WORDS * radix * buffer_lines))  # a ring of entries per way
+        self.has_request = array("b", bytes(radix))  # by way: a line to request and a free entry
         self.ahead: WayLookahead | None = None  # C: public WayLookahead; takes lines in the place of the ways
-        self.in_flight = 0
+        self.in_flight = 0  # number of entries in use by all ways
         self.lines_read = 0
         self.lines_consumed = 0
 
     def tick(self, now: int) -> int:
-        """Take a line, ask for one, turn to the next task."""
+        """Receive a line, begin the next task if all lines are requested, and request a line."""
         progress = self._receive()
         if self.unasked == 0 and self._begin():
             progress = True
@@ -137,7 +140,7 @@ class FiberReader(Component):
         return self.wait_output(self.output_tasks if self.merge_tasks.can_push() else self.merge_tasks)
 
     def _begin(self) -> bool:
-        """Turn to the next task, if the merger and the writer can be told."""
+        """Begin the next task, if there is one and the merger and the writer can receive it."""
         if not self.tasks.can_pop() or not self.output_tasks.can_push():
             return False
         task = self.tasks.reference()
@@ -152,46 +155,52 @@ class FiberReader(Component):
         return True
 
     def _set_up(self, task: int) -> None:
-        """Give each fiber that is not empty a way."""
+        """Assign each fiber of a task that is not empty to a way, in order."""
         table = self.table
         way = 0
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.ends[i] > table.starts[i]:
-                self._turn_to_fiber(WAY * way, table.starts[i], table.ends[i], table.inputs[i])
+                self._start_fiber(WAY_WORDS * way, table.starts[i], table.ends[i], table.inputs[i])
                 self._note(way)
                 way += 1
         self.fan_in = way
         self.unasked = way
         self.turn = 0
 
-    def _turn_to_fiber(self, at: int, start: int, end: int, source: int) -> None:  # C: noexcept, inline
-        """Make a fiber the one of a way, whose words begin at a place."""
+    def _start_fiber(self, at: int, start: int, end: int, source: int) -> None:  # C: noexcept, inline
+        """Start a fiber in the way whose record begins at word ``at``.
+
+        Args:
+            at: first word of the way's record.
+            start, end: first element of the fiber, and the element after its last one.
+            source: input number, as in ``TaskInputs.inputs``.
+        """
         self.fibers[at + NEXT_ELEMENT] = start
-        self.fibers[at + LAST_ELEMENT] = end
+        self.fibers[at + FIBER_END] = end
         self.fibers[at + SOURCE] = source
-        self._turn_to_line(at, start * self._size(source) // self.line_bytes)
+        self._set_next_line(at, start * self._size(source) // self.line_bytes)
 
     def _size(self, source: int) -> int:  # C: noexcept, inline
-        """Bytes of an element of a fiber."""
+        """Return the bytes of an element of this input; a negative number is a partial fiber."""
         return self.partial_bytes if source < 0 else self.element_bytes
 
     def _note(self, way: int) -> None:
-        """Note whether a way has a line to ask for and an entry for it."""
-        at = WAY * way
-        unasked = self.fibers[at + NEXT_ELEMENT] < self.fibers[at + LAST_ELEMENT]
-        self.askable[way] = unasked and self.fibers[at + ENTRIES] < self.buffer_lines
+        """Update whether a way has a line to request and a free entry, and what the lookahead waits for."""
+        at = WAY_WORDS * way
+        unasked = self.fibers[at + NEXT_ELEMENT] < self.fibers[at + FIBER_END]
+        self.has_request[way] = unasked and self.fibers[at + LINES_IN_FLIGHT] < self.buffer_lines
         if self.ahead is not None and self.ahead.engaged:
-            if self.askable[way]:
+            if self.has_request[way]:
                 self.ahead.need(way, self._tokens(at))
             else:
                 self.ahead.need_none(way)
 
     def _ask(self, now: int) -> bool:
-        """Ask for a line of the next way in turn that has room for one."""
+        """Request a line for the first way that can, in round-robin order; return whether there was one."""
         way = self.turn
         for _ in range(self.fan_in):
             if self._may_ask(way, now):
-                self._ask_line(way)
+                self._request_line(way)
                 self.turn = way + 1 if way + 1 < self.fan_in else 0
                 return True
             way += 1
@@ -199,41 +208,44 @@ class FiberReader(Component):
                 way = 0
         return False
 
-    def _turn_to_line(self, at: int, line: int) -> None:  # C: noexcept, inline
-        """Make a line the next one to ask for."""
+    def _set_next_line(self, at: int, line: int) -> None:  # C: noexcept, inline
+        """Make ``line`` the next line that a way requests, and find where its complete elements end."""
         self.fibers[at + NEXT_LINE] = line
         behind = (line + 1) * self.line_bytes // self._size(self.fibers[at + SOURCE])
-        self.fibers[at + LINE_END] = min(self.fibers[at + LAST_ELEMENT], behind)
+        self.fibers[at + LINE_END] = min(self.fibers[at + FIBER_END], behind)
 
     def _may_ask(self, way: int, now: int) -> bool:  # C: inline
-        """Return whether a way has a line to ask for, and room for it."""
+        """Return whether a way has a line to request, a free entry, and free slots in its buffer."""
         if self.ahead is not None and self.ahead.engaged:
             return self.ahead.room[way] <= now
-        return bool(self.askable[way]) and inline.fits(self.ways, way, self._tokens(WAY * way))
+        return bool(self.has_request[way]) and inline.fits(self.ways, way, self._tokens(WAY_WORDS * way))
 
     def _tokens(self, at: int) -> int:  # C: noexcept, inline
-        """For how many tokens a way needs room, that of the lines in flight included."""
+        """Return the free slots that a way needs to request its next line.
+
+        The slots reserved for lines in flight and one slot for a stop are included.
+        """
         return self.fibers[at + RESERVED] + self.fibers[at + LINE_END] - self.fibers[at + NEXT_ELEMENT] + 1
 
-    def _ask_line(self, way: int) -> None:
-        at = WAY * way
+    def _request_line(self, way: int) -> None:
+        at = WAY_WORDS * way
         end = self.fibers[at + LINE_END]
-        place = (self.fibers[at + OLDEST] + self.fibers[at + ENTRIES]) % self.buffer_lines
+        place = (self.fibers[at + OLDEST_ENTRY] + self.fibers[at + LINES_IN_FLIGHT]) % self.buffer_lines
         number = way * self.buffer_lines + place
-        entry = ENTRY * number
+        entry = ENTRY_WORDS * number
         elements = end - self.fibers[at + NEXT_ELEMENT]
-        self.lines[entry + FIRST] = self.fibers[at + NEXT_ELEMENT]
-        self.lines[entry + COUNT] = elements
+        self.lines[entry + ENTRY_FIRST] = self.fibers[at + NEXT_ELEMENT]
+        self.lines[entry + ENTRY_ELEMENTS] = elements
         self.lines[entry + ENTRY_SOURCE] = self.fibers[at + SOURCE]
-        self.lines[entry + MARKS] = ENDS if end == self.fibers[at + LAST_ELEMENT] else 0
-        self.fibers[at + ENTRIES] += 1
+        self.lines[entry + MARKS] = LAST_LINE if end == self.fibers[at + FIBER_END] else 0
+        self.fibers[at + LINES_IN_FLIGHT] += 1
         self.fibers[at + RESERVED] += elements + 1
         self.in_flight += 1
         self._request(number, self.fibers[at + SOURCE], self.fibers[at + NEXT_LINE] * self.line_bytes)
         self.fibers[at + NEXT_ELEMENT] = end
-        self._turn_to_line(at, self.fibers[at + NEXT_LINE] + 1)
+        self._set_next_line(at, self.fibers[at + NEXT_LINE] + 1)
         self._note(way)
-        if end == self.fibers[at + LAST_ELEMENT]:
+        if end == self.fibers[at + FIBER_END]:
             self.unasked -= 1
 
     def _request(self, number: int, source: int, offset: int) -> None:  # C: inline
@@ -245,35 +257,35 @@ class FiberReader(Component):
             self.lines_read += 1
 
     def _receive(self) -> bool:
-        """Take a line; if it is its way's oldest, it and those behind it that are here enter the buffer."""
+        """Receive a line; if it is the oldest of its way, deliver it and the arrived lines that follow it."""
         if not self.replies.can_pop():
             return False
         number = self.replies.coordinate() & TAG_MASK
         self.replies.pop()
-        self.lines[ENTRY * number + MARKS] |= HERE
+        self.lines[ENTRY_WORDS * number + MARKS] |= ARRIVED
         way = number // self.buffer_lines
-        while self.lines[self._oldest(way) + MARKS] & HERE:
+        while self.lines[self._oldest(way) + MARKS] & ARRIVED:
             self._deliver(way, self._oldest(way))
         return True
 
     def _oldest(self, way: int) -> int:  # C: noexcept, inline
         """Return the first word of a way's oldest entry."""
-        return ENTRY * (way * self.buffer_lines + self.fibers[WAY * way + OLDEST])
+        return ENTRY_WORDS * (way * self.buffer_lines + self.fibers[WAY_WORDS * way + OLDEST_ENTRY])
 
     def _deliver(self, way: int, entry: int) -> None:
-        """The elements that a line completes enter the way's buffer, with the stop behind the last."""
+        """Move the oldest line of a way into its buffer, or pass it to the lookahead; free its entry."""
         source = self.lines[entry + ENTRY_SOURCE]
-        first = self.lines[entry + FIRST]
-        count = self.lines[entry + COUNT]
+        first = self.lines[entry + ENTRY_FIRST]
+        count = self.lines[entry + ENTRY_ELEMENTS]
         if self.ahead is None or not self.ahead.engaged:
-            self._push_elements(way, source, first, count, self.lines[entry + MARKS] & ENDS)
+            self._push_elements(way, source, first, count, self.lines[entry + MARKS] & LAST_LINE)
         elif count > 0:
-            self.ahead.deliver(way, first, count, 2 * source + (self.lines[entry + MARKS] & ENDS))
-        at = WAY * way
+            self.ahead.deliver(way, first, count, 2 * source + (self.lines[entry + MARKS] & LAST_LINE))
+        at = WAY_WORDS * way
         self.lines[entry + MARKS] = 0
         self.fibers[at + RESERVED] -= count + 1
-        self.fibers[at + OLDEST] = (self.fibers[at + OLDEST] + 1) % self.buffer_lines
-        self.fibers[at + ENTRIES] -= 1
+        self.fibers[at + OLDEST_ENTRY] = (self.fibers[at + OLDEST_ENTRY] + 1) % self.buffer_lines
+        self.fibers[at + LINES_IN_FLIGHT] -= 1
         self._note(way)
         self.in_flight -= 1
 
@@ -289,9 +301,9 @@ class FiberReader(Component):
             channel.push(STOP, 0, 0)
 
     def signals(self) -> tuple[Signal, ...]:
-        """The task and its row, its fibers that are not empty, those to ask more of, lines in flight.
+        """Return the signals: task, its row, its ways, ways with lines to request, and lines in flight.
 
-        Task and row are -1 at the end of work.
+        Task and row are -1 at the end of the work.
         """
         return (
             Signal("task", 32, "integer"),
@@ -302,6 +314,6 @@ class FiberReader(Component):
         )
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         row = self.table.rows[self.task] if self.task >= 0 else -1
         return self.task, row, self.fan_in, self.unasked, self.in_flight

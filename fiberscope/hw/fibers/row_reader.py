@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Reads the rows of one matrix that the elements of another name, straight from memory."""
+"""The row reader: reads the rows of B that the elements of A select, directly from memory."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output
 
-END = -1  # in the place of an element of A: a row of A ends
+END = -1  # in place of the index of an element of A: the end of a row of A
 
 
 class RowReader(Component):
-    """Reads rows of A, and for each of their elements the row of B that it names, one after another.
+    """Reads rows of A, and for each element of A the row of B that its coordinate selects, in order.
 
-    Interface: ``a_jobs`` asks for the bytes of a row of A, ``a_done`` tells that they are here, as of a
-    ``MemoryStream``; lines of B are asked for on ``requests`` and come on ``replies``, in any order. Their
-    elements leave on ``elements``, each with the place of the element of A that scales it as reference, and
-    behind those of a row of A a stop.
+    Interface: ``a_jobs`` requests the bytes of a row of A from a ``MemoryStream``, and ``a_done`` reports
+    that they have arrived. Requests for lines of B leave on ``requests``, and the lines arrive on
+    ``replies``, in any order. The elements of B leave on ``elements``; the reference of each is the index of
+    the element of A that scales it. A stop follows the last element of each row of A.
 
-    Timing: a cycle asks for a row of A and for a line of B, or goes over the end of a row; it takes one of
-    each, and sends an element, or a stop. An element that straddles two lines leaves behind the second.
+    Timing: in each cycle, the reader requests a row of A, receives a row of A, receives a line of B, and
+    sends an element or a stop. In the same cycle it requests a line of B or passes over the end of a row of
+    A. An element that straddles two lines leaves once the second line has arrived.
 
     Args:
         name: instance name.
         a, b: the operands.
-        rows: of A that are this reader's, in their order.
-        port: number of its port at the network to memory.
-        starts: address of the first element of each row of B.
-        line_bytes, element_bytes: of a request, and of an element.
-        lines: room for lines of B that are in flight, or not sent on yet.
+        rows: numbers of the rows of A that this reader reads, in order.
+        port: number of this reader's port at the network to memory.
+        starts: byte address of the first element of each row of B.
+        line_bytes, element_bytes: bytes of a line, and of an element.
+        lines: capacity in lines of B that are in flight, or have elements that have not left.
 
     Raises:
-        ValueError: the room is less than the lines that one element may touch.
+        ValueError: if ``lines`` is less than the number of lines that one element may touch.
     """
 
     PORTS = (
@@ -83,26 +84,29 @@ class RowReader(Component):
         self.lines = lines
         self.lengths = array("q", [a.pointers[row + 1] - a.pointers[row] for row in rows])
         work = [piece for row in rows for piece in _pieces(a, b, row)]
-        # Of each piece of work, a row of B or the end of one of A: the element of A, first and last element.
+        # A piece is a row of B, or the end of a row of A. By piece: the index of the element of A,
+        # the first element of B and the one after the last, and the address of the first element.
         self.places = array("q", [place for place, _k in work])
         self.firsts = array("q", [b.pointers[k] if k >= 0 else 0 for _place, k in work])
         self.lasts = array("q", [b.pointers[k + 1] if k >= 0 else 0 for _place, k in work])
         self.addresses = array("q", [starts[k] if k >= 0 else 0 for _place, k in work])
-        self.before = array("q", bytes(8 * (len(work) + 1)))  # lines asked for ahead of it
-        self.ends = array("q", [i + 1 for i, (place, _k) in enumerate(work) if place == END])  # by row of A
+        self.before = array("q", bytes(8 * (len(work) + 1)))  # lines before a piece
+        self.ends = array(
+            "q", [i + 1 for i, (place, _k) in enumerate(work) if place == END]
+        )  # pieces up to each row's end
         self.window = ReorderWindow(lines)
-        self.asked = 0  # rows of A,
-        self.here = 0  # and those that came
-        self.piece = 0  # that lines are asked for,
-        self.line = 0  # of these the next
-        self.sending = 0  # the piece whose elements leave,
-        self.element = 0  # of these the next
-        self.used = 0  # lines that were sent on
+        self.rows_requested = 0  # number of rows of A requested
+        self.rows_arrived = 0  # number of rows of A that have arrived
+        self.piece = 0  # piece whose lines are requested
+        self.line = 0  # line of this piece to request next
+        self.sending = 0  # piece whose elements leave
+        self.element = 0  # element of this piece to leave next
+        self.used = 0  # number of lines that are not needed any more
         self.lines_read = 0
 
     def tick(self, now: int) -> int:
-        """Ask, take and send what can be."""
-        progress = self._ask_a()
+        """Request rows and lines, receive rows and lines, and send an element or a stop."""
+        progress = self._request_row()
         if self._take_a():
             progress = True
         if self._receive():
@@ -120,20 +124,20 @@ class RowReader(Component):
             return self.wait_input(self.replies)
         if self._is_begun():
             return self.wait_output(self.requests)
-        return self.wait_input(self.a_done) if self.here < self.rows else self.idle()
+        return self.wait_input(self.a_done) if self.rows_arrived < self.rows else self.idle()
 
-    def _ask_a(self) -> bool:
-        if self.asked == self.rows or not self.a_jobs.can_push():
+    def _request_row(self) -> bool:
+        if self.rows_requested == self.rows or not self.a_jobs.can_push():
             return False
-        self.a_jobs.push(0, self.lengths[self.asked] * self.element_bytes)
-        self.asked += 1
+        self.a_jobs.push(0, self.lengths[self.rows_requested] * self.element_bytes)
+        self.rows_requested += 1
         return True
 
     def _take_a(self) -> bool:
         if not self.a_done.can_pop():
             return False
         self.a_done.pop()
-        self.here += 1
+        self.rows_arrived += 1
         return True
 
     def _receive(self) -> bool:
@@ -145,11 +149,11 @@ class RowReader(Component):
         return True
 
     def _is_begun(self) -> bool:
-        """Return whether there is something to ask for, of a row of A that is here."""
-        return self.here > 0 and self.piece < self.ends[self.here - 1]
+        """Return whether a piece of a row of A that has arrived is not yet requested."""
+        return self.rows_arrived > 0 and self.piece < self.ends[self.rows_arrived - 1]
 
     def _ask(self) -> bool:
-        """Ask for a line, or go over the end of a row."""
+        """Request a line of B, or pass over the end of a row of A; return whether one of these was done."""
         if not self._is_begun():
             return False
         if self.places[self.piece] != END:
@@ -166,13 +170,13 @@ class RowReader(Component):
         return True
 
     def _lines_to(self, piece: int, element: int) -> int:
-        """The lines of a piece that hold the elements before this one."""
+        """Return the number of lines of a piece that hold the elements before ``element``."""
         first = self.addresses[piece]
         end = first + (element - self.firsts[piece]) * self.element_bytes
         return (end + self.line_bytes - 1) // self.line_bytes - first // self.line_bytes
 
     def _is_ready(self) -> bool:
-        """Return whether the next element, or stop, can leave."""
+        """Return whether the next element has arrived, or the next stop is due."""
         if self.sending == len(self.places):
             return False
         if self.places[self.sending] == END:
@@ -196,7 +200,7 @@ class RowReader(Component):
         if element + 1 == self.lasts[self.sending]:
             self.used = self.before[self.sending] + self._lines_to(self.sending, element + 1)
             self._turn()
-        else:  # the line of which the next element has a byte stays
+        else:  # keep the line that holds the next element's first byte
             end = self.addresses[self.sending] + self.element * self.element_bytes
             passed = end // self.line_bytes - self.addresses[self.sending] // self.line_bytes
             self.used = self.before[self.sending] + passed
@@ -208,7 +212,7 @@ class RowReader(Component):
 
 
 def _pieces(a: CompressedRows, b: CompressedRows, row: int) -> list[tuple[int, int]]:
-    """The elements of a row of A whose row of B is not empty, as place and that row; then its end."""
+    """Return the pieces of a row of A: (element of A, row of B) for nonempty rows of B, then its end."""
     places = range(a.pointers[row], a.pointers[row + 1])
     named = [(place, a.coordinates[place]) for place in places]
     return [*((place, k) for place, k in named if b.pointers[k] < b.pointers[k + 1]), (END, END)]

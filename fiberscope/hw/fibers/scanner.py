@@ -12,35 +12,35 @@ NO_FIBER = NO_TARGET = -1
 
 
 class LevelScanner(Component):
-    """Turns references to fibers into their elements, one element a cycle.
+    """Reads the fibers that references select, one element per cycle.
 
-    Interface: each element on ``references`` names a fiber of the level by its reference. The fiber's
-    elements leave on ``elements``, with their position as reference and their value, and a stop behind them.
-    A stop on ``references`` is taken and gives nothing. Where ``skips`` is connected, the one who reads the
-    elements says what it does not want of the fiber in flight (``fiberscope.hw.stream.SKIP``); a skip of an
-    earlier fiber comes too late and is ignored.
+    Interface: the reference of each element on ``references`` selects a fiber of the level. The elements of
+    the fiber leave on ``elements`` with their position as reference, and a stop follows the last element.
+    A stop on ``references`` is dropped. If ``skips`` is connected, the reader of ``elements`` can send skips
+    (``fiberscope.hw.stream.SKIP``), which name elements of the current fiber that need not be sent. A skip
+    for an earlier fiber is late and has no effect.
 
-    Timing: the first element leaves in the cycle in which its reference is seen; the stop takes a cycle of
-    its own, and the next fiber follows at once. The scanner looks at ``window`` coordinates a cycle: those
-    that are to be skipped cost nothing if one behind them in the window leaves, or the end is there; a window
-    full of them costs a cycle. The rest of a fiber is skipped at once, for its end is known. A skip is heeded
-    in the cycle in which it is seen, one a cycle.
+    Timing: the first element leaves in the cycle in which its reference is visible. The stop takes a cycle,
+    and the next fiber follows without a gap. The scanner examines ``window`` coordinates per cycle. Skipped
+    coordinates take no time if an element after them is in the same window, or the end of the fiber is; a
+    window of skipped coordinates only takes a cycle. A skip of the rest of a fiber takes no time, because the
+    end is known. One skip per cycle is received, and has effect in the cycle in which it is visible.
 
     Source: SAM (ASPLOS 2023), Definition 3.1, and Section 4.2 for skips; the window is a choice of this
     model.
 
     Args:
         name: instance name.
-        level: what is read.
-        window: coordinates that the scanner sees in a cycle.
+        level: the level to read.
+        window: number of coordinates that the scanner examines per cycle.
 
     Raises:
-        ValueError: if the window is below 1.
-        SimulationError: in the run, if a reference names no fiber.
+        ValueError: if ``window`` is less than 1.
+        SimulationError: in the run, if a reference selects no fiber.
     """
 
     PORTS = (Input("references", STREAM), Input("skips", SKIP, optional=True), Output("elements", STREAM))
-    # The fiber in flight, the position in the level and the coordinate skipped to; -1: none.
+    # The current fiber, the position in the level, and the coordinate to skip to; -1: none.
     SIGNALS = (Signal("fiber", 48, "integer"), Signal("position", 48), Signal("target", 56, "integer"))
 
     references: Channel
@@ -53,10 +53,10 @@ class LevelScanner(Component):
             raise ValueError(f"{name}: window must be at least 1, not {window}")
         self.level = level
         self.window = window
-        self.fiber = NO_FIBER  # the one in flight
+        self.fiber = NO_FIBER  # number of the current fiber
         self.position = 0
         self.end = 0
-        self.target = NO_TARGET  # coordinate below which nothing is wanted
+        self.target = NO_TARGET  # elements below this coordinate are skipped
         self.scanned = 0
         self.fibers = 0
         self.skipped = 0
@@ -64,7 +64,7 @@ class LevelScanner(Component):
         self.late = 0
 
     def tick(self, now: int) -> int:
-        """Hear of a skip, pass over what it says, and send one token."""
+        """Receive a skip, begin a fiber, pass over skipped elements, and send one token."""
         moved = self._hear()
         if self.fiber == NO_FIBER and self.references.can_pop():
             self._begin()
@@ -80,7 +80,7 @@ class LevelScanner(Component):
         return self.busy(now + 1)
 
     def _hear(self) -> bool:
-        """Take a skip, if there is one."""
+        """Receive a skip, if any, and apply it to the current fiber; return whether there was one."""
         skips = self.skips
         if skips is None or not skips.can_pop():
             return False
@@ -97,7 +97,7 @@ class LevelScanner(Component):
         return True
 
     def _begin(self) -> None:
-        """Take a reference."""
+        """Take a reference, and begin its fiber; drop a stop."""
         if self.references.control() == DATA:
             fiber = self.references.reference()
             self.level.check_fiber(fiber, self.name)
@@ -108,7 +108,7 @@ class LevelScanner(Component):
         self.references.pop()
 
     def _pass_over(self) -> int:  # C: noexcept
-        """Skip what is below the target, at most a window; returns how many."""
+        """Skip the elements of the window that are below the target, and return their number."""
         first = self.position
         last = min(self.end, first + self.window)
         while self.position < last and self.level.coordinate(self.position) < self.target:
@@ -117,7 +117,7 @@ class LevelScanner(Component):
         return self.position - first
 
     def _send(self) -> None:
-        """Send the next element, or the stop."""
+        """Send the next element, or the stop at the end of the fiber."""
         if self.position == self.end:
             self.elements.push(STOP)
             self.fibers += 1
@@ -129,7 +129,7 @@ class LevelScanner(Component):
             self.scanned += 1
 
     def counters(self) -> dict[str, int]:
-        """Elements sent, fibers, elements skipped, and skips that came in time and late."""
+        """Return the elements sent, fibers, elements skipped, skips in time, and late skips."""
         return {
             "elements": self.scanned,
             "fibers": self.fibers,
@@ -139,6 +139,6 @@ class LevelScanner(Component):
         }
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         target = self.target if self.fiber != NO_FIBER else NO_TARGET
         return self.fiber, self.position, target

@@ -1,59 +1,60 @@
 # cython: infer_types=True
-"""Two scanners that intersect two fibers, each of which tells the other what it has found."""
+"""The step count of two scanners that intersect two fibers and exchange the coordinates that they find."""
 
 from __future__ import annotations
 
 from array import array
 
-END = 1 << 62  # what a scanner tells that is through: no coordinate is behind it
-FIRST_MESSAGES = 64
+END = 1 << 62  # message of a scanner that found no further coordinate; larger than every coordinate
+FIRST_MESSAGES = 64  # messages that a scanner can hold before its arrays grow
 
 
 class Scanner:  # C: final
-    """A fiber that one of two scanners goes through: its place, its clock, and what it told the other.
+    """One of two scanners: its position in a fiber, its clock, and the messages that it sent to the other.
 
     Args:
-        coordinates: all of an operand, fiber behind fiber.
+        coordinates: coordinates of all fibers of an operand, one fiber after another.
     """
 
     def __init__(self, coordinates: memoryview[int]) -> None:
         self.coordinates = coordinates  # C: long[::1]
         self.first = self.place = self.end = 0
-        self.stride = 1  # from one coordinate that it holds to the next
-        self.sought = 0
-        self.clock = 0  # cycles so far
-        self.heard = 0  # messages of the other, and
-        self.message_count = 0  # its own: coordinates, and the cycles from which on they can be heard
+        self.stride = 1  # distance between two held coordinates, in elements
+        self.sought = 0  # coordinate of the next look-up
+        self.clock = 0  # steps in this fiber so far
+        self.messages_read = 0  # number of messages received from the other scanner
+        # Messages to the other scanner: each a coordinate, and the step from which it can be received.
+        self.message_count = 0
         self.messages = array("q", bytes(8 * FIRST_MESSAGES))
         self.times = array("q", bytes(8 * FIRST_MESSAGES))
 
     def begin(self, first: int, end: int, held: int) -> None:
-        """Turn to the fiber from ``first`` to ``end``, of which so many coordinates are held."""
+        """Start the fiber of elements ``first`` to ``end`` - 1, of which ``held`` coordinates are held."""
         self.first = self.place = first
         self.end = end
         self.stride = (end - first + held - 1) // held
-        self.clock = self.heard = self.message_count = 0
+        self.clock = self.messages_read = self.message_count = 0
         if end - first >= len(self.messages):
             self.messages = array("q", bytes(16 * (end - first)))
             self.times = array("q", bytes(16 * (end - first)))
 
-    def hear(self, other: Scanner) -> None:  # C: noexcept
-        """Seek the next coordinate, or what the other has told if that is behind it."""
+    def receive(self, other: Scanner) -> None:  # C: noexcept
+        """Seek the larger of the next coordinate and the next message of ``other``, if there is one."""
         if self.place == self.end:
             return
         self.sought = self.coordinates[self.place]
-        if self.heard < other.message_count and other.times[self.heard] <= self.clock:
-            self.sought = max(self.sought, other.messages[self.heard])
-            self.heard += 1
+        if self.messages_read < other.message_count and other.times[self.messages_read] <= self.clock:
+            self.sought = max(self.sought, other.messages[self.messages_read])
+            self.messages_read += 1
 
     def look_up(self) -> None:  # C: noexcept
-        """Take the first coordinate that is not below the one sought, and tell it."""
+        """Find the first coordinate that is not below the sought one, and send it as a message."""
         if self.place == self.end:
             return
         place, coordinate = self.place, END
         while place < self.end and self.coordinates[place] < self.sought:
             place += 1
-        behind = self.stride - 1  # coordinates to look at behind one that is held
+        behind = self.stride - 1  # coordinates to pass from the held one before
         if place < self.end:
             coordinate = self.coordinates[place]
             if coordinate == self.sought:
@@ -65,24 +66,26 @@ class Scanner:  # C: final
 
 
 class ScannerPair:  # C: final
-    """Counts what two scanners take that intersect two fibers, one of each.
+    """Counts the steps of two scanners that intersect two fibers, one scanner per fiber.
 
-    Each looks for the larger of its next coordinate and what it has heard of the other, takes the first that
-    is not below, and tells that. Where both hold all coordinates of their fibers a look-up is a step, both go
-    on in every step, and the first that has taken its last ends it.
+    In a look-up, a scanner seeks the larger of its next coordinate and the coordinate that the other scanner
+    sent. It moves to its first coordinate that is not below the sought one, and sends this coordinate to the
+    other scanner. If both scanners hold all coordinates of their fibers, a look-up takes one step and both
+    scanners do a look-up in every step. The intersection ends when one of them has passed its last element.
 
-    Of a longer fiber a scanner holds coordinates that are evenly spaced. A look-up passes the others one by
-    one, from the last one that was taken or from one that is held, whichever is nearer, a step each. So the
-    two have clocks of their own; each hears a message a look-up, once its clock has come to when that was
-    told. Each goes on to its end, to which it comes at once when it hears that the other found nothing more.
-    The later clock counts.
+    Of a longer fiber, a scanner holds only ``held`` evenly spaced coordinates. A look-up passes the others
+    one by one, a step each. It starts from the element taken last or from a held coordinate, whichever is
+    nearer. The two scanners then have separate clocks. A scanner receives at most one message per look-up,
+    and only if its own clock has reached the step in which the message was sent. Each scanner continues to
+    the end of its fiber; the message that the other found no further coordinate takes it there in one
+    look-up. The number of steps is the larger of the two clocks.
 
     Source: the simulator that ExTensor's authors published (github.com/FPSG-UIUC/DRT), with 33 coordinates.
 
     Args:
-        coordinates_a, coordinates_b: all of the operands, fiber behind fiber.
-        fibers_b: where each fiber of B begins, and the last one ends.
-        held: coordinates that a scanner holds; 0: all.
+        coordinates_a, coordinates_b: coordinates of all fibers of the operands, one fiber after another.
+        fibers_b: index of the first element of each fiber of B, and the number of elements of B.
+        held: number of coordinates of a fiber that a scanner holds; 0 for all.
     """
 
     def __init__(
@@ -96,19 +99,24 @@ class ScannerPair:  # C: final
         self.coordinates_b = coordinates_b  # C: long[::1]
         self.fibers_b = fibers_b  # C: long[::1]
         self.held = held
-        self.of_a, self.of_b = Scanner(coordinates_a), Scanner(coordinates_b)
+        self.scanner_a, self.scanner_b = Scanner(coordinates_a), Scanner(coordinates_b)
 
     def steps(self, a: int, end_a: int, fiber: int, last: int) -> int:
-        """Steps for the fiber of A from ``a`` to ``end_a``, and each of B's from a number to the last."""
+        """Return the steps that a fiber of A takes with each of a range of fibers of B, summed.
+
+        Args:
+            a, end_a: first element of the fiber of A, and the element after its last one.
+            fiber, last: number of the first fiber of B, and the number after the last one.
+        """
         steps = 0
         for number in range(fiber, last):
-            steps += self._of_two(a, end_a, self.fibers_b[number], self.fibers_b[number + 1])
+            steps += self._pair_steps(a, end_a, self.fibers_b[number], self.fibers_b[number + 1])
         return steps
 
-    def _of_two(self, a: int, end_a: int, b: int, end_b: int) -> int:
-        """Steps for the fibers that lie from ``a`` to ``end_a`` and from ``b`` to ``end_b``."""
+    def _pair_steps(self, a: int, end_a: int, b: int, end_b: int) -> int:
+        """Return the steps for the elements ``a`` to ``end_a`` - 1 of A and ``b`` to ``end_b`` - 1 of B."""
         if self.held and (end_a - a > self.held or end_b - b > self.held):
-            return self._apart(a, end_a, b, end_b)
+            return self._long_pair_steps(a, end_a, b, end_b)
         steps = sought = 0
         while a < end_a and b < end_b:
             steps += 1
@@ -122,16 +130,16 @@ class ScannerPair:  # C: final
             b += 1
         return steps
 
-    def _apart(self, a: int, end_a: int, b: int, end_b: int) -> int:
-        """Steps where one of the fibers is longer than what a scanner holds."""
-        of_a, of_b = self.of_a, self.of_b
+    def _long_pair_steps(self, a: int, end_a: int, b: int, end_b: int) -> int:
+        """Return the steps if at least one of the fibers has more coordinates than a scanner holds."""
+        scanner_a, scanner_b = self.scanner_a, self.scanner_b
         if a == end_a or b == end_b:
             return 0
-        of_a.begin(a, end_a, self.held)
-        of_b.begin(b, end_b, self.held)
-        while of_a.place < end_a or of_b.place < end_b:
-            of_a.hear(of_b)
-            of_b.hear(of_a)
-            of_a.look_up()
-            of_b.look_up()
-        return max(of_a.clock, of_b.clock)
+        scanner_a.begin(a, end_a, self.held)
+        scanner_b.begin(b, end_b, self.held)
+        while scanner_a.place < end_a or scanner_b.place < end_b:
+            scanner_a.receive(scanner_b)
+            scanner_b.receive(scanner_a)
+            scanner_a.look_up()
+            scanner_b.look_up()
+        return max(scanner_a.clock, scanner_b.clock)

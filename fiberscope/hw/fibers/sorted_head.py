@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""OuterSPACE's merge core: the heads of many lists, kept in order, of which the smallest leaves."""
+"""The merge core of OuterSPACE: keeps the heads of many lists sorted and passes on the smallest."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
 ROW_TASK = Protocol("row task", coordinate="lists", reference="row")  # the row is for waveforms
-SUCCESSOR = Protocol("successor", reference="list")  # of which the next element is wanted
+SUCCESSOR = Protocol("successor", reference="list")  # reference: the list whose next element is requested
 ELEMENT = Protocol("element", control="kind", coordinate="column", reference="list", value="value")
 
 SYSTOLIC = "systolic"
 SEQUENTIAL = "sequential"
 FORMS = (SYSTOLIC, SEQUENTIAL)
-LIST_BITS = 20  # of a list's number, at the most
-ENTRIES = (1, 1 << LIST_BITS)  # least and most heads of a unit
+LIST_BITS = 20  # most bits of a list's number
+ENTRIES = (1, 1 << LIST_BITS)  # least and greatest number of entries of a unit
 COLUMN_BITS = 42  # C: object; of a column, at the most: both are compared as one signed word
 
 PHASES = ("idle", "taking", "walking")
@@ -27,12 +27,13 @@ IDLE_PHASE, TAKING, WALKING = range(len(PHASES))
 
 
 class SortedHeads:  # C: final
-    """Heads of lists by (column, list): the smaller column leaves first; of equal ones the larger list.
+    """The heads of lists, sorted: the smaller column leaves first, for equal columns the larger list.
 
-    Entries lie in the order of leaving, the first one last, as keys of one word: column, inverted list.
+    An entry is a key of one word: the column, then the inverted list. The array of keys is in descending
+    order, so that the first head to leave is the last entry.
 
     Args:
-        entries: heads that there is room for.
+        entries: capacity in heads.
     """
 
     def __init__(self, entries: int) -> None:
@@ -40,11 +41,11 @@ class SortedHeads:  # C: final
         self._keys = array("q", bytes(8 * entries))
 
     def position(self, column: int, source: int) -> int:  # C: noexcept
-        """Return the number of heads that leave before one of this column and list."""
+        """Return the number of heads that leave before a head of this column and list."""
         return self._before((column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1)))
 
     def push(self, column: int, source: int) -> int:  # C: noexcept
-        """Insert a head, for which there is room; gives its position, the number that leave before it."""
+        """Insert a head, and return the number of heads that leave before it; an entry must be free."""
         key = (column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1))
         position = self._before(key)
         place = self.filled
@@ -55,19 +56,19 @@ class SortedHeads:  # C: final
         return position
 
     def column(self) -> int:  # C: noexcept
-        """The column of the first head; only when there is one."""
+        """Return the column of the first head; there must be a head."""
         return self._keys[self.filled - 1] >> LIST_BITS
 
     def source(self) -> int:  # C: noexcept
-        """The list of the first head; only when there is one."""
+        """Return the list of the first head; there must be a head."""
         return ~self._keys[self.filled - 1] & ((1 << LIST_BITS) - 1)
 
     def pop(self) -> None:  # C: noexcept
-        """Let the first head leave."""
+        """Remove the first head."""
         self.filled -= 1
 
     def _before(self, key: int) -> int:  # C: noexcept
-        """Count the smaller keys, from the first key on, as a hardware walk does."""
+        """Return the number of smaller keys, by a walk from the first head on as in hardware."""
         place = self.filled - 1  # C: long
         while place >= 0 and self._keys[place] < key:
             place -= 1
@@ -75,44 +76,44 @@ class SortedHeads:  # C: final
 
 
 class SortedHeadUnit(Component):
-    """Merges the lists of a row of T by column: the smallest head leaves, then the next of its list comes.
+    """Merges the lists of a row of T by column: passes on the smallest head, then requests its successor.
 
-    Interface: a token on ``tasks`` says how many lists the row has (0 gives an empty row); first the heads of
-    all lists come on ``elements``, in any order, each with its column, list and value. The smallest leaves on
-    ``merged`` as an element of a fiber, its list as reference, and its list is named on ``successors``. What
-    comes next on ``elements`` is the successor: the list's next element, or a stop when it has ended. Of
-    equal columns that of the larger list leaves first. When all lists have ended, a stop leaves on
-    ``merged``. An ``fiberscope.hw.fibers.arithmetic.Accumulator`` behind it adds up equal columns: the reduce
-    stage.
+    Interface: a token on ``tasks`` starts a row and gives the number of its lists (0 for an empty row). The
+    heads of all lists then arrive on ``elements`` in any order, each with its column, list and value. The
+    smallest head leaves on ``merged`` with its list as reference, and ``successors`` requests the next
+    element of this list. The next token on ``elements`` must be the successor: the next element of the list,
+    or a stop if the list has ended. Of heads with equal columns, the head of the larger list leaves first.
+    When all lists have ended, a stop leaves on ``merged``. A ``fiberscope.hw.fibers.arithmetic.Accumulator``
+    that reads ``merged`` adds up elements with equal columns (the reduce stage).
 
-    Timing: a task takes a cycle of its own. From then on, in each cycle, a head is taken and put in its place
-    in the order, or a stop; and when no more are awaited, the smallest of all, perhaps the one just taken,
-    leaves in the same cycle, when there is space on both outputs. So the unit itself gives an element a
-    cycle; what it waits for is the successor, which is one dependent access each.
+    Timing: a task takes a cycle. In each later cycle, the unit takes a head or a stop from ``elements``, and
+    inserts a head into the sorted entries. If no further head is awaited, the smallest head leaves in the
+    same cycle, provided that both outputs have a free slot; it may be the head just taken. The unit itself
+    sustains one element per cycle, but each element waits for its successor, a dependent access.
 
-    - ``systolic``: each of the ``entries`` compares itself with the new head; those behind it move by one.
-    - ``sequential``: one comparator walks from the first entry on and stops at the place: 1 + position
-      cycles, position being the number of heads that leave before the new one. The smallest leaves in the
-      last of them.
+    - ``systolic``: every entry compares itself with the new head, and the entries after it move by one.
+    - ``sequential``: one comparator walks from the first entry to the place of the new head. A walk takes
+      1 + position cycles; position is the number of heads that leave before the new head. The smallest head
+      leaves in the last of these cycles.
 
-    Accounting: busy while tokens move or the comparator walks; waiting for output when the smallest cannot
-    leave; within a row waiting for ``elements``.
+    Accounting: busy while tokens move or the comparator walks; waiting for output if the smallest head cannot
+    leave; within a row, waiting for ``elements``.
 
-    Counts: ``swaps``, the sum of 1 + position over all heads of rows with more than one list; the rows taken;
-    the elements merged.
+    Counters: ``swaps`` is the sum of 1 + position over all heads of rows with more than one list; ``rows``
+    counts rows taken; ``merged_elements`` counts elements passed on.
 
     Source: OuterSPACE (HPCA 2018) by TeAAL (MICRO 2023), Section 3.2 ("insertion sort"); the counts of swaps
     that TeAAL publishes follow from this order of equal columns. Both forms are choices of this model.
 
     Args:
         name: instance name.
-        entries: heads of lists that there is room for, 1 to 2^20.
+        entries: capacity in heads of lists, 1 to 2^20.
         form: ``"systolic"`` or ``"sequential"``.
 
     Raises:
-        ValueError: for another form or number.
-        SimulationError: in the run, if a task has more lists than there are entries, or a number does not
-            fit: columns have up to 42 bits, lists are numbered from 0 to ``entries`` - 1.
+        ValueError: if ``entries`` or ``form`` is not one of these.
+        SimulationError: in the run, if a task has more lists than there are entries, if a column has more
+            than 42 bits, or if a list is not numbered from 0 to ``entries`` - 1.
     """
 
     PORTS = (
@@ -145,18 +146,18 @@ class SortedHeadUnit(Component):
         self.form = form  # C: str
         self.walks = form == SEQUENTIAL
         self.heads = SortedHeads(entries)
-        self.values = array("d", bytes(8 * entries))  # of the head of each list
+        self.values = array("d", bytes(8 * entries))  # by list, the value of its head
         self.phase = IDLE_PHASE
         self.row = -1
-        self.lists = 0  # of the row
-        self.awaited = 0  # heads that have yet to come
-        self.placed = 0  # the cycle in which the walk reaches its place
+        self.lists = 0  # number of lists of the row
+        self.awaited = 0  # number of heads or stops that have not yet arrived
+        self.placed = 0  # cycle in which the walk reaches the place of the new head
         self.rows = 0
         self.merged_elements = 0
         self.swaps = 0
 
     def tick(self, now: int) -> int:
-        """Take a head, and let the smallest leave."""
+        """Take a head, or continue a walk, and pass on the smallest head if no other is awaited."""
         if self.phase == IDLE_PHASE:
             return self._begin(now)
         if self.phase == WALKING:
@@ -191,7 +192,7 @@ class SortedHeadUnit(Component):
         return self.busy(now + 1)
 
     def _position(self) -> int:  # C: noexcept
-        """The steps that the comparator has to walk before the element that shows is placed."""
+        """Return the steps from the first entry to the place of the element at the head of ``elements``."""
         if not self.walks or self.elements.control() == STOP:
             return 0
         return self.heads.position(self.elements.coordinate(), self.elements.reference())
@@ -209,14 +210,14 @@ class SortedHeadUnit(Component):
         return self._let_leave(now)
 
     def _is_blocked(self) -> bool:  # C: noexcept
-        """Return whether there is no space for what is to leave: an element and its list, or the stop."""
+        """Return whether an output has no free slot for what leaves next: an element or the stop."""
         return not self.merged.can_push() or (self._stays() and not self.successors.can_push())
 
     def _blocking(self) -> Channel:
         return self.successors if self.merged.can_push() else self.merged
 
     def _stays(self) -> bool:  # C: noexcept
-        """Return whether a head will be there, once the element that shows is taken."""
+        """Return whether a head is left once the token at the head of ``elements`` is taken."""
         if self.heads.filled > 0:
             return True
         return self.awaited > 0 and self.elements.control() == DATA
@@ -242,7 +243,7 @@ class SortedHeadUnit(Component):
             )
 
     def _let_leave(self, now: int) -> int:
-        """Once no head is awaited: the smallest, or the stop behind the last."""
+        """Pass on the smallest head, or the stop after the last one, unless a head is awaited."""
         if self.awaited == 0:
             if self.heads.filled > 0:
                 self._emit()

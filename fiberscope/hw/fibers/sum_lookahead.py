@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""A multiplier and the accumulator behind a merger, in time stamps."""
+"""A merger with the multiplier and the accumulator that follow it, modeled by time stamps."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from fiberscope.sim.lookahead import Consumer
 
 __all__ = ["SumLookahead"]
 
-# An element or a stop between merger and accumulator.
-COORDINATE = 0  # twice that, and one more if the element is scaled; ENDED of a stop
+# Words of the record of a token (an element or a stop) between the merger and the accumulator.
+COORDINATE = 0  # twice the coordinate, plus 1 if the element is scaled; ENDED for a stop
 VALUE = 1
-TIME = 2  # from when on the multiplier sees it; once it has taken it, when
-ADDED = 3
-PRODUCT = 4
-FORESEEN = 48  # sums, at the most, from the last that was taken on
+TIME = 2  # cycle from which the multiplier sees the token; after the multiplication, the cycle of that
+ADDED = 3  # cycle in which the accumulator took the token
+PRODUCT = 4  # words of a record
+FORESEEN = 48  # most sums after the last popped one whose pop cycles are computed in advance
 
 
 class SumLookahead(WayLookahead):
-    """Stands in for a ``HighRadixMerger``, its ways, and the ``Multiplier`` and ``Accumulator`` behind it.
+    """Replaces a ``HighRadixMerger``, its ways, and the ``Multiplier`` and ``Accumulator`` that follow it.
 
-    Elements are counted from where they are passed on; each is multiplied, added and, as a sum, sent in the
-    first cycle that lies behind that of the one before, in which it is there and has room.
+    Tokens are numbered in the order in which they leave the merger. Each token is multiplied, then added.
+    Each step occurs in the first cycle that meets three conditions: the cycle is later than that of the same
+    step of the token before, the token is visible, and the output has a free slot.
 
     Args:
-        operand, partials, reader: as of ``WayLookahead``.
-        merger, multiplier, accumulator: in whose place it ticks.
-        consumer: takes the sums.
+        operand, partials, reader: as for ``WayLookahead``.
+        merger, multiplier, accumulator: the components that this object replaces.
+        consumer: the component that pops the sums.
     """
 
     in_flight: array[int]  # C: hidden long*
     values: memoryview[float]  # C: hidden double*
     came_at: array[int]  # C: hidden long*
     taken_at: array[int]  # C: hidden long*
-    merged: int  # elements and stops so far
+    merged: int  # number of tokens that left the merger so far
     multiplied: int
     added: int
     product_mask: int
@@ -54,19 +55,20 @@ class SumLookahead(WayLookahead):
     products_room: int
     operands_latency: int
     products_latency: int
-    multiplying: int  # the cycles behind those of the last tokens
-    adding: int
-    starved: int  # cycles not yet accounted for in which the multiplier had no token, and no room
-    held: int
-    unneeded: int  # and the accumulator no token and nothing to add it to, no token, and no room
-    waited: int
-    full: int
-    holding: bool  # whether there is a sum
+    multiplying: int  # cycle after that of the multiplier's last token
+    adding: int  # cycle after that of the accumulator's last token
+    # Cycles that are not yet accounted for.
+    starved: int  # the multiplier had no token
+    held: int  # the multiplier had no free slot at its output
+    unneeded: int  # the accumulator had no token and held no sum
+    waited: int  # the accumulator had no token and held a sum
+    full: int  # the accumulator had no free slot at its output
+    holding: bool  # whether the accumulator holds a sum
     coordinate: int
     sum: float
-    sent: int  # sums and stops
-    foreseen: int  # of those, so many were taken, or are known to be,
-    promised: int  # and so many will be as they come, but for stops
+    sent: int  # number of sums and stops sent so far
+    foreseen: int  # number of sums and stops whose pop cycles are known
+    promised: int  # number of sums and stops up to which the consumer pops each sum when it is visible
     sums_room: int
     sums_ring: int
     scaled: int
@@ -92,7 +94,7 @@ class SumLookahead(WayLookahead):
         self.value_type: ValueType = accumulator.value_type  # C: readonly ValueType; the multiplier's too
 
     def engage(self) -> None:
-        """Take over from the components."""
+        """Start to simulate in place of the components."""
         WayLookahead.engage(self)
         self.operands = self.multiplier.operands
         self.products = self.accumulator.products
@@ -114,16 +116,16 @@ class SumLookahead(WayLookahead):
         self.holding, self.sum = False, 0.0
 
     def _look(self, now: int) -> None:
-        """Learn how many sums the consumer takes as they come, and what has room then."""
+        """Read how many sums the consumer will pop without delay, and use the slots that become free."""
         self.promised = self.sums.pops + min(self.consumer.takes(), FORESEEN)
         self._flow()
 
     def _pass_stop(self, cycle: int) -> None:
-        """A stop sets out to the multiplier."""
+        """Send a stop to the multiplier."""
         self._pass_to_multiplier(cycle, ENDED, 0.0)
 
     def _pass_element(self, cycle: int, coordinate: int, element: int, source: int) -> None:
-        """An element does, scaled unless it is of a partial fiber."""
+        """Send an element to the multiplier; compute its product unless it belongs to a partial fiber."""
         if source < 0:
             self._pass_to_multiplier(cycle, 2 * coordinate, self.partials.values[element])
         else:
@@ -131,7 +133,13 @@ class SumLookahead(WayLookahead):
             self._pass_to_multiplier(cycle, 2 * coordinate + 1, value)
 
     def _pass_to_multiplier(self, cycle: int, coordinate: int, value: float) -> None:
-        """An element with a coordinate as in flight, its value scaled, or a stop sets out in this cycle."""
+        """Send a token to the multiplier in this cycle.
+
+        Args:
+            cycle: cycle in which the token leaves the merger.
+            coordinate: word ``COORDINATE`` of the token.
+            value: value after the multiplication.
+        """
         place = PRODUCT * (self.merged & self.product_mask)
         self.in_flight[place + TIME] = cycle + self.operands_latency
         self.in_flight[place + COORDINATE] = coordinate
@@ -140,11 +148,20 @@ class SumLookahead(WayLookahead):
         self._flow()
 
     def _room(self) -> int:
-        """From when on there is room for the next one to set out; ``MAX_TIME`` if that is not known."""
+        """Return the cycle from which the multiplier's input has a free slot, ``MAX_TIME`` if unknown."""
         return self._room_behind(self.merged - self.operands_room, self.multiplied, TIME)
 
     def _room_behind(self, before: int, gone: int, when: int) -> int:  # C: noexcept, inline
-        """When the element is gone whose slot is needed, if so many are and the word says when."""
+        """Return the cycle from which the slot of an earlier token is free.
+
+        Args:
+            before: number of the token whose slot is needed; negative if a slot was never used.
+            gone: number of tokens that have left their slots.
+            when: word of the record with the cycle in which a token left.
+
+        Returns:
+            0 if the slot was never used, ``MAX_TIME`` if the token has not left.
+        """
         if before < 0:
             return 0
         if before >= gone:
@@ -152,12 +169,12 @@ class SumLookahead(WayLookahead):
         return self.in_flight[PRODUCT * (before & self.product_mask) + when] + 1
 
     def _flow(self) -> None:
-        """Let all be multiplied and added that is known to."""
+        """Multiply and add all tokens whose cycles are known and before the horizon."""
         while self._multiply() or self._add():
             pass
 
-    def _happens(self, cycle: int) -> bool:  # C: noexcept, inline
-        """Return whether a cycle is known, and before the horizon."""
+    def _is_before_horizon(self, cycle: int) -> bool:  # C: noexcept, inline
+        """Return whether a cycle is before the horizon; if not, tick again in that cycle."""
         if cycle < self.horizon:
             return True
         self.parked = min(self.parked, cycle)
@@ -169,7 +186,7 @@ class SumLookahead(WayLookahead):
         place = PRODUCT * (self.multiplied & self.product_mask)
         ready = max(self.in_flight[place + TIME], self.multiplying)
         cycle = max(ready, self._room_behind(self.multiplied - self.products_room, self.added, ADDED))
-        if not self._happens(cycle):
+        if not self._is_before_horizon(cycle):
             return False
         self.starved += ready - self.multiplying
         self.held += cycle - ready
@@ -187,7 +204,7 @@ class SumLookahead(WayLookahead):
         ready = max(self.in_flight[place + TIME] + self.products_latency, self.adding)
         joins = self.holding and coordinate == self.coordinate
         cycle = ready if joins else max(ready, self._sums_room(coordinate))
-        if not self._happens(cycle):
+        if not self._is_before_horizon(cycle):
             return False
         self._wait_for_product(ready)
         self.full += cycle - ready
@@ -202,14 +219,17 @@ class SumLookahead(WayLookahead):
         return True
 
     def _wait_for_product(self, ready: int) -> None:  # C: noexcept, inline
-        """Account for the cycles in which the accumulator has none."""
+        """Count the cycles before ``ready`` in which the accumulator has no token."""
         if self.holding:
             self.waited += ready - self.adding
         else:
             self.unneeded += ready - self.adding
 
     def _sums_room(self, coordinate: int) -> int:  # C: inline
-        """From when on what leaves with this coordinate has room; ``MAX_TIME`` if that is not known."""
+        """Return the cycle from which ``sums`` has the slots that a token of this coordinate needs.
+
+        Return ``MAX_TIME`` if the cycle is unknown. A stop needs two slots if a sum is held, else one.
+        """
         slots = 2 if self.holding and coordinate == ENDED >> 1 else 1
         needed = self.sent + slots - self.sums_room
         if needed <= 0:
@@ -222,7 +242,7 @@ class SumLookahead(WayLookahead):
         return MAX_TIME
 
     def _foresee(self, now: int) -> None:  # C: noexcept
-        """Learn when sums were taken, and when those will be that the consumer is bound to take."""
+        """Record the cycles in which sums were popped, and compute those in which promised sums will be."""
         while self.foreseen < self.sums.pops:
             self.taken_at[self.foreseen & (self.sums_ring - 1)] = now - 1
             self.foreseen += 1
@@ -237,7 +257,7 @@ class SumLookahead(WayLookahead):
             self.foreseen += 1
 
     def _sum_up(self, cycle: int, coordinate: int, value: float) -> None:  # C: inline
-        """Send the sum that is held, if one is, and begin another or, at a stop, send it on."""
+        """Send the held sum, if there is one; then hold the new element, or pass on the stop."""
         if self.holding:
             self._send(cycle, DATA, self.coordinate, self.sum)
             self.emitted += 1
@@ -255,11 +275,11 @@ class SumLookahead(WayLookahead):
         self.sent += 1
 
     def last(self) -> int:
-        """The last cycle in which anything is known to have happened."""
+        """Return the last cycle with a known event."""
         return max(WayLookahead.last(self), self.adding - 1, self.multiplying - 1)
 
     def _settle_others(self, cycle: int) -> None:
-        """Bring the accounts of ways, multiplier and accumulator up to this cycle."""
+        """Account for the ways, the multiplier and the accumulator up to this cycle."""
         WayLookahead._settle_others(self, cycle)
         self._settle_multiplier(cycle)
         self._settle_accumulator(cycle)
@@ -296,7 +316,16 @@ class SumLookahead(WayLookahead):
 def _settle(  # C: cdef, noexcept, before=int, stall=int
     part: Component, since: int, ready: int, before: int, stall: int, cycle: int
 ) -> None:
-    """Account for the cycles since the last token: before the next one is there, and without room for it."""
+    """Account for the cycles since the last token of a component.
+
+    Args:
+        part: the component.
+        since: cycle after that of its last token.
+        ready: first cycle in which its next token is visible.
+        before: state in which it waits for the token.
+        stall: state in which it waits for a free slot.
+        cycle: first cycle that is not accounted.
+    """
     ready = min(max(ready, since), cycle)
     part._cycles[before] += ready - since
     part._cycles[stall] += cycle - ready

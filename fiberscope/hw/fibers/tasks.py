@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Tasks that combine fibers, as the parts that fetch the fibers know them."""
+"""The input fibers of tasks, for the components that fetch the fibers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from fiberscope.sim.protocol import Protocol
 
 __all__ = ["END_OF_WORK", "TASK", "TaskInputs"]
 
-TASK = Protocol("task", reference="task")  # END_OF_WORK behind the last one
+TASK = Protocol("task", reference="task")  # END_OF_WORK follows the last task
 END_OF_WORK = -1
 
 
 class TaskInputs:
-    """Which fibers each task combines, and where they lie; a machine's table of tasks is one, and more.
+    """The fibers that each task combines, and their places; base class of the task tables of machines.
 
-    A task's inputs are ``inputs[first_inputs[t] : first_inputs[t + 1]]``: a number p >= 0 is a fiber of the
-    operand, scaled by scale p; a number below 0 the partial fiber written by task -1 - p. ``starts`` and
-    ``ends`` say which elements of the operand, or of the store of partial fibers, an input is; who finds
-    that out fills them in.
+    The inputs of task t are ``inputs[first_inputs[t] : first_inputs[t + 1]]``. An input p >= 0 is a fiber of
+    the operand, scaled by scale p. An input p < 0 is the partial fiber that task -1 - p writes. Input i
+    consists of the elements ``starts[i]`` to ``ends[i]`` - 1 of the operand, or of the store of partial
+    fibers. Both arrays are 0 at first; the component that locates an input fills them in.
 
     Args:
-        rows: by task, the row of the product that it adds to.
-        first_inputs: one more than there are tasks.
-        inputs: of all tasks.
-        radix: fibers that a task may combine.
+        rows: for each task, the row of the product to which it contributes.
+        first_inputs: for each task, the index of its first input; then the number of inputs.
+        inputs: inputs of all tasks.
+        radix: greatest number of fibers that a task combines.
     """
 
     def __init__(

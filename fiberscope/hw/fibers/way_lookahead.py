@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""The ways between a fiber reader and a merger, in time stamps: lines come in, elements leave."""
+"""The ways between a fiber reader and a merger, modeled by time stamps, with whole lines as input."""
 
 from __future__ import annotations
 
@@ -31,31 +31,33 @@ from fiberscope.sim.constants import MAX_TIME
 
 __all__ = ["WayLookahead"]
 
-# A fiber of a way, from when on its first elements come until the last has left the merger:
-LEFT = 0  # the element that leaves the merger next
-FIBER_END = 1  # and what of the way's words is said of the fiber
-FIBER_SOURCE = 2
-FIBER = 4
+# Words of the record of a fiber. A record is in use from the fiber's first line until its last element has
+# left the merger.
+LEFT = 0  # index of the element that leaves the merger next
+FIBER_END = 1  # as word ``END`` of a way
+FIBER_SOURCE = 2  # as word ``SOURCE`` of a way
+FIBER = 4  # words of a record
 
 
 class WayLookahead(MergeLookahead):
-    """Stands in for channels of a latency of 1, and takes lines in the place of the elements in them.
+    """Replaces the channels of the ways, which must have a latency of 1; it receives lines, not elements.
 
-    Who takes an element looks at the next one in the cycle after that, at the earliest, and a line is seen
-    in the cycle after it came: so only of one that comes to an empty way it matters when it came.
+    A node looks at the next head of a way in the cycle after it took the last one, at the earliest. A line
+    is visible in the cycle after it arrived. The arrival cycle of a line therefore matters only if the way
+    was empty; no other arrival cycle is kept.
 
     Args:
-        operand, partials: where the elements lie.
-        reader: fills the ways.
-        merger: in whose place it ticks,
-        components: and in theirs, the merger among them.
+        operand, partials: the stores of the elements of rows and of partial fibers.
+        reader: the component that fills the ways; it is woken when a way has free slots for its next line.
+        merger: the merger that this object replaces.
+        components: all components that this object replaces, the merger included.
     """
 
     freed: array[int]  # C: hidden short*
     fibers: array[int]  # C: hidden long*
     current: array[int]  # C: hidden short*
-    come: array[int]  # C: hidden short*
-    leaving: array[int]  # C: hidden short*
+    newest: array[int]  # C: hidden short*
+    departing: array[int]  # C: hidden short*
     room: array[int]  # C: hidden long*
     ring: int
     capacity: int
@@ -74,31 +76,32 @@ class WayLookahead(MergeLookahead):
         self.reader = reader
 
     def engage(self) -> None:
-        """Take over from the components."""
+        """Start to simulate in place of the components."""
         MergeLookahead.engage(self)
         self._engage_ways()
 
     def _engage_ways(self) -> None:
-        """Take the place of the ways."""
+        """Create the records of the ways and of their fibers."""
         radix = self.merger.radix
-        self.capacity = self.merger.ways[0].capacity  # tokens
-        fibers = self.capacity // 2 + radix.bit_length() + 3  # in a way and, of it, in the tree
+        self.capacity = self.merger.ways[0].capacity  # slots of a way
+        # Upper bound of the fibers of one way that are in the way or in the tree.
+        fibers = self.capacity // 2 + radix.bit_length() + 3
         self.ring = 1 << max(self.capacity, fibers).bit_length()
         self.fibers = raw_words.longs(self._keep(array("q", bytes(8 * FIBER * self.ring * radix))))
         for way in range(radix):
-            self.fibers[FIBER * self.ring * way + FIBER_SOURCE] = 1  # so that another one follows it
-        # By way, modulo the ring: the last fiber that came, that of the way's words, and that which leaves.
-        self.come = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+            self.fibers[FIBER * self.ring * way + FIBER_SOURCE] = 1  # ended: the next line starts a fiber
+        # By way, a place in the ring of its fibers: the fiber that arrived last, the fiber of the way's head,
+        # and the fiber whose elements leave the merger.
+        self.newest = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.leaving = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        # From when on the slot of each of the last tokens is free, from ``settled_cycle`` on.
+        self.departing = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+        # By way and popped token (modulo the ring): first cycle with a free slot, less ``settled_cycle``.
         self.freed = raw_words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
-        self.room = raw_words.longs(
-            self._keep(array("q", [MAX_TIME] * radix))
-        )  # when the reader's next line has it
+        # By way: cycle from which the reader's next line fits, MAX_TIME if it is unknown.
+        self.room = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
 
     def need(self, way: int, tokens: int) -> None:
-        """The reader's next line for a way has so many tokens: it is woken when there is room."""
+        """Wake the reader when ``tokens`` slots of a way are free for its next line."""
         record = RECORD * way
         needed = self.records[record + PUSHED] + tokens - self.capacity
         self.records[record + WANTED] = needed
@@ -110,45 +113,49 @@ class WayLookahead(MergeLookahead):
                 self.reader.wake_at(self.room[way])
 
     def need_none(self, way: int) -> None:
-        """The reader has no next line for a way."""
+        """Cancel ``need``: the reader has no next line for the way."""
         self.records[RECORD * way + WANTED] = 0
         self.room[way] = MAX_TIME
 
     def deliver(self, way: int, first: int, count: int, source: int) -> None:
-        """So many elements of a line enter a way, with a stop behind them if ``source`` is odd.
+        """Append the elements of a line to a way; they are visible from the next cycle on.
 
-        They are seen from the next cycle on; who has still to take what is before them does so no sooner.
+        Args:
+            way: number of the way.
+            first: index of the line's first element in its store.
+            count: number of elements.
+            source: word ``SOURCE`` of the way; if it is odd, a stop follows the elements.
         """
         record = RECORD * way
-        fiber = self._fiber(way, self.come[way])
+        fiber = self._fiber(way, self.newest[way])
         if self.fibers[fiber + FIBER_SOURCE] & 1:
-            self.come[way] = (self.come[way] + 1) & (self.ring - 1)
-            fiber = self._fiber(way, self.come[way])
+            self.newest[way] = (self.newest[way] + 1) & (self.ring - 1)
+            fiber = self._fiber(way, self.newest[way])
             self.fibers[fiber + LEFT] = first
         self.fibers[fiber + FIBER_END] = first + count
         self.fibers[fiber + FIBER_SOURCE] = source
         self.records[record + PUSHED] += count + (source & 1)
         if self.records[record + SEEN] == MAX_TIME:
-            self.current[way] = self.come[way]
+            self.current[way] = self.newest[way]
             self.records[record + SEEN] = self.own_clock.cycle + 1
-            self._turn_to(record, fiber, first)
+            self._set_head(record, fiber, first)
             if self.awaited_from[way] < MAX_TIME:
                 self.wake_at(self.records[record + SEEN])
                 self._see(way)
-        elif self.current[way] == self.come[way]:
+        elif self.current[way] == self.newest[way]:
             self.records[record + END] = first + count
             self.records[record + SOURCE] = source
 
     def _fiber(self, way: int, number: int) -> int:  # C: noexcept, inline
         return FIBER * (way * self.ring + number)
 
-    def _turn_to(self, record: int, fiber: int, element: int) -> None:  # C: noexcept, inline
-        """Make an element of a fiber the head of a way."""
+    def _set_head(self, record: int, fiber: int, element: int) -> None:  # C: noexcept, inline
+        """Make element ``element`` of a fiber the head of the way with this record."""
         self.records[record + END] = self.fibers[fiber + FIBER_END]
         self.records[record + SOURCE] = self.fibers[fiber + FIBER_SOURCE]
-        self._read(record, element)
+        self._load_head(record, element)
 
-    def _read(self, record: int, element: int) -> None:  # C: noexcept, inline
+    def _load_head(self, record: int, element: int) -> None:  # C: noexcept, inline
         self.records[record + ELEMENT] = element
         if self.records[record + SOURCE] < 0:
             coordinate = self.partials.coordinates[element]
@@ -157,7 +164,7 @@ class WayLookahead(MergeLookahead):
         self.records[record + KEY] = coordinate << WAY_BITS | record >> NUMBER
 
     def _take(self, record: int, cycle: int) -> None:
-        """The head of a way leaves; the next one, if it is there, shows."""
+        """Pop the head of a way, make the next token its head, and wake the reader if its line now fits."""
         way = record >> NUMBER
         slot = way * self.ring + (self.records[record + POPPED] & (self.ring - 1))
         self.freed[slot] = cycle + 1 - self.settled_cycle
@@ -167,19 +174,19 @@ class WayLookahead(MergeLookahead):
             self.reader.wake_at(cycle + 1)
         element = self.records[record + ELEMENT] + 1
         if element < self.records[record + END]:
-            self._read(record, element)
+            self._load_head(record, element)
         elif element == self.records[record + END] and self.records[record + SOURCE] & 1:
             self.records[record + ELEMENT] = element
             self.records[record + KEY] = ENDED
-        elif self.current[way] == self.come[way]:
+        elif self.current[way] == self.newest[way]:
             self.records[record + SEEN] = MAX_TIME
         else:
             self.current[way] = (self.current[way] + 1) & (self.ring - 1)
             fiber = self._fiber(way, self.current[way])
-            self._turn_to(record, fiber, self.fibers[fiber + LEFT])
+            self._set_head(record, fiber, self.fibers[fiber + LEFT])
 
     def _leave(self, cycle: int, key: int) -> None:
-        """An element leaves the merger, or a stop."""
+        """Pass on the element or stop with this key, which leaves the merger in this cycle."""
         if key == ENDED:
             self._pass_stop(cycle)
         else:
@@ -187,24 +194,31 @@ class WayLookahead(MergeLookahead):
 
     def _leave_way(self, cycle: int, key: int) -> None:
         way = key & (1 << WAY_BITS) - 1
-        fiber = self._fiber(way, self.leaving[way])
+        fiber = self._fiber(way, self.departing[way])
         element = self.fibers[fiber + LEFT]
         if element == self.fibers[fiber + FIBER_END]:
-            self.leaving[way] = (self.leaving[way] + 1) & (self.ring - 1)
-            fiber = self._fiber(way, self.leaving[way])
+            self.departing[way] = (self.departing[way] + 1) & (self.ring - 1)
+            fiber = self._fiber(way, self.departing[way])
             element = self.fibers[fiber + LEFT]
         self.fibers[fiber + LEFT] = element + 1
         self._pass_element(cycle, key >> WAY_BITS, element, self.fibers[fiber + FIBER_SOURCE] >> 1)
 
     def _pass_stop(self, cycle: int) -> None:
-        """A stop sets out to who is behind the merger."""
+        """Send a stop to the consumer of the merged stream."""
         raise NotImplementedError(f"{type(self).__name__} does not define _pass_stop")
 
     def _pass_element(self, cycle: int, coordinate: int, element: int, source: int) -> None:
-        """An element of a fiber does."""
+        """Send an element to the consumer of the merged stream.
+
+        Args:
+            cycle: cycle in which the element leaves the merger.
+            coordinate: its coordinate.
+            element: its index in the operand, or in the partial fibers if ``source`` is negative.
+            source: input number, as in ``TaskInputs.inputs``.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define _pass_element")
 
     def _settle_others(self, cycle: int) -> None:
-        """All slots that were freed are free from now on."""
+        """Move ``settled_cycle``: all slots that were freed before it count as free."""
         for slot in range(self.ring * self.merger.radix):
             self.freed[slot] = 0
