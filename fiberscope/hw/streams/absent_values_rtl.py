@@ -26,8 +26,8 @@ from fiberscope.hw.streams.values_rtl import OPERATIONS, AluAdapter, ArrayAdapte
 
 KNOWN = (*OPERATIONS, "first", "differs", "less", "or", "and")
 ALL, ANY = NEEDS = ("all", "any")
-MOST = 1 << 16  # of a whole number that stands for an absent value
-LEAST_BITS = 20  # of whole numbers, enough for any such number
+MOST = 1 << 16  # largest magnitude of a whole number that stands for an absent value
+LEAST_BITS = 20  # least width of integer values, enough for any such number
 ABSENT = "absent"
 
 
@@ -35,14 +35,14 @@ class AbsentParameters(ValueParameters):
     """Base of the parameters of blocks that know absent values, with ``empty`` and ``infinite``.
 
     Raises:
-        ValueError: for an infinite value of whole numbers.
+        ValueError: if the absent value is infinite and the type is an integer type.
     """
 
     empty: int
     infinite: int
 
     def __post_init__(self) -> None:
-        """Refuse an absent value that is no value of the type."""
+        """Refuse an absent value that the type cannot represent."""
         super().__post_init__()
         if not self.value_field.codec.fits(float_bits(self.empty_value)):
             absent = f"{self.empty_value:g}, which stands for absent values,"
@@ -55,7 +55,7 @@ class AbsentParameters(ValueParameters):
 
     @property
     def empty_word(self) -> Signal:
-        """Return the bits of this value."""
+        """Return the bits of the value that stands for an absent one."""
         field = self.value_field
         return pyrtl.Const(field.codec.encode(float_bits(self.empty_value)), field.width)
 
@@ -70,12 +70,12 @@ class MarkedArrayParameters(AbsentParameters):
     """Parameters of an array that marks the values of references that are N.
 
     Args:
-        entries: its values, 1 to 65536.
-        reference_bits: bits of a place: enough for all.
-        value_bits: bits of a value that is a whole number, 20 to 53.
-        values: their type.
-        empty: the value of an N, a whole number from -65536 to 65536.
-        infinite: the sign of an infinite value of an N, or 0.
+        entries: number of values, 1 to 65536.
+        reference_bits: width of a reference, enough for all entries.
+        value_bits: width of a value of an integer type, 20 to 53.
+        values: type of the values.
+        empty: value for an N, a whole number from -65536 to 65536.
+        infinite: sign of the value for an N if that value is infinite, else 0.
     """
 
     entries: int = number(512, 1, 1 << 16)
@@ -86,7 +86,7 @@ class MarkedArrayParameters(AbsentParameters):
     infinite: int = one_of(0, -1, 0, 1)
 
     def __post_init__(self) -> None:
-        """Refuse references that cannot tell all places."""
+        """Refuse references that are too narrow for all entries."""
         super().__post_init__()
         check_range("marked_array", "reference_bits", self.reference_bits, index_bits(self.entries), 62)
 
@@ -96,12 +96,12 @@ class FillingAluParameters(AbsentParameters):
     """Parameters of an ALU that knows which operands are absent.
 
     Args:
-        operation: the operation of its two operands.
-        needs: whether a result needs ``all`` operands, or ``any``; else it is absent, too.
-        value_bits: bits of operands and results that are whole numbers, 20 to 53.
-        values: their type.
-        empty: the absent value, also of an N: a whole number from -65536 to 65536.
-        infinite: the sign of an infinite absent value, or 0.
+        operation: the operation on its two operands.
+        needs: ``all`` if a result needs both operands, ``any`` if one is enough; otherwise it is absent.
+        value_bits: width of operands and results of an integer type, 20 to 53.
+        values: type of the values.
+        empty: the absent value, also for an N, a whole number from -65536 to 65536.
+        infinite: sign of the absent value if that value is infinite, else 0.
     """
 
     operation: str = choice("mul", KNOWN)
@@ -113,7 +113,7 @@ class FillingAluParameters(AbsentParameters):
 
 
 def array_carried(parameters: MarkedArrayParameters) -> Carried:
-    """``load`` writes a value."""
+    """Return the fields of the streams; ``load`` writes a value."""
     return {
         "in_ref": tokens.numbers(parameters.reference_bits),
         LOAD: value_words(parameters.entries, parameters.value_field),
@@ -122,7 +122,7 @@ def array_carried(parameters: MarkedArrayParameters) -> Carried:
 
 
 def array_design(parameters: MarkedArrayParameters, between: Streams) -> None:
-    """A memory; a reference that is N gives the absent value, marked."""
+    """Build the array: a memory of values. A reference that is N gives the absent value, marked."""
     head, room = Head.from_stream(between.inputs["in_ref"]), tokens.room_in(between)
     load, sink = between.inputs[LOAD], between.outputs["out_val[0]"]
     load.accept(pyrtl.Const(1, 1))
@@ -136,12 +136,12 @@ def array_design(parameters: MarkedArrayParameters, between: Streams) -> None:
 
 
 def alu_carried(parameters: FillingAluParameters) -> Carried:
-    """Two operands and a result, each with its mark."""
+    """Return the fields of the streams: two operands and a result, each with its mark."""
     return {"in_val": Each(parameters.marked, 2), "out_val": parameters.marked}
 
 
 def alu_design(parameters: FillingAluParameters, between: Streams) -> None:
-    """Take both operands together; no registers."""
+    """Build the ALU, which accepts both operands together and has no registers."""
     room, sink = tokens.room_in(between), between.outputs["out_val[0]"]
     heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     left = heads[0]
@@ -160,10 +160,10 @@ def alu_design(parameters: FillingAluParameters, between: Streams) -> None:
 
 
 def _empty_of(value: float) -> dict[str, object]:
-    """The parameters of an absent value.
+    """Return the parameters that describe an absent value.
 
     Raises:
-        ValueError: no constant here is like it.
+        ValueError: if the parameters cannot describe the value.
     """
     if math.isinf(value):
         return {"infinite": 1 if value > 0 else -1}

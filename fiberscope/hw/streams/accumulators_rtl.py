@@ -44,11 +44,11 @@ class _AccumulatorParameters(SummingParameters):
     """Parameters that all accumulators share.
 
     Args:
-        points: that differ and are held at once, 2 to 256; also those that are complete and wait.
-        coordinate_bits: 4 to 55.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        sum_bits: bits of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
-        values: their type.
+        points: capacity in different points, 2 to 256; complete points that wait to leave count.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        value_bits: width of a value of an integer type, 1 to 53.
+        sum_bits: width of a sum, ``value_bits`` to 53; the sender must avoid sums that do not fit.
+        values: type of the values.
     """
 
     points: int = number(32, 2, MOST_POINTS)
@@ -63,8 +63,8 @@ class SparseAccumulatorParameters(_AccumulatorParameters):
     """Parameters of an accumulator of pairs of coordinates.
 
     Args:
-        points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.
-        order: 1, which adds up a row at a time, or 2, a whole matrix.
+        points, coordinate_bits, value_bits, sum_bits, values: the parameters of every accumulator.
+        order: 1 to add up one row at a time, 2 to add up a whole matrix.
     """
 
     order: int = number(1, 1, 2)
@@ -75,10 +75,10 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
     """Parameters of an accumulator of points of any number of coordinates.
 
     Args:
-        points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.
-        ways: coordinates of a point, 1 to 8.
-        kept: of these that come sorted, from the outermost on; fewer than there are.
-        flushes: 1 where points come as tasks, of which each is complete with its stop, else 0.
+        points, coordinate_bits, value_bits, sum_bits, values: the parameters of every accumulator.
+        ways: number of coordinates of a point, 1 to 8.
+        kept: number of outermost coordinates in which the points arrive sorted; less than ``ways``.
+        flushes: 1 if points arrive as tasks, each of which is complete with its stop, else 0.
     """
 
     ways: int = number(2, 1, 8)
@@ -86,7 +86,7 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
     flushes: int = number(0, 0, 1)
 
     def __post_init__(self) -> None:
-        """Refuse points that all come sorted, and any that do in tasks."""
+        """Refuse points that arrive sorted in all coordinates, and sorted points in tasks."""
         super().__post_init__()
         check_range("tensor_accumulator", "kept", self.kept, 0, 0 if self.flushes else self.ways - 1)
 
@@ -106,7 +106,7 @@ def tensor_carried(parameters: TensorAccumulatorParameters) -> Carried:
 
 
 def _carried(parameters: _AccumulatorParameters, inputs: Sequence[str], outputs: Sequence[str]) -> Carried:
-    """A point at ``overflow`` has its coordinates side by side, the innermost lowest."""
+    """Return the fields; a point at ``overflow`` has its coordinates packed, the innermost lowest."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     wires = {label: label.replace("[", "_").removesuffix("]") for label in inputs}
     point = Payload(len(inputs) * parameters.coordinate_bits)
@@ -120,7 +120,7 @@ def _carried(parameters: _AccumulatorParameters, inputs: Sequence[str], outputs:
 
 
 def sparse_design(parameters: SparseAccumulatorParameters, between: Streams) -> None:
-    """A sum leaves from the cycle on in which the point is taken that completes it; points do not wait."""
+    """Build the accumulator of pairs; a sum can leave in the cycle in which a point completes it."""
     points = _Points(parameters, between, 2 - parameters.order)
     ended = named("ended_now", points.ended | points.is_done)
     group = pyrtl.select(points.is_point, points.group_of(points.key), points.group)
@@ -129,7 +129,10 @@ def sparse_design(parameters: SparseAccumulatorParameters, between: Streams) -> 
 
 
 def tensor_design(parameters: TensorAccumulatorParameters, between: Streams) -> None:
-    """A sum leaves from the cycle behind that on; points wait until all that are complete have left."""
+    """Build the accumulator of points; points wait until all complete sums have left.
+
+    A sum can leave from the cycle after the one in which the point that completes it is accepted.
+    """
     points = _Points(parameters, between, parameters.kept, parameters.flushes)
     if parameters.flushes:
         points.flush()
@@ -143,13 +146,13 @@ def tensor_design(parameters: TensorAccumulatorParameters, between: Streams) -> 
 
 
 class _Points:
-    """The points that come, their sums, and what leaves of these.
+    """The logic that accepts points, adds them up and sends complete sums.
 
     Args:
         parameters: the parameters of the block.
-        between: its streams.
-        kept: coordinates of a point that come sorted: where they change, sums are complete.
-        flushes: whether points come as tasks.
+        between: the streams of the block.
+        kept: number of outermost coordinates in which points arrive sorted; a change completes sums.
+        flushes: whether points arrive as tasks.
     """
 
     def __init__(
@@ -172,18 +175,18 @@ class _Points:
         self.is_done = named("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
 
     def group_of(self, key: Signal) -> Signal:
-        """The coordinates that come sorted, of a key."""
+        """Return the coordinates of a key in which points arrive sorted."""
         return key[(self._ways - self._kept) * self._bits :] if self._kept else pyrtl.Const(0, 1)
 
     def is_complete(self, entry: Entry, ended: Signal, group: Signal) -> Signal:
-        """Return whether nothing more comes for a sum: all have come, or it is not of this group."""
+        """Return whether a sum is complete: all points have arrived, or the current group is another one."""
         behind = self.group_of(entry[KEY]) != group if self._kept else pyrtl.Const(0, 1)
         return entry[FULL] & (ended | behind)
 
     def send(self, ready: Signal, ended: Signal, over: Signal | None = None) -> Signal:
-        """Send what is next of the first sum if it is ready, or the ends; gives whether that sum leaves.
+        """Send the next token of the first sum if it is ready, or the stops and done at the end.
 
-        With tasks ``ended`` says that of one, and ``over`` that of all.
+        Return whether the sum leaves. With tasks, ``ended`` is the end of one task, ``over`` of all.
         """
         first, room = self.sums.first, self._room
         fibers = _Fibers(self._between, self._ways, self._flushes)
@@ -191,7 +194,7 @@ class _Points:
         return fibers.send(first, room & ready, room & ended & ~first[FULL], done)
 
     def flush(self) -> None:
-        """Take the points of a task, and send the sums behind its stop."""
+        """Accept the points of a task, and send the sums after its stop."""
         flushing: Signal = pyrtl.Register(1, "flushing")
         first = self.sums.first[FULL]
         closes = named("task_ends", self._room & flushing & ~first)
@@ -200,9 +203,9 @@ class _Points:
         flushing.next <<= stops | (flushing & ~closes)
 
     def take(self, may: Signal, leaves: Signal) -> Signal:
-        """Take what shows, if it may be taken and there is a place for it; the first sum leaves or stays.
+        """Accept the visible tokens, if ``may`` holds and a free entry is available.
 
-        Gives whether the stop of a task is taken.
+        Return whether the stop of a task is accepted. ``leaves`` tells whether the first sum leaves.
         """
         free = named("free", self._room & may)
         stops = named("takes_stop", free & self._is_stop)
@@ -222,12 +225,12 @@ class _Points:
 
 
 class _Fibers:
-    """Output of an accumulator: sums as fibers, the stops between them, and the ends.
+    """The output logic of an accumulator: sums as fibers, with the stops between them, and the end.
 
     Args:
-        between: the block's streams.
-        ways: coordinates of a sum.
-        flushes: whether there are tasks, each of which ends by stops that close a list more.
+        between: the streams of the block.
+        ways: number of coordinates of a sum.
+        flushes: whether there are tasks; the stop of a task also closes one more list.
     """
 
     def __init__(self, between: Streams, ways: int, flushes: int) -> None:
@@ -241,9 +244,9 @@ class _Fibers:
         self._last = [DataRegister(self._bits, f"last_{way}") for way in range(ways - 1)]
 
     def send(self, entry: Entry, ready: Signal, ends: Signal, done: Signal | None) -> Signal:
-        """Send what is next of a sum if it is ready, or the ends; gives whether the sum leaves.
+        """Send the next token of a sum if it is ready, or the stops and done at the end.
 
-        Without ``done`` that follows the stops by itself.
+        Return whether the sum leaves. Without ``done``, the block sends done after the stops.
         """
         coordinates = _parts(entry[KEY], self._ways)
         changed = [~self._begun | (c != last) for c, last in zip(coordinates, self._last, strict=False)]
@@ -273,7 +276,7 @@ class _Fibers:
     def _follow(
         self, leaves: Signal, stops: Signal, closes: Signal, finishes: Signal, coordinates: Sequence[Signal]
     ) -> None:
-        """Know what has left."""
+        """Update the registers that describe which tokens have left."""
         self._begun.next <<= (self._begun | leaves) & ~closes
         self._stopped.next <<= (self._stopped | stops) & ~leaves & ~closes
         self._closed.next <<= self._closed | closes
@@ -283,7 +286,7 @@ class _Fibers:
 
 
 def _parts(key: Signal, ways: int) -> list[Signal]:
-    """The coordinates of a key, the outermost first."""
+    """Return the coordinates of a key, the outermost first."""
     bits = len(key) // ways
     return [key[place * bits : (place + 1) * bits] for place in reversed(range(ways))]
 
@@ -309,7 +312,7 @@ class _AccumulatorAdapter(StreamAdapter):
         self._most_held = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Know the points, and how many of their sums have not left."""
+        """Record the accepted points, and the number of sums that have not left."""
         super().observe(moved)
         if self.status[ADDS]:
             self._values[tuple(moved[label].coordinate for label in self._crds)] += 1
@@ -324,12 +327,12 @@ class _AccumulatorAdapter(StreamAdapter):
         return self._before + len(self._values)
 
     def awaited(self) -> Channel:
-        """The first input that shows nothing; values where a point waits that ``overflow`` does not take."""
+        """Return the first input without a visible token, or the values if a point waits at ``overflow``."""
         missing = self._first_held_up(end for end in self.ends if end.is_input)
         return self.channel("in_val") if missing is None else missing
 
     def counters(self) -> dict[str, int]:
-        """Points and sums, and the tokens of the outputs."""
+        """Return the numbers of points and sums, and the tokens of the outputs."""
         own = {"points": self._points, "elements": self._elements, "most_held": self._most_held}
         return own | {name: count for name, count in super().counters().items() if OVERFLOW not in name}
 
@@ -340,7 +343,7 @@ class SparseAccumulatorAdapter(_AccumulatorAdapter):
     PORTS = (*VectorReduce.PORTS, OVERFLOW_PORT)
 
     def counters(self) -> dict[str, int]:
-        """Return the counters of every accumulator: sums of several points, and the most points of a sum."""
+        """Return the counters of every accumulator, with ``merged`` and ``most_points``."""
         counts = self._values.values()
         merged = sum(count > 1 for count in counts)
         return {"merged": merged, "most_points": max(counts, default=0)} | super().counters()

@@ -30,13 +30,13 @@ COORDINATES, VALUES = INNER = ("coordinates", "values")
 
 @dataclass(frozen=True)
 class CoordinateDropperParameters(ValueParameters):
-    """Parameters of a dropper.
+    """Parameters of a coordinate dropper.
 
     Args:
-        inner: what the inner stream is of, ``coordinates`` or ``values``.
-        coordinate_bits: 4 to 55.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
+        inner: content of the inner stream, ``coordinates`` or ``values``.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        value_bits: width of a value of an integer type, 1 to 53.
+        values: type of the values.
     """
 
     inner: str = choice(COORDINATES, INNER)
@@ -46,16 +46,18 @@ class CoordinateDropperParameters(ValueParameters):
 
 
 def carried(parameters: CoordinateDropperParameters) -> Carried:
-    """Outer coordinates; inner ones, or values."""
+    """Return the fields of the streams: outer coordinates, and inner coordinates or values."""
     outer = tokens.numbers(parameters.coordinate_bits)
     inner = outer if parameters.inner == COORDINATES else tokens.values(parameters.value_field)
     return {"in_outer": outer, "in_inner": inner, "out_outer": outer, "out_inner": inner}
 
 
 def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
-    """The outer token that waits for its inner fiber, whether that has any data, and the last inner token.
+    """Build the dropper.
 
-    A stop behind a coordinate leaves alone; one behind a stop, or at first, has an inner stop of its own.
+    Registers hold the outer token that waits for its inner fiber, whether this fiber has an element, and
+    the last inner token. An outer stop after a coordinate leaves alone. An outer stop after a stop, or at
+    the start, is paired with an inner stop.
     """
     inner, last = Head.from_stream(between.inputs["in_inner"]), _Last(between, tokens.room_in(between))
     room = named("goes_on", last.room & ~last.head.is_done)
@@ -80,10 +82,10 @@ def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
 
 
 class _Last:
-    """The last inner token, which leaves when the next one comes: what a stop says depends on that.
+    """The last inner token, which leaves when the next one arrives.
 
-    The stop of a fiber without data is left out; where it ends more lists it takes the place of the stop
-    before, if that is the one of a fiber.
+    The stop of a fiber without elements is dropped. If the stop ends further lists, it replaces a held stop
+    of level 0.
     """
 
     def __init__(self, between: Streams, room: Signal) -> None:
@@ -95,7 +97,7 @@ class _Last:
         self.head = Head(self._holds, self._held)
 
     def follow(self, passes: Signal, inner: Head, empty: Signal) -> None:
-        """Take the next one, which may be the stop of an empty fiber."""
+        """Accept the next inner token; ``empty`` tells whether it is the stop of a fiber without elements."""
         higher = named("ends_more", empty & (inner.level != 0))
         replaces = named("replaces", higher & self.head.is_stop & (self.head.level == 0))
         keeps = named("keeps", passes & (~empty | higher))
@@ -107,7 +109,7 @@ class _Last:
 
 
 def _outer(between: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
-    """The outer token that shows, and the one that counts in this cycle."""
+    """Return the outer token at the input, and the outer token that applies in this cycle."""
     shown = Head.from_stream(between.inputs["in_outer"])
     held = {name: DataRegister(len(wire), f"outer_{name}") for name, wire in shown.fields.items()}
     for name, register in held.items():
@@ -127,11 +129,11 @@ class CoordinateDropperAdapter(StreamAdapter):
         self._behind_data = False
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
-        """The inner done leaves last."""
+        """Return whether the inner done, which is the last token, has left."""
         return "out_inner[0]" in moved and moved["out_inner[0]"].control == DONE
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow which stream is waited for."""
+        """Track on which stream the block waits."""
         super().observe(moved)
         if "in_outer" in moved:
             alone = moved["in_outer"].control != DATA and self._behind_data
@@ -140,11 +142,11 @@ class CoordinateDropperAdapter(StreamAdapter):
             self._waits = False
 
     def awaited(self) -> Channel:
-        """The inner stream while an outer token is held."""
+        """Return the inner stream while an outer token is held, else the outer stream."""
         return self.channel("in_inner" if self._waits else "in_outer")
 
     def counters(self) -> dict[str, int]:
-        """Coordinates whose fibers were empty, and the tokens of the outputs."""
+        """Return the number of dropped coordinates, and the tokens of the outputs."""
         ended = self.moved["in_outer", DATA] - (self._waits and self._behind_data)
         return {"dropped": ended - self.moved["out_outer[0]", DATA]} | super().counters()
 

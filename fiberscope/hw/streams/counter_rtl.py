@@ -22,11 +22,12 @@ class CounterParameters(Parameters):
     """Parameters of a counter.
 
     Args:
-        size: end of the coordinates, 0 to 16384.
-        step: the distance between two, 1 to 16384.
-        piece: coordinates of a piece, which begins at the element that is taken; 0: all from 0 on.
-        coordinate_bits: 4 to 55, enough for all coordinates; a stop's level has to fit as well.
-        reference_bits: the same of references, and of the element that is taken.
+        size: upper bound of the coordinates, not included, 0 to 16384.
+        step: difference between two successive coordinates, 1 to 16384.
+        piece: number of coordinates from the accepted element on; 0 for all coordinates from 0 on.
+        coordinate_bits: width of a coordinate, 4 to 55, enough for all coordinates and for the level of a
+            stop.
+        reference_bits: width of a reference and of the accepted element, enough for the same numbers.
     """
 
     size: int = number(64, 0, MOST)
@@ -36,21 +37,21 @@ class CounterParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot tell all coordinates."""
+        """Refuse widths that are too small for all coordinates."""
         super().__post_init__()
         for name, most in (("coordinate_bits", 55), ("reference_bits", 62)):
             check_range("counter", name, getattr(self, name), index_bits(self.size), most)
 
 
 def carried(parameters: CounterParameters) -> Carried:
-    """References in; coordinates and references out."""
+    """Return the fields of the streams: references in, coordinates and references out."""
     references = tokens.numbers(parameters.reference_bits)
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
 
 
 def design(parameters: CounterParameters, between: Streams) -> None:
-    """The coordinate that was sent, and where there are pieces the end of this one."""
+    """Build the counter. A register holds the coordinate that was sent, another the end of the piece."""
     size, piece = pyrtl.Const(parameters.size), parameters.piece
     reference = between.inputs["in_ref"].fields["payload"]
     coordinate: Signal = DataRegister(index_bits(parameters.size), "coordinate")

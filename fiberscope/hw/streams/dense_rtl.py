@@ -17,12 +17,14 @@ from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 
 @dataclass(frozen=True)
 class DenseScannerParameters(Parameters):
-    """Parameters of a scanner.
+    """Parameters of a dense scanner.
 
     Args:
-        size: coordinates of the level, 0 to 16384.
-        coordinate_bits: 4 to 55, enough for all coordinates; a stop's level has to fit as well.
-        reference_bits: of a reference to a fiber or an element; what does not fit is for the sender to avoid.
+        size: number of coordinates of the level, 0 to 16384.
+        coordinate_bits: width of a coordinate, 4 to 55, enough for all coordinates and for the level of a
+            stop.
+        reference_bits: width of a reference to a fiber or element; the sender must avoid references that do
+            not fit.
     """
 
     size: int = number(64, 0, 1 << 14)
@@ -30,21 +32,21 @@ class DenseScannerParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot tell all coordinates."""
+        """Refuse widths that are too small for all coordinates."""
         super().__post_init__()
         for name, most in (("coordinate_bits", 55), ("reference_bits", 62)):
             check_range("dense_scanner", name, getattr(self, name), index_bits(self.size), most)
 
 
 def carried(parameters: DenseScannerParameters) -> Carried:
-    """References in; coordinates and references out."""
+    """Return the fields of the streams: references in, coordinates and references out."""
     references = tokens.numbers(parameters.reference_bits)
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
 
 
 def design(parameters: DenseScannerParameters, between: Streams) -> None:
-    """The coordinate and the reference of the element that was sent."""
+    """Build the scanner. Registers hold the coordinate and the reference of the element that was sent."""
     size, bits = parameters.size, parameters.reference_bits
     coordinate: Signal = DataRegister(index_bits(size), "coordinate")
     reference: Signal = DataRegister(bits, "reference")
@@ -59,7 +61,7 @@ def design(parameters: DenseScannerParameters, between: Streams) -> None:
 
 
 def times(reference: Signal, size: int) -> Signal:
-    """The first of so many references below each one, with as many bits as it has: shifts and additions."""
+    """Return the product of a reference and a size, as wide as the reference, by shifts and additions."""
     bits = len(reference)
     total: Signal = pyrtl.Const(0, bits)
     for place in range(min(bits, size.bit_length())):
@@ -69,7 +71,7 @@ def times(reference: Signal, size: int) -> Signal:
 
 
 def shifted(wire: Signal, places: int) -> Signal:
-    """The wire so many places up, as wide as it is."""
+    """Return the wire shifted left by this number of places, in its own width."""
     return pyrtl.concat(wire[: len(wire) - places], pyrtl.Const(0, places)) if places else wire
 
 

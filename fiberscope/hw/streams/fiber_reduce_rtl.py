@@ -1,4 +1,4 @@
-"""The reducer that sees whose fiber it reduces, as RTL: ``FiberReduce`` of ``fiberscope.hw.streams``."""
+"""The reducer that reads its fibers' coordinates, as RTL: ``FiberReduce`` of ``fiberscope.hw.streams``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class SumParameters(SummingParameters):
     """Parameters of sums of values with coordinates.
 
     Args:
-        coordinate_bits: 4 to 55.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        sum_bits: bits of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
-        values: their type.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        value_bits: width of a value of an integer type, 1 to 53.
+        sum_bits: width of a sum, ``value_bits`` to 53; the sender must avoid sums that do not fit.
+        values: type of the values.
     """
 
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
@@ -48,15 +48,15 @@ class FiberReducerParameters(SumParameters):
     """Parameters of a reducer of fibers.
 
     Args:
-        coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.
-        marks: 1 where an empty fiber gives N, else 0.
+        coordinate_bits, value_bits, sum_bits, values: see ``SumParameters``.
+        marks: 1 if an empty fiber gives N, else 0.
     """
 
     marks: int = number(0, 0, 1)
 
 
 def carried(parameters: FiberReducerParameters) -> Carried:
-    """Coordinates, whose lists say which fibers are empty, and values."""
+    """Return the fields of the streams: values, and coordinates, which show which fibers are empty."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {
         "in_crd": coordinates,
@@ -66,10 +66,10 @@ def carried(parameters: FiberReducerParameters) -> Carried:
 
 
 def design(parameters: FiberReducerParameters, between: Streams) -> None:
-    """Return whether a fiber is open: its coordinate has been taken, and its stop has not.
+    """Build the reducer. A register holds whether a fiber is open: begun, but without its stop so far.
 
-    A stop that ends the list as well is taken with that of the coordinates, which is in sight from the cycle
-    behind the last coordinate on; the list's stop follows the sum in the next cycle.
+    A stop that also ends the list is accepted together with the stop of the coordinates. The stop of the
+    list leaves in the cycle after the sum.
     """
     crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     fiber_open: Signal = pyrtl.Register(1, "open")
@@ -106,7 +106,7 @@ class FiberReducerAdapter(ScalarReducerAdapter):
         self._open = False
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow whether a fiber is open."""
+        """Track whether a fiber is open."""
         super().observe(moved)
         if "in_crd" in moved:
             self._open = True
@@ -114,7 +114,7 @@ class FiberReducerAdapter(ScalarReducerAdapter):
             self._open = False
 
     def awaited(self) -> Channel:
-        """A value while a fiber is open, unless one shows: then the stop of its list."""
+        """Return the values while a fiber is open and none is visible; else as the base class does."""
         waits_for_values = self._open and not self.end("in_val").is_open
         return self.channel("in_val") if waits_for_values else super().awaited()
 

@@ -1,4 +1,4 @@
-"""A stream for several consumers: one wire to all of them, or to nobody."""
+"""A stream with any number of consumers: one wire to all of them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ForkParameters(Parameters):
     """Parameters of a fork.
 
     Args:
-        tokens: the stream that it passes on, as ``in``; see ``forking``.
-        consumers: how many there are; none takes every token away.
+        tokens: the stream that the fork passes on, as ``in``; see ``forking``.
+        consumers: number of consumers; a fork without consumers discards every token.
     """
 
     tokens: Stream
@@ -29,18 +29,18 @@ class ForkParameters(Parameters):
 
 
 def forking(stream: Stream, consumers: int) -> ForkParameters:
-    """A fork for what this stream carries."""
+    """Return the parameters of a fork for the content of this stream."""
     return ForkParameters(replace(stream, label="in", prefix="in", direction="input"), consumers)
 
 
 def interface(parameters: ForkParameters) -> Interface:
-    """Ports: ``in`` and ``out[i]``."""
+    """Return the interface with the ports ``in`` and ``out[i]``."""
     content = parameters.tokens.content
     return Interface("fork", (parameters.tokens, *streams("out", "output", content, parameters.consumers)))
 
 
 def design(parameters: ForkParameters, between: Streams) -> None:
-    """A token goes to all consumers in one cycle, when all have space."""
+    """Build the fork: a token goes to all consumers in the same cycle, when all of them accept it."""
     source = between.inputs["in"]
     sinks = list(between.outputs.values())
     room = named("room", reduce(and_, [sink.ready for sink in sinks], pyrtl.Const(1, 1)))

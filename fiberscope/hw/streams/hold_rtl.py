@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CoordinateHoldParameters(Parameters):
-    """Parameters of a hold.
+    """Parameters of a coordinate hold.
 
     Args:
-        coordinate_bits: 4 to 55.
+        coordinate_bits: width of a coordinate, 4 to 55.
     """
 
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
 
 
 def carried(parameters: CoordinateHoldParameters) -> Carried:
-    """Coordinates at all four ports."""
+    """Return the fields of the streams: coordinates at all four ports."""
     return dict.fromkeys(
         ("in_outer", "in_inner", "out_outer", "out_inner"), tokens.numbers(parameters.coordinate_bits)
     )
 
 
 def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
-    """A repeater, whose signal is the kind of the inner token that was passed on last."""
+    """Build the hold: a repeater, whose signal is the kind of the inner token that was passed on last."""
     room, inner = tokens.room_in(between), Head.from_stream(between.inputs["in_inner"])
     waits: Signal = pyrtl.Register(1, "signal_waits")
     kind: Signal = DataRegister(tokens.KIND_BITS, "signal")
@@ -66,18 +66,18 @@ class CoordinateHoldAdapter(StreamAdapter):
         self._holds = self._owes = False
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
-        """The outer done leaves last."""
+        """Return whether the outer done, which is the last token, has left."""
         return "out_outer[0]" in moved and moved["out_outer[0]"].control == DONE
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """See the class."""
+        """Account for a cycle; it also counts as busy if a stop becomes due and no token moves."""
         if self.done or self.held_up():
             return super().account(now, moved, blocked)
         closes = self._follow(moved)
         return super().account(now, moved or closes, blocked)
 
     def _follow(self, moved: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Follow what is held and due; gives the signal by which a stop becomes due."""
+        """Track what is held and due; return the signal by which a stop becomes due, if any."""
         closes: Mapping[str, Any] = {}
         if self._owes:
             self._owes = "out_outer[0]" not in moved
@@ -93,7 +93,7 @@ class CoordinateHoldAdapter(StreamAdapter):
         return closes
 
     def awaited(self) -> Channel:
-        """The outer stream while a signal waits or a stop is due."""
+        """Return the outer stream while a signal waits or a stop is due, else the inner stream."""
         return self.channel("in_outer" if self._owes or self._signal is not None else "in_inner")
 
 

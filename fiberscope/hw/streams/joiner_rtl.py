@@ -32,9 +32,9 @@ class JoinerParameters(Parameters):
     """Parameters of an intersection or a union.
 
     Args:
-        ways: operands, 2 to 8.
-        coordinate_bits: 4 to 55.
-        reference_bits: 4 to 62.
+        ways: number of operands, 2 to 8.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        reference_bits: width of a reference, 4 to 62.
     """
 
     ways: int = number(2, 2, 8)
@@ -43,7 +43,7 @@ class JoinerParameters(Parameters):
 
 
 def carried(parameters: JoinerParameters) -> Carried:
-    """Coordinates and references, taken in pairs."""
+    """Return the fields of the streams: coordinates and references, in pairs."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
     pairs = zip(
@@ -60,7 +60,7 @@ def carried(parameters: JoinerParameters) -> Carried:
 
 
 def intersect(parameters: JoinerParameters, between: Streams) -> None:
-    """Return the streams that advance: those behind another, or all if they are equal; no registers."""
+    """Build an intersection: the heads advance if they are equal, else all but the largest; no registers."""
     heads = _Heads(parameters, between)
     behind = [reduce(or_, [order < other for other in others]) for order, others in heads.orders()]
     equal = named("equal", ~reduce(or_, behind))
@@ -69,7 +69,7 @@ def intersect(parameters: JoinerParameters, between: Streams) -> None:
 
 
 def union(parameters: JoinerParameters, between: Streams) -> None:
-    """The smallest leaves, with N for those that are ahead of it; no registers."""
+    """Build a union: the smallest head leaves, with N for operands without that head; no registers."""
     heads = _Heads(parameters, between)
     smallest = [~reduce(or_, [other < order for other in others]) for order, others in heads.orders()]
     heads.take(smallest)
@@ -77,7 +77,7 @@ def union(parameters: JoinerParameters, between: Streams) -> None:
 
 
 class _Heads:
-    """The heads of all operands; what is done with them is done where all show and there is room."""
+    """The heads of all operands; they act when all are visible and all outputs accept a token."""
 
     def __init__(self, parameters: JoinerParameters, between: Streams) -> None:
         ways = range(parameters.ways)
@@ -88,19 +88,19 @@ class _Heads:
         self._acts = named("acts", shown & tokens.room_in(between))
 
     def orders(self) -> list[tuple[Signal, list[Signal]]]:
-        """A number for each head, by which it is compared, and those of all others."""
+        """Return for each head its number for comparison, and the numbers of all other heads."""
         orders = [_order(head) for head in self._crds]
         return [(order, [other for other in orders if other is not order]) for order in orders]
 
     def take(self, which: Sequence[Signal]) -> None:
-        """Take the heads of these operands."""
+        """Accept the heads of these operands."""
         for way, taken in enumerate(which):
             moves = named(f"takes_{way}", self._acts & taken)
             for port in ("in_crd", "in_ref"):
                 self._between.inputs[f"{port}[{way}]"].accept(moves)
 
     def send(self, leaves: Signal, which: Sequence[Signal]) -> None:
-        """Send the first of these operands' coordinates, and of each its reference."""
+        """Send the coordinate of the first of these operands, and the reference of each; N for the others."""
         moves = named("leaves", self._acts & leaves)
         for way, (has, ref) in enumerate(zip(which, self._refs, strict=True)):
             kind = pyrtl.select(has, ref.fields["control"], pyrtl.Const(EMPTY, tokens.KIND_BITS))
@@ -109,13 +109,13 @@ class _Heads:
 
 
 def _order(head: Head) -> Signal:
-    """A number by which heads are compared: control tokens are behind all coordinates, and equal."""
+    """Return a number by which heads are compared; control tokens are larger than coordinates, and equal."""
     control = head.fields["control"] != DATA
     return pyrtl.concat(control, unless(control, head.payload))
 
 
 def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Signal]:
-    """The fields of the first head that is chosen; of the last one if no other is."""
+    """Return the fields of the first chosen head, or of the last head if none is chosen."""
     fields = dict(heads[-1].fields)
     for head, this in reversed(list(zip(heads, chosen, strict=True))[:-1]):
         fields = {name: pyrtl.select(this, wire, fields[name]) for name, wire in head.fields.items()}
@@ -123,7 +123,7 @@ def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Sign
 
 
 class _JoinerAdapter(StreamAdapter):
-    """Stands in for a ``Joiner``; the ports of references are as many as there are operands."""
+    """Stands in for a ``Joiner``, with one port of references for each operand."""
 
     PORTS = (
         Input("in_crd", CRD, array=True),
@@ -136,22 +136,22 @@ class _JoinerAdapter(StreamAdapter):
         self.ways = range(sum(stream.port[0] == "in_crd" for stream in interface.streams))
 
     def taken(self, moved: Mapping[str, Any]) -> list[int]:
-        """The operands whose heads are taken."""
+        """Return the operands whose heads were accepted."""
         return [way for way in self.ways if f"in_crd[{way}]" in moved]
 
 
 class IntersectAdapter(_JoinerAdapter):
-    """Stands in for an ``Intersect``; the module says nothing on skips, which its counters have as well."""
+    """Stands in for an ``Intersect``; the module has no skip outputs, so this class counts the skips."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._run = self._longest = self._dropped = 0
-        self._news = [True] * len(self.ways)  # who has not told the others where it is,
-        self._knows_end = [False] * len(self.ways)  # and who has been told the stop of its fiber
+        self._news = [True] * len(self.ways)  # whether the head has not been sent as a skip
+        self._knows_end = [False] * len(self.ways)  # whether the operand has received the stop of its fiber
         self._skips: Counter[str] = Counter()
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow who drops, and whom that would be told."""
+        """Track which operands drop heads, and which skips the model would send."""
         super().observe(moved)
         taken = self.taken(moved)
         if not taken:
@@ -166,7 +166,7 @@ class IntersectAdapter(_JoinerAdapter):
         self._news = [True] * len(self.ways)
 
     def _drop(self, taken: Sequence[int]) -> None:
-        """The operands that stay are ahead."""
+        """Record a cycle in which these operands drop their heads; the other operands are ahead."""
         leader = next(way for way in self.ways if way not in taken)
         stops = self.channels("in_crd")[leader].control() == STOP
         receivers = [way for way in taken if self._news[leader] and not self._knows_end[way]]
@@ -193,7 +193,7 @@ class UnionAdapter(_JoinerAdapter):
         self._common = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the coordinates that all have."""
+        """Count the coordinates that all operands have."""
         super().observe(moved)
         if "out_crd[0]" in moved and moved["out_crd[0]"].control == DATA:
             self._common += len(self.taken(moved)) == len(self.ways)

@@ -1,4 +1,4 @@
-"""Locate as RTL: the twin of ``fiberscope.hw.streams``' ``DenseLocator``."""
+"""The locator as RTL: the twin of ``fiberscope.hw.streams``' ``DenseLocator``."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class LocatorParameters(Parameters):
     """Parameters of a locator.
 
     Args:
-        size: coordinates of the level, 0 to 65536.
-        bases: 1 where fibers are said to look in, else 0: the level has one.
-        coordinate_bits: 4 to 55.
-        reference_bits: enough for all coordinates; of fibers that do not fit, it is for the sender to avoid.
+        size: number of coordinates of the level, 0 to 65536.
+        bases: 1 if a stream names the fiber to search, 0 if the level has only one fiber.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        reference_bits: width of a reference, enough for all coordinates; the sender must avoid fibers that
+            do not fit.
     """
 
     size: int = number(64, 0, 1 << 16)
@@ -42,13 +43,13 @@ class LocatorParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
     def __post_init__(self) -> None:
-        """Refuse references that cannot tell all coordinates."""
+        """Refuse references that are too narrow for all coordinates."""
         super().__post_init__()
         check_range("locator", "reference_bits", self.reference_bits, index_bits(self.size), 62)
 
 
 def carried(parameters: LocatorParameters) -> Carried:
-    """Coordinates and what comes with them; those that are found, and where."""
+    """Return the fields of the streams: coordinates with their references, and what is found."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
     bases = {"in_base": references} if parameters.bases else {}
@@ -63,7 +64,7 @@ def carried(parameters: LocatorParameters) -> Carried:
 
 
 def design(parameters: LocatorParameters, between: Streams) -> None:
-    """A comparison with the size; no registers."""
+    """Build the locator: a comparison with the size; no registers."""
     heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     crd, ref = heads[:2]
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
@@ -92,7 +93,7 @@ class LocatorAdapter(StreamAdapter):
         self._asked = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count what is asked for."""
+        """Count the coordinates to look up."""
         super().observe(moved)
         self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
 

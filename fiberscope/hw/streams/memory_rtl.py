@@ -1,4 +1,4 @@
-"""Memories of the stream machine's blocks: read within the cycle, filled through a port before the run."""
+"""Memories of stream blocks, which are read within a cycle and filled through a port before the run."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = [
     "value_words",
 ]
 
-# Ports of modules alone, by which a memory is filled, or what is written is given to one.
+# Ports that only modules have: to fill a memory, or to write into the memory of another module.
 LOAD, STORE = "load", "store"
-LISTS, STORED = "lists", "stored"  # of a merger's two ends, which an event model has in common
-ALONE = (LOAD, LISTS, STORED)  # inputs of modules alone
-OVERFLOW = "overflow"  # where that leaves for which an accumulator has no place
+LISTS, STORED = "lists", "stored"  # tables that the two ends of a merger share in the event model
+ALONE = (LOAD, LISTS, STORED)  # inputs that only modules have
+OVERFLOW = "overflow"  # output of the points for which an accumulator has no free entry
 
 
 class Memory:
-    """Words that are read in the cycle of their address, as those of a register file are.
+    """A memory whose words are read in the cycle of their address, as in a register file.
 
     Args:
-        name: the name of the memory in the Verilog.
-        entries: how many words.
-        bits: the bits of a word.
-        reads: that are read in a cycle, at the most.
+        name: name of the memory in the Verilog.
+        entries: number of words.
+        bits: width of a word.
+        reads: largest number of reads in a cycle.
     """
 
     def __init__(self, name: str, entries: int, bits: int, reads: int = 2) -> None:
@@ -49,17 +49,17 @@ class Memory:
         self._words = pyrtl.MemBlock(bits, index_bits(entries), name, max_read_ports=reads, asynchronous=True)
 
     def __getitem__(self, address: Signal) -> Signal:
-        """The word at an address, whose bits above those that number the words are left out."""
+        """Return the word at an address; excess high bits of the address are ignored."""
         return pyrtl.as_wires(self._words[address[: self._words.addrwidth]])  # else each use is another read
 
     def write(self, address: Signal, word: Signal, enable: Signal) -> None:
-        """Write a word at the end of the cycle, if enabled; once."""
+        """Write a word at the end of the cycle if ``enable`` is 1; call this at most once."""
         place = address[: self._words.addrwidth]
         self._words[place] <<= pyrtl.MemBlock.EnabledWrite(word[: self._words.bitwidth], enable)
 
 
 def level_words(fibers: int, elements: int, coordinate_bits: int) -> Content:
-    """Fields of a port to the memories of a level: a segment, or where ``control`` is 1 a coordinate."""
+    """Return the fields of a port to a level's memories: a segment, or a coordinate if ``control`` is 1."""
     address = max(index_bits(fibers + 1), index_bits(elements))
     word = max(elements.bit_length(), coordinate_bits)
     return {
@@ -70,20 +70,20 @@ def level_words(fibers: int, elements: int, coordinate_bits: int) -> Content:
 
 
 def value_words(entries: int, value: Field) -> Content:
-    """Fields of a port to a memory of values."""
+    """Return the fields of a port to a memory of values."""
     return {"address": Field("coordinate", index_bits(entries), "unsigned"), "word": value}
 
 
 def fill(backend: Backend, interface: Interface, loads: Mapping[str, Iterable[Token]]) -> Backend:
-    """Fill the memories of a module, a word of each in a cycle, and be ready for all that it stores.
+    """Fill the memories of a module, one word per cycle, and make its store outputs always ready.
 
     Args:
-        backend: the module, freshly reset.
-        interface: its ports.
-        loads: tokens for its ports of memories by their labels.
+        backend: the module, directly after reset.
+        interface: the ports of the module.
+        loads: the tokens for each memory port, by label.
 
     Returns:
-        The backend, the next cycle of which is the first one behind that.
+        The backend; its next cycle is the first one after the memories are filled.
     """
     streams = {stream.label: stream for stream in interface.streams}
     for label, tokens in loads.items():

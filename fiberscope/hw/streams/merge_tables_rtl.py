@@ -1,7 +1,8 @@
 """Parameters of the modules at the two ends of a merger, and the wires between them.
 
-An event model has what both know in one place. Here each has a part: the store of partial fibers is with the
-ways, and ``stored`` writes it; the table of lists is behind the merger, and ``lists`` writes it.
+The two ends share their state in an event model. In hardware each end has a part of it. The store of
+partial fibers is next to the ways, and the stream ``stored`` writes it. The table of lists is after the
+merger, and the stream ``lists`` writes it.
 """
 
 from __future__ import annotations
@@ -27,20 +28,21 @@ __all__ = [
 ]
 
 AREA_BITS = 2
-POINTS = 2  # the area of a task's last fiber: none
+POINTS = 2  # in place of an area: the fiber is the last of its task
 
 
 @dataclass(frozen=True)
 class TablesParameters(ValueParameters):
-    """Parameters of both ends of a merger; widths in bits.
+    """Parameters of both ends of a merger.
 
     Args:
-        lists: that the tasks have which are under way, 2 to 65536.
-        partials: elements of all partial fibers of a round, 2 to 65536.
-        carried: references that travel along with a list.
-        coordinate_bits, reference_bits: of coordinates and references, which also hold the number of a list.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
+        lists: capacity for the lists of all tasks in flight, 2 to 65536.
+        partials: capacity for the elements of all partial fibers of a round, 2 to 65536.
+        carried: number of references that travel along with a list.
+        coordinate_bits: width of a coordinate.
+        reference_bits: width of a reference, which can also be the number of a list.
+        value_bits: width of a value of an integer type, 1 to 53.
+        values: type of the values.
     """
 
     lists: int = number(64, 2, 1 << 16)
@@ -53,7 +55,7 @@ class TablesParameters(ValueParameters):
 
     @property
     def element(self) -> Content:
-        """Fields of an element, as a merger takes it."""
+        """Return the fields of an element at the input of a merger."""
         return {
             "control": 1,
             "coordinate": self.coordinate_bits,
@@ -67,11 +69,12 @@ class WaysParameters(TablesParameters):
     """Parameters of the ways of a merger.
 
     Args:
-        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
-        radix: ways, 2 to 64.
-        fibers: the fibers of the level, 1 to 65536.
-        elements: of all its fibers, 1 to 65536.
-        waiting: tasks whose lists have come, 1 to 64.
+        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: see
+            ``TablesParameters``.
+        radix: number of ways, 2 to 64.
+        fibers: number of fibers of the level, 1 to 65536.
+        elements: number of elements of all fibers, 1 to 65536.
+        waiting: largest number of tasks whose lists have arrived, 1 to 64.
     """
 
     radix: int = number(8, 2, 64)
@@ -81,12 +84,12 @@ class WaysParameters(TablesParameters):
 
     @property
     def place_bits(self) -> int:
-        """Bits that number the elements of the level, or of the store, and what is behind the last."""
+        """Return the width of a position in the level or the store, the end position included."""
         return max(self.elements, self.partials).bit_length()
 
 
 def tables_of(lists: Lists) -> dict[str, object]:
-    """Places for what two ends of a merger had to know, powers of two."""
+    """Return the parameters for the tables that these lists need; sizes are powers of two."""
     places = {"lists": lists.most_lists, "partials": lists.most_partial}
     return {
         "carried": len(lists.carried),
@@ -95,7 +98,7 @@ def tables_of(lists: Lists) -> dict[str, object]:
 
 
 def lists_written(parameters: TablesParameters) -> Content:
-    """Fields of what a table of lists is written by."""
+    """Return the fields of the stream that writes the table of lists."""
     written: Content = {
         "number": Payload(index_bits(parameters.lists)),
         "coordinate": Payload(parameters.coordinate_bits),
@@ -105,7 +108,7 @@ def lists_written(parameters: TablesParameters) -> Content:
 
 
 def partials_written(parameters: TablesParameters) -> Content:
-    """Fields of what a store of partial fibers is written by: an element, or the end of a fiber."""
+    """Return the fields of the stream that writes the store: an element, or the end of a fiber."""
     return {
         "ends": Payload(1),
         "area": Payload(1),

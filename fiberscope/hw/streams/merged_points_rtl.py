@@ -1,7 +1,8 @@
-"""Output of a merger as RTL: the twin of ``fiberscope.hw.streams``' ``MergedPoints``.
+"""Output unit of a merger as RTL: the twin of ``fiberscope.hw.streams``' ``MergedPoints``.
 
-Of each list that may be among what comes a table has the coordinate, and what travels along; ``lists`` writes
-it, and ``stored`` the store of partial fibers, which is with the ways.
+A table has the coordinate of each list in flight, and the references that travel along with it; the stream
+``lists`` writes this table. The stream ``stored`` writes the store of partial fibers, which is next to the
+ways.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ __all__ = ["BLOCK", "carried", "points_of"]
 
 @dataclass(frozen=True)
 class MergedPointsParameters(TablesParameters):
-    """Parameters of the unit behind a merger.
+    """Parameters of the unit after a merger.
 
     Args:
-        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
+        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: see
+            ``TablesParameters``.
     """
 
 
 def carried(parameters: TablesParameters) -> Carried:
-    """Elements, and what each fiber of them is; points, or what is stored."""
+    """Return the streams: elements and the destination of each fiber; points, and elements to store."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
     along = [tokens.sink(f"out_carried{place}", references) for place in range(parameters.carried)]
@@ -59,7 +61,7 @@ def carried(parameters: TablesParameters) -> Carried:
 
 
 def design(parameters: MergedPointsParameters, between: Streams) -> None:
-    """An element goes on with what the table has of its list, or into the store; no registers."""
+    """Build the unit: an element leaves with its list's table entry, or for the store; no registers."""
     merged, groups = between.inputs["merged"], between.inputs["groups"]
     over = named("over", groups.fields["control"] == DONE)
     acts = named("acts", tokens.room_in(between) & groups.valid & (over | merged.valid))
@@ -78,7 +80,7 @@ def design(parameters: MergedPointsParameters, between: Streams) -> None:
 
 
 def points_of(parameters: TablesParameters, between: Streams) -> dict[str, Signal]:
-    """Return what leaves by each port, of the element that a merger shows."""
+    """Return the payload of each output for the element at the output of the merger."""
     merged, lists = between.inputs["merged"].fields, _tables(parameters, between)
     source = merged["reference"]
     return {
@@ -90,7 +92,7 @@ def points_of(parameters: TablesParameters, between: Streams) -> dict[str, Signa
 
 
 def _tables(parameters: TablesParameters, between: Streams) -> dict[str, Memory]:
-    """Coordinates, and each of the references that travel along, by the number of the list."""
+    """Return the memories of coordinates and of references that travel along, by the number of the list."""
     written = between.inputs[LISTS]
     written.accept(pyrtl.Const(1, 1))
     tables = {}

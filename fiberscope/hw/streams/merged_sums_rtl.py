@@ -1,7 +1,7 @@
-"""Units behind a merger that adds up before it stores, as RTL: twins of ``hw.streams.merged_sums``.
+"""Units after a merger that adds up before it stores, as RTL: twins of ``hw.streams.merged_sums``.
 
-The points have the table of lists, as ``MergedPoints`` has it; the store of partial fibers is with the ways,
-and ``FiberSums`` writes it. The number of a sum's list is all ones, which no list has.
+The unit of points has the table of lists, as ``MergedPoints`` does. The store of partial fibers is next to
+the ways, and ``FiberSums`` writes it. A sum has a list number of all ones, which no list has.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _points_and_sums(parameters: TablesParameters) -> Carried:
 
 
 def _design_points(parameters: TablesParameters, between: Streams) -> None:
-    """Each fiber is told of in the cycle in which it shows; one register, whether that has been done."""
+    """Build ``PointsAndSums``; one register holds whether the destination of the fiber has been sent."""
     merged, groups, targets = between.inputs["merged"], between.inputs["groups"], between.outputs["targets"]
     sent = merged_points.points_of(parameters, between)
     begun: Signal = pyrtl.Register(1, "begun")
@@ -68,11 +68,11 @@ def _design_points(parameters: TablesParameters, between: Streams) -> None:
 
 @dataclass(frozen=True)
 class EitherParameters(ValueParameters):
-    """Parameters of the joiner of fibers of which one is empty.
+    """Parameters of a joiner of pairs of fibers, of which at most one has values.
 
     Args:
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
+        value_bits: width of a value of an integer type, 1 to 53.
+        values: type of the values.
     """
 
     value_bits: int = number(32, 1, WHOLE_BITS)
@@ -84,7 +84,7 @@ def _either(parameters: EitherParameters) -> Carried:
 
 
 def _design_either(_parameters: EitherParameters, between: Streams) -> None:
-    """The first that shows a value, or both their stops; no registers."""
+    """Build ``Either``: it sends the first visible value, or the stop of both inputs; no registers."""
     first, second = (Head.from_stream(between.inputs[port]) for port in ("in_first", "in_second"))
     room = tokens.room_in(between)
     of_first = named("of_first", first.is_data | first.is_empty)
@@ -115,7 +115,7 @@ def _fiber_sums(parameters: TablesParameters) -> Carried:
 
 
 def _design_sums(parameters: TablesParameters, between: Streams) -> None:
-    """A sum goes into the store, or on; no registers."""
+    """Build ``FiberSums``: a sum goes into the store, or is passed on; no registers."""
     crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     targets = between.inputs["targets"]
     acts = named("acts", tokens.room_in(between) & targets.valid & crd.shown & val.shown)
