@@ -1,11 +1,11 @@
-"""A graph of the stream machine as one module: its blocks, the channels between them, and what fills them.
+"""The netlist of a graph of the stream machine: one module with all blocks and the channels between them.
 
     netlist("x", {"scanner": Part(...), ...}, {"scanner.out_crd": ["writer.in_crd"]}, ["scanner.in_ref"], {})
 
-A stream with one consumer is a channel. One with several is a fork and a channel for each of them, one with
-none a fork that takes every token away. The module's own ports have a block's name before them: ``root``
-where a tensor's first block gets its reference, ``load`` for a memory that is read, ``store`` for one that is
-written, ``overflow`` for what an accumulator has no place for.
+A stream with one consumer becomes a channel. A stream with several consumers becomes a fork and a channel for
+each consumer. A stream without a consumer becomes a fork that drops all tokens. The ports of the module are
+named ``<block>_<port>``. The port ``root`` receives the reference of a tensor's root, ``load`` the words of
+a memory, ``store`` sends the words to write, and ``overflow`` the points that do not fit in an accumulator.
 """
 
 from __future__ import annotations
@@ -37,19 +37,20 @@ def netlist(
     exits: Sequence[str] = (),
     wires: Sequence[Link] = (),
 ) -> Composition:
-    """The composition of a graph.
+    """Return the composition of a graph as one module.
 
     Args:
-        module: its name.
-        blocks: its blocks by name.
-        consumers: the inputs that read an output, ``block.port`` each; an output that is not named has none.
-        roots: the inputs at which a tensor begins, each of which gets a channel and a port.
-        channels: the channels of that to each input the capacity, in tokens, and the latency, in cycles.
-        entries, exits: inputs and outputs that are the module's own, under the names of block and port.
-        wires: between ports that no channel joins.
+        module: name of the module.
+        blocks: blocks of the graph by name.
+        consumers: for each output ``block.port``, the inputs ``block.port`` that read it; an output without
+            an entry has no consumer.
+        roots: inputs that receive the reference of a tensor's root; each gets a channel and a port.
+        channels: for each input, the capacity in tokens and the latency in cycles of its channel.
+        entries, exits: inputs and outputs that become ports of the module, see ``exported``.
+        wires: connections between ports without a channel.
 
     Raises:
-        ValueError: if they do not fit together, all that does not at once; see ``Composition``.
+        ValueError: if parts do not fit together; the message lists all errors, see ``Composition``.
     """
     parts, links = dict(blocks), list(wires)
     exports = {exported(end): end for end in (*entries, *exits)}
@@ -76,7 +77,7 @@ def netlist(
 
 
 def exported(end: str) -> str:
-    """The name of a module's port that is one of a block's."""
+    """Return the name of the module's port for the port ``block.port``."""
     return re.sub(r"\W+", "_", end).rstrip("_")
 
 
@@ -87,7 +88,7 @@ def _forked(
     readers: Sequence[str],
     channels: Mapping[str, tuple[int, int]],
 ) -> Iterator[Link]:
-    """Put a fork for a stream there; gives the channels behind it."""
+    """Add a fork of a stream under the name ``place``, and yield the channels after the fork."""
     parts[place] = Part(fork.BLOCK, forking(stream, len(readers)))
     for number, reader in enumerate(readers):
         yield Link(f"{place}.out[{number}]", reader, *channels[reader])

@@ -1,4 +1,4 @@
-"""The operations of ALUs and reducers: a number for each, and their names."""
+"""Names and numbers of the operations of ALUs and reducers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BINARY = {
     "div": DIVIDE,
     "max": MAXIMUM,
     "min": MINIMUM,
-    "take": TAKE,  # the second operand, where both are
+    "take": TAKE,  # the second operand if both operands are present
     "second": TAKE,
     "first": FIRST,
     "differs": DIFFERS,

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A stream that leaves a block: a wire to all who read it."""
+"""An output stream of a block, which all of its consumers read."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ COUNTED = (("data", DATA), ("stops", STOP), ("empties", EMPTY), ("dones", DONE))
 
 
 class OutputStream:  # C: final
-    """The channels to all consumers of a stream, each of which gets every token in the same cycle.
+    """The channels to all consumers of a stream; each consumer gets every token in the same cycle.
 
-    A stream without a consumer costs nothing: its tokens are counted and gone.
+    The tokens of a stream without a consumer are only counted.
 
     Args:
-        name: the port's.
-        channels: to the consumers.
+        name: name of the output port.
+        channels: channels to the consumers; may be empty.
     """
 
     def __init__(self, name: str, channels: Sequence[Channel]) -> None:
         self.name = name  # C: str
         self.channels = list(channels)
         self.consumers = len(self.channels)
-        self.tokens = array("q", bytes(8 * KINDS))  # so far, by kind
+        self.tokens = array("q", bytes(8 * KINDS))  # number of tokens sent so far, by kind
 
     def first_full(self) -> Channel | None:
-        """The first consumer's channel that has no space in this cycle, None if all have."""
+        """Return the first channel that is full in this cycle, or None if no channel is."""
         for place in range(self.consumers):
             channel = inline.channel(self.channels[place])
             if not channel.can_push():
@@ -45,17 +45,17 @@ class OutputStream:  # C: final
             inline.push(self.channels, place, kind, payload, value)
 
     def push_absent(self, payload: int, value: float) -> None:
-        """Send the value of an element that is not there, marked ``ABSENT``, to all consumers."""
+        """Send the value of a missing element, marked ``ABSENT``, to all consumers."""
         self.tokens[DATA] += 1
         for place in range(self.consumers):
             inline.channel(self.channels[place]).push(DATA, payload, ABSENT, value)
 
     def push_part(self, payload: int, left: int) -> None:
-        """Send a part of a word; the token counts with the last, behind which none are left."""
+        """Send a part of a word, with the number of parts ``left`` after it; count only the last part."""
         self.tokens[DATA] += left == 0
         for place in range(self.consumers):
             inline.push(self.channels, place, DATA, payload, left)
 
     def counters(self) -> dict[str, int]:
-        """Tokens so far by kind, as in ``out_crd_stops``."""
+        """Return the number of tokens sent by kind, with names such as ``out_crd_stops``."""
         return {f"{self.name}_{label}": self.tokens[kind] for label, kind in COUNTED}

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Parallelizer and serializer: a stream dealt to several, and taken back in its order."""
+"""The parallelizer: a block that distributes the elements of a stream to several ways."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ from fiberscope.sim.protocol import Protocol
 
 
 def check_ways(name: str, ways: int, block: int, span: int) -> None:
-    """Refuse numbers out of their range.
+    """Check the arguments of a parallelizer or serializer.
+
+    Args:
+        name: instance name, for the message.
+        ways: number of ways, at least 1.
+        block: number of consecutive elements of a way, at least 1.
+        span: number of coordinates of a way, at least 0.
 
     Raises:
-        ValueError: naming the number.
+        ValueError: if a number is out of its range; the message has the number.
     """
     for quantity, number, least in (("ways", ways, 1), ("a block", block, 1), ("a span", span, 0)):
         if number < least:
@@ -26,30 +32,33 @@ def check_ways(name: str, ways: int, block: int, span: int) -> None:
 
 
 class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
-    """Deals the elements of each fiber to several streams.
+    """Distributes the elements of each fiber to several ways.
 
-    Interface: a stream on ``in_crd``, which may be of any kind where it is dealt by count, and if connected
-    one of the same shape on ``in_ref``. They leave, dealt alike, on ``out_crd0``, ``out_ref0`` and so on.
-    Each way gets all stops, and done. Dealt by count, a way gets ``block`` elements, then the next one does,
-    from the first way on in each fiber; dealt by coordinate, way w gets those of w times ``span`` on, the
-    last way all others.
+    Interface: ``in_crd`` carries a stream, ``in_ref``, if connected, a second stream of the same shape. The
+    elements for way w leave on ``out_crd<w>`` and ``out_ref<w>``. All ways get all stops, and done.
 
-    Timing: a token a cycle.
+    - With ``span`` 0, elements are distributed by count: in each fiber the first way gets ``block`` elements,
+      then the second, and so on in turn. The stream on ``in_crd`` can then carry any kind of token.
+    - With another ``span``, elements are distributed by coordinate: way w gets the coordinates from w *
+      ``span`` to (w + 1) * ``span`` - 1. The last way also gets all larger coordinates.
 
-    Source: SAM (ASPLOS 2023), Section 4.4; the scatter of comal (stanford-ppl), which deals one element by
-    one.
+    Timing: one token a cycle.
+
+    Source: SAM (ASPLOS 2023), Section 4.4; the scatter of comal (stanford-ppl), which has blocks of one
+    element.
 
     Args:
         name: instance name.
-        ways: streams that it is dealt to.
-        block: elements that a way gets in turn.
-        span: coordinates of a way; 0: it is dealt by count.
-        carries: what the stream on ``in_crd`` carries.
+        ways: number of ways, at least 1.
+        block: number of consecutive elements of a way, at least 1.
+        span: number of coordinates of a way; 0 to distribute by count.
+        carries: protocol of the stream on ``in_crd``.
         quirks: see ``StreamBlock``.
 
     Raises:
         ValueError: if a number is out of its range.
-        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams differ in shape; the message has the cycle and both
+            tokens.
     """
 
     in_crd: Channel
@@ -67,7 +76,7 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
         super().__init__(name, quirks)
         check_ways(name, ways, block, span)
         self.ways, self.block, self.span = ways, block, span
-        self.dealt = 0  # elements of the fiber so far
+        self.dealt = 0  # number of elements of the current fiber so far
         inputs = (Input("in_crd", carries), Input("in_ref", REF, optional=True))
         self.ports: tuple[Port, ...] = inputs
         for way in range(ways):
@@ -78,7 +87,7 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
         return self.ports
 
     def update(self, now: int) -> int:
-        """Deal one token."""
+        """Send an element to its way, or a stop or done to all ways."""
         crd, ref = self.in_crd, self.in_ref
         if not crd.can_pop():
             return self.wait_input(crd)
@@ -100,13 +109,13 @@ class Scatter(StreamBlock):  # C: open; as many outputs as there are ways
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _way(self, coordinate: int) -> int:
-        """Whose turn it is, or whose coordinate."""
+        """Return the way of the next element, by coordinate or by count."""
         if self.span:
             return min(coordinate // self.span, self.ways - 1)
         return self.dealt // self.block % self.ways
 
     def _send(self, way: int) -> None:
-        """Send the heads to one way."""
+        """Send the heads of the inputs to a way."""
         stream: OutputStream = self.streams[2 * way]
         stream.push(self.in_crd.control(), self.in_crd.coordinate(), self.in_crd.value())
         if self.in_ref is not None:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 EMPTY = -1
-FIRST_SLOTS = 64  # a power of two, like all sizes
-LOW = (1 << 31) - 1
+FIRST_SLOTS = 64  # slots at first; the number of slots is always a power of two
+LOW = (1 << 31) - 1  # mask of the bits of a hash
 SCATTER = 1327217885  # 2^31 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
 
 
@@ -18,12 +18,12 @@ class PointTable:  # C: final
     """Numbers points from 0 in the order of their first lookup, and holds a value for each.
 
     Args:
-        ways: coordinates of a point.
+        ways: number of coordinates of a point.
     """
 
     def __init__(self, ways: int) -> None:
         self.ways = ways
-        self.count = 0
+        self.count = 0  # number of points
         self.point = array("q", bytes(8 * ways))  # the point to look up
         self._allocate(FIRST_SLOTS)
 
@@ -61,12 +61,12 @@ class PointTable:  # C: final
         self.values[number] = value
 
     def _slot(self, points: array[int], begin: int) -> int:  # C: noexcept, points=long[::1]
-        """Return the slot of the point whose coordinates begin at a place, or the free slot for it."""
-        mask, scattered = self.mask, 0
+        """Return the slot of the point whose coordinates start at ``points[begin]``, or else a free slot."""
+        mask, hashed = self.mask, 0
         for way in range(self.ways):
-            scattered = ((scattered ^ points[begin + way]) & LOW) * SCATTER & LOW
-            scattered ^= scattered >> 15
-        slot = scattered & mask
+            hashed = ((hashed ^ points[begin + way]) & LOW) * SCATTER & LOW
+            hashed ^= hashed >> 15
+        slot = hashed & mask
         while self.numbers[slot] != EMPTY and not self._equal(points, begin, self.numbers[slot]):
             slot = (slot + 1) & mask
         return slot

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Points into fibers: pairs of coordinates, sorted, as two streams with stops."""
+"""Blocks that convert sorted points, pairs of coordinates, to two streams of fibers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,34 @@ from fiberscope.sim.errors import SimulationError
 
 
 class FiberMaker:  # C: final
-    """Sends points as fibers, a token a cycle: the stop of a fiber comes with the first point of the next.
+    """Sends sorted points as fibers, one inner token for each call.
+
+    The stop of a fiber is sent when the first point of the next fiber is offered.
 
     Args:
-        outer: where outer coordinates are sent.
-        inner: where inner coordinates are sent.
+        outer: output of the outer coordinates.
+        inner: output of the inner coordinates.
         quirks: see ``StreamBlock``.
     """
 
     def __init__(self, outer: OutputStream, inner: OutputStream, quirks: int) -> None:
         self.outer_stream = outer
         self.inner_stream = inner
-        self.open = False  # a fiber has begun and not ended
-        self.outer = 0  # its coordinate
-        self.ends_all = bool(quirks & Q18)  # nothing more is to be sent before done
+        self.open = False  # whether a fiber has started and not ended
+        self.outer = 0  # outer coordinate of this fiber
+        self.ends_all = bool(quirks & Q18)  # whether no stops must precede done
 
     def offer(self, kind: int, outer: int, inner: int) -> int:  # C: cdef
-        """Send the next token of a point or of done; its kind, a stop if the point is still to come."""
+        """Send a point or done, or a stop that must precede it.
+
+        Args:
+            kind: ``DATA`` or ``DONE``.
+            outer: outer coordinate of the point.
+            inner: inner coordinate of the point.
+
+        Returns:
+            The kind of the token sent. If it is ``STOP``, the caller must offer the same point or done again.
+        """
         if kind == DONE:
             return self._end()
         if self.open and outer != self.outer:
@@ -55,21 +66,21 @@ class FiberMaker:  # C: final
 
 
 class PointToFiber(StreamBlock):
-    """Makes fibers of points.
+    """Converts sorted points to fibers.
 
-    Interface: the coordinates of points, sorted, on ``in_outer`` and ``in_inner``, without stops; an outer
-    fiber of depth 0 leaves on ``out_outer``, one of depth 1 on ``out_inner``. No point at all gives an empty
-    fiber.
+    Interface: ``in_outer`` and ``in_inner`` carry the coordinates of points, sorted, without stops. A stream
+    of depth 0 leaves on ``out_outer``, and a stream of depth 1 on ``out_inner``. Without any point, the block
+    sends an empty fiber.
 
-    Timing: a point takes a cycle; in front of one with another outer coordinate a cycle sends the inner stop.
-    At the end a cycle sends the last stops, and one more done.
+    Timing: a point takes a cycle. If its outer coordinate differs from the last one, the inner stop takes a
+    cycle before the point. At the end the last stops take a cycle, and done takes another.
 
-    Quirks: Q18, no point at all gives done alone.
+    Quirks: Q18, without any point the block sends only done.
 
-    Source: the public simulator (weiya711/sam at 6e477d1), within its accumulators.
+    Source: the public simulator (weiya711/sam at 6e477d1), in its accumulators.
 
     Raises:
-        SimulationError: in the run, if there is a stop among the points.
+        SimulationError: during the run, if there is a stop among the points.
     """
 
     PORTS = (
@@ -91,7 +102,7 @@ class PointToFiber(StreamBlock):
         self.maker = FiberMaker(self.out_outer, self.out_inner, self.quirks)
 
     def update(self, now: int) -> int:
-        """Send the next token of a point."""
+        """Send the next point, done, or a stop that must precede it."""
         outer, inner = self.in_outer, self.in_inner
         if not outer.can_pop():
             return self.wait_input(outer)

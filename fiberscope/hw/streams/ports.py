@@ -7,5 +7,5 @@ from fiberscope.sim.protocol import Protocol
 
 
 def output_stream(name: str, carries: Protocol) -> Output:
-    """A stream that any number of consumers read, none among them."""
+    """Return the declaration of an output stream with any number of consumers, or none."""
     return Output(name, carries, array=True, optional=True)

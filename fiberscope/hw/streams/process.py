@@ -1,12 +1,12 @@
 # cython: infer_types=True
-"""A block that runs for many cycles at a time, in a time of its own, and does in each what it does in step.
+"""Logical processes: blocks that run many cycles at a time on their own clocks, with the result of lockstep.
 
-What a block does in a cycle follows from the heads that it sees then, and from the space that it finds. A
-token has its arrival with it, and a bounded channel knows when its slots were freed: so once the blocks
-around it have run far enough, it can run on alone. All of its cycles one after the other find it in the
-host's cache, and nobody has to be woken.
+The behaviour of a block in a cycle depends only on the heads that it sees and on the free slots that it finds
+in that cycle. Each token carries its arrival cycle, and a bounded channel records when its slots became free.
+Once the neighbours of a block have run far enough, the block can therefore run many cycles alone. Its state
+then stays in the host's cache, and no wakes are needed.
 
-Source: conservative simulation (Chandy and Misra, IEEE TSE 1979), of graphs without a loop.
+Source: conservative simulation (Chandy and Misra, IEEE TSE 1979), here of graphs without a cycle.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NONE = -1
 
 
 class Progress:  # C: final
-    """Progress of one side of a channel.
+    """Progress of the component at one side of a channel.
 
-    ``next`` is the first cycle that it has not run.
+    ``next`` is the first cycle that the component has not run.
     """
 
     def __init__(self) -> None:
@@ -39,43 +39,49 @@ class Progress:  # C: final
 
 
 class LogicalProcess:  # C: final
-    """A block in a time of its own.
+    """A block that runs on its own clock.
 
     Args:
-        block: of a built machine, not yet run.
-        early: whether the block needs no input unless its tick ends with ``wait_input``; then it ticks before
-            its inputs are known, and once more in the cycle in which it lacks one.
+        block: block of an elaborated machine that has not run yet.
+        early: whether the block may tick before the heads of its inputs are known. If such a tick ends with
+            ``wait_input``, the block ticks again in the same cycle once the heads are known.
     """
 
     def __init__(self, block: StreamBlock, early: bool = False) -> None:
         self.block, self.early = block, early
-        self.clock = Clock(block.name, Fraction(1))  # stands at the last cycle that has been run
+        self.clock = Clock(block.name, Fraction(1))  # its time is the last cycle that the block has run
         self.clock.period = clock_of(block).period
         self.clock.ignore_wakes(clock_of(block).unread())
         self.progress = Progress()
-        self.alarm = 0  # when to tick in any case
-        self.before = IDLE  # what the cycles up to the last tick counted as
+        self.alarm = 0  # cycle of the next tick without a new token or a free slot; ``MAX_TIME`` for none
+        self.before = IDLE  # state of the block before its last tick
         self.ticks = 0
-        self.last = -1  # tick
-        self.worked = 0  # the last one that ended cycles which were not idle
-        self.full = NONE  # place of the output for whose space the block waits
-        self.lacked = NONE  # cycle in which the block lacked an input that was not known yet
-        self.outward = False  # whether it sends anything to who is in step,
-        self.streams_outward = False  # and whether any of that is a stream
-        self.fault: Exception | None = None  # of the last tick
+        self.last = -1  # cycle of the last tick
+        self.worked = 0  # cycle of the last tick before which the block was not idle
+        self.full = NONE  # index in ``outputs`` of the channel in which the block waits for a free slot
+        self.lacked = NONE  # cycle in which an early block waited for an input whose head was unknown
+        self.outward = False  # whether an output leads to a component in lockstep
+        self.streams_outward = False  # whether an output stream leads to a component in lockstep
+        self.fault: Exception | None = None  # raised by the last tick
         self.inputs: list[Channel] = []
-        self.writers: list[Progress] = []  # of these
-        self.outputs: list[Channel] = []  # those with a bound
-        self.readers: list[Progress] = []
+        self.writers: list[Progress] = []  # for each input, the progress of its writer
+        self.outputs: list[Channel] = []  # the bounded output channels
+        self.readers: list[Progress] = []  # for each of ``outputs``, the progress of its reader
         self.takes_only = block.TAKES_ONLY and len(block.inputs) == 1 and not block.bounded  # C: bint
 
     def reads(self, channel: Channel, writer: Progress) -> None:  # C: def
-        """Have an input, and know how far who writes it has run."""
+        """Add an input channel, with the progress of its writer."""
         self.inputs.append(channel)
         self.writers.append(writer)
 
     def writes(self, channel: Channel, reader: Progress, *, outward: bool = False) -> None:  # C: def
-        """Have an output, perhaps to who is in step, and know how far who reads it has run."""
+        """Add an output channel, with the progress of its reader.
+
+        Args:
+            channel: the output channel.
+            reader: progress of the component that reads the channel.
+            outward: whether the reader runs in lockstep with the kernel.
+        """
         if outward:
             self.outward = True
             self.streams_outward |= any(channel in stream.channels for stream in self.block.streams)
@@ -84,10 +90,10 @@ class LogicalProcess:  # C: final
             self.readers.append(reader)
 
     def run(self, until: int) -> bool:  # C: cpdef
-        """Run up to a cycle, or to the first in which it depends on what others have not done yet.
+        """Run up to the cycle ``until``, or to the first cycle that depends on cycles not yet run by others.
 
         Returns:
-            Whether it got any further.
+            Whether the block ticked or its progress advanced.
         """
         block, ticks, begin, last = self.block, self.ticks, self.progress.next, self.last
         now, sure = self.due(), self._sure()
@@ -122,7 +128,7 @@ class LogicalProcess:  # C: final
         self.clock.time = cycle * self.clock.period
 
     def _sure(self) -> int:  # C: noexcept
-        """Return the last cycle for which it is known which heads of inputs the block sees."""
+        """Return the last cycle in which the visible heads of all inputs are known."""
         sure = MAX_TIME
         for place in range(len(self.writers)):
             writer: Progress = self.writers[place]
@@ -130,12 +136,12 @@ class LogicalProcess:  # C: final
         return sure
 
     def _lacks_token(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
-        """Return whether it is known that a block that has not ended sees no token at its only input."""
+        """Return whether the block is not done, and its only input is known to show no token in a cycle."""
         seen = inline.seen_from(self.inputs, 0)
         return seen > cycle and (seen < MAX_TIME or cycle <= sure) and not self.block.done
 
     def _wait_for_token(self, cycle: int) -> int:  # C: noexcept, inline
-        """Do what a tick without a token does: nothing. Return the cycle of the next token."""
+        """Account for a tick that finds no token, and return the cycle of the next token."""
         self.ticks += 1
         self.last = self.worked = cycle
         self._stand_at(cycle)
@@ -145,7 +151,7 @@ class LogicalProcess:  # C: final
         return inline.seen_from(self.inputs, 0)
 
     def _knows(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
-        """Return whether it is known what the block finds in a cycle, as far as it needs it."""
+        """Return whether all heads and free slots that the block needs in a cycle are known."""
         if cycle > sure and (not self.early or self.lacked == cycle) and not self._knows_inputs(cycle):
             return False
         for place in range(len(self.outputs)):
@@ -156,7 +162,7 @@ class LogicalProcess:  # C: final
         return True
 
     def _knows_inputs(self, cycle: int) -> bool:  # C: noexcept, inline
-        """Return whether it is known which heads of inputs the block sees in a cycle."""
+        """Return whether the visible heads of all inputs are known in a cycle."""
         for place in range(len(self.inputs)):
             if inline.empty(self.inputs, place):
                 writer: Progress = self.writers[place]
@@ -165,11 +171,11 @@ class LogicalProcess:  # C: final
         return True
 
     def _heeds_inputs(self) -> bool:  # C: noexcept, inline
-        """Return whether a head that comes to an input wakes the block."""
+        """Return whether a token that arrives at an input wakes the block."""
         return not self.early or (self.alarm == MAX_TIME and self.full == NONE)
 
     def _rest(self, until: int) -> None:
-        """Stand still before a cycle up to which the block does nothing, or where that ceases to be known."""
+        """Advance without a tick to ``until``, or to the first cycle in which a wake is possible."""
         for place in range(len(self.inputs) if self._heeds_inputs() else 0):
             if inline.empty(self.inputs, place):
                 writer: Progress = self.writers[place]
@@ -181,7 +187,7 @@ class LogicalProcess:  # C: final
         self._stand_at(self.progress.next - 1)
 
     def _checked(self, wake: int) -> int:
-        """When to tick again, as a tick said; ``MAX_TIME`` if it said nothing."""
+        """Return the cycle in which a tick requested a wake; ``MAX_TIME`` if it waits for a channel."""
         self.full = NONE
         if wake > self.last and self.block._state != IDLE:
             return wake
@@ -193,13 +199,16 @@ class LogicalProcess:  # C: final
         return MAX_TIME
 
     def quiet_until(self) -> int:  # C: cpdef, noexcept
-        """The first cycle in which those in step may be sent something, if nothing but elements comes."""
+        """Return the first cycle in which a component in lockstep can be sent a token.
+
+        This assumes that the block receives only elements until then; ``MAX_TIME`` if nothing can be sent.
+        """
         if not self.outward:
             return MAX_TIME
         return self.progress.next if self.streams_outward else self.progress.next + self.block.quiet()
 
     def due(self) -> int:  # C: cpdef, noexcept
-        """When to tick again: a head that comes, or space, wakes the block."""
+        """Return the cycle of the next tick: the earliest of the alarm, the next token and the free slot."""
         due = self.alarm
         for place in range(len(self.inputs) if self._heeds_inputs() else 0):
             seen = inline.seen_from(self.inputs, place)
@@ -213,13 +222,16 @@ class LogicalProcess:  # C: final
 def apart(
     blocks: Sequence[StreamBlock], links: Sequence[Link], world: Progress, early: str = ""
 ) -> list[LogicalProcess]:  # C: def
-    """Have blocks in times of their own beside others in step.
+    """Run blocks as logical processes, while all other components of the machine run in lockstep.
 
     Args:
-        blocks: not yet run.
-        links: of their channels; a channel between two clocks has no bound.
-        world: how far those in step have run.
-        early: name of a block that is ``early``.
+        blocks: blocks that have not run yet.
+        links: the channels of these blocks; a channel between two clock domains has no bound.
+        world: progress of the components in lockstep.
+        early: name of the block that is ``early``; empty for none.
+
+    Returns:
+        The logical processes, in the order of ``blocks``.
     """
     processes = {block.name: LogicalProcess(block, block.name == early) for block in blocks}
     for link in links:

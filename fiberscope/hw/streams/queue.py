@@ -1,14 +1,14 @@
 # cython: infer_types=True
-"""Words that wait in line, as many as come."""
+"""An unbounded queue of words."""
 
 from __future__ import annotations
 
 
 class Queue:  # C: final
-    """Words, integers or doubles, of which the oldest leave first: a ring that doubles when it is full.
+    """An unbounded FIFO of words, integers or doubles, in a ring buffer that doubles when it is full.
 
     Args:
-        room: words that it has room for at first, a power of two.
+        room: number of words to allocate at first, a power of two.
     """
 
     def __init__(self, room: int = 16) -> None:
@@ -22,17 +22,17 @@ class Queue:  # C: final
         self._room = room
 
     def put(self, number: int) -> None:
-        """Put an integer behind the last word."""
+        """Append an integer."""
         place = self._grow()
         self._integers[place] = number
 
     def put_value(self, value: float) -> None:
-        """Put a double behind the last word."""
+        """Append a double."""
         place = self._grow()
         self._values[place] = value
 
     def _grow(self) -> int:
-        """Have a word more; where it is, in what memory there is then."""
+        """Add a word, enlarge the buffer if it is full, and return the index of the word in the buffer."""
         if self.count == self._room:
             self._double()
         self.count += 1
@@ -49,14 +49,14 @@ class Queue:  # C: final
         return (self._head + place) & (self._room - 1)
 
     def integer(self, place: int) -> int:  # C: noexcept
-        """The word at this place, counted from the oldest, as an integer."""
+        """Return the word number ``place``, counted from the oldest, as an integer."""
         return self._integers[self._at(place)]
 
     def value(self, place: int) -> float:  # C: noexcept
-        """The word at this place, counted from the oldest, as a double."""
+        """Return the word number ``place``, counted from the oldest, as a double."""
         return self._values[self._at(place)]
 
     def drop(self, words: int) -> None:
-        """Let the oldest go; there must be as many."""
+        """Remove the oldest ``words`` words; the queue must hold at least this number."""
         self._head = self._at(words)
         self.count -= words

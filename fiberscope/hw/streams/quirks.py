@@ -1,14 +1,16 @@
-"""The public simulator's quirks that a block can have: one bit each, numbered as in docs/graph_reference.md.
+"""Quirks of the public simulator that a block can reproduce, as bits numbered as in docs/graph_reference.md.
 
-A block takes a mask of them. ``CLEAN`` is hardware as one would build it; ``PUBLIC`` gives the cycles and
-tokens of the public simulator (weiya711/sam at 6e477d1).
+A block takes a mask of these bits. ``CLEAN`` is the behaviour of hardware as one would build it. ``PUBLIC``
+reproduces the cycles and tokens of the public simulator (weiya711/sam at 6e477d1).
 """
 
-Q0 = 1 << 0  # a block sees the token behind the one that it takes, in the same update: not in that list
+Q0 = (
+    1 << 0
+)  # a block sees the token after the one that it pops, in the same update; not in docs/graph_reference.md
 Q2 = 1 << 2  # joiners compare a pair only when its successor is queued on both sides
 Q4 = 1 << 4  # a compressed scanner in mid-fiber needs a queued token to go on
-Q5 = 1 << 5  # a scanner answers N by N and a stop, not by the stop of an empty fiber alone
-Q6 = 1 << 6  # a dense scanner takes no stop or N where a reference is due
+Q5 = 1 << 5  # for an N, a scanner sends N and a stop instead of only the stop of an empty fiber
+Q6 = 1 << 6  # a dense scanner does not accept a stop or N instead of a reference
 Q7 = 1 << 7  # a skip that does not apply at a fiber's first element makes a scanner repeat its last token
 Q8 = 1 << 8  # intersect emits N for N, and drops the other side's head as well
 Q9 = 1 << 9  # an N coordinate survives a union
@@ -23,7 +25,9 @@ Q17 = 1 << 17  # the vector accumulator emits a coordinate that comes back again
 Q18 = 1 << 18  # the matrix accumulator fails on empty input
 Q19 = 1 << 19  # a dropper leaves the stops of the inner fibers that it drops
 Q20 = 1 << 20  # the chunker chunks one fiber only
-Q21 = 1 << 21  # split loses an outer coordinate where a fiber begins in the chunk that the last one ended in
+Q21 = (
+    1 << 21
+)  # split loses the outer coordinate of a fiber that starts in the chunk in which the last one ended
 Q22 = 1 << 22  # flatten loses an inner token if the outer one is late
 Q25 = 1 << 25  # an accumulator's values leave without stops
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The scalar reducer: the values of each fiber into one."""
+"""Scalar reducers: blocks that reduce the values of each innermost fiber to one value."""
 
 from __future__ import annotations
 
@@ -25,29 +25,30 @@ NO_STOP = -1
 class ScalarReduce(StreamBlock):
     """Reduces the values of each innermost fiber to one.
 
-    Interface: values of depth d on ``in_val``, of depth d - 1 on ``out_val``. An empty fiber gives an
-    explicit 0, nothing if empty fibers are dropped, or N if they are marked. An N counts as 0. With
-    ``fills``, an N is none of the values, and an empty fiber gives ``empty``.
+    Interface: ``in_val`` carries values of depth d, ``out_val`` the results, of depth d - 1. An N token
+    counts as the value 0. An empty fiber gives the result 0. If empty fibers are dropped, it gives no
+    result; with ``marks``, it gives an N token. With ``fills``, an N token is skipped, and a fiber without
+    values gives ``empty``.
 
-    Timing: a value takes a cycle. The stop of a fiber sends its result; if it ends lists above as well, a
-    further cycle, in which nothing is taken, sends their stop, one level lower. Of an empty fiber that is
-    dropped, that stop leaves at once. Done takes a cycle.
+    Timing: a value takes a cycle. In the cycle in which the stop of a fiber is popped, the result is pushed.
+    If the level of that stop is above 0, the stop of level - 1 is pushed in the next cycle, in which no token
+    is popped. For a dropped empty fiber, that stop is pushed at once. Done takes a cycle.
 
-    Quirks: Q14, after done the block stands still for a cycle and begins anew; Q15, empty fibers are never
-    dropped. With Q13, what the public simulator has as an integer is marked so.
+    Quirks: Q14, the block is inactive in the cycle after done, and then starts again. Q15, empty fibers are
+    never dropped. Q13, a result is marked ``INTEGER`` if the public simulator holds it as an integer.
 
-    Counts: ``reductions``, values taken; ``zeros`` and ``nonzeros`` among the results.
+    Counts: ``reductions``, the number of values taken; ``zeros`` and ``nonzeros`` among the results.
 
     Source: SAM (ASPLOS 2023), Definition 3.7.
 
     Args:
         name: instance name.
-        operation: ``"sum"``, or an operation of ``Alu``.
-        drop_empty: whether an empty fiber gives nothing.
+        operation: ``"sum"``, or the name of an operation of ``Alu``.
+        drop_empty: whether an empty fiber gives no result.
         quirks: see ``StreamBlock``.
 
     Raises:
-        ValueError: if there is no such operation.
+        ValueError: if ``operation`` is unknown.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("in_val", VAL), output_stream("out_val", VAL))
@@ -65,24 +66,24 @@ class ScalarReduce(StreamBlock):
         self.code = OPERATIONS[operation]  # C: public long
         self.drops = drop_empty and not quirks & Q15
         self.result = 0.0
-        self.count = 0  # values of the fiber so far
-        self.integers = True  # all of them
-        self.owed = NO_STOP  # level of the stop to send next
-        self.rests_in = -1  # the cycle in which the block stands still
+        self.count = 0  # values of the current fiber that the result combines
+        self.integers = True  # whether all values of the current fiber so far are integers
+        self.owed = NO_STOP  # level of the stop to push in the next cycle
+        self.inactive_cycle = -1  # with Q14, the inactive cycle after done
         self.reductions = 0
         self.zeros = 0
         self.nonzeros = 0
-        self.missing = 0  # values N among those taken
-        self.real = 0  # values of the fiber so far that are none
-        self.filled = 0  # fibers that had such a value
+        self.missing = 0  # N tokens taken
+        self.value_tokens = 0  # DATA tokens of the current fiber, N tokens not included
+        self.filled = 0  # fibers with at least one DATA token
         self.marks = False  # C: public; whether an empty fiber gives N
         self.fills = False  # C: public
         self.empty = 0.0  # C: public
 
     def update(self, now: int) -> int:
-        """Send an owed stop, or take a token."""
+        """Send a pending stop, or take a token."""
         source = self.in_val
-        if now == self.rests_in:
+        if now == self.inactive_cycle:
             return self.busy(now + 1)
         if self.owed != NO_STOP:
             return self._send_stop(self.owed, now)
@@ -93,13 +94,13 @@ class ScalarReduce(StreamBlock):
             self._take_value(kind, level)
         source.pop()
         if kind == STOP:
-            return self._close(level, now)
+            return self._end_fiber(level, now)
         return self._end(now) if kind == DONE else self.busy(now + 1)
 
     def _take_value(self, kind: int, mark: int) -> None:
-        """Take the head, a value or N."""
+        """Combine the head of ``in_val``, a value or an N token, with the result."""
         if kind == DATA:
-            self.real += 1
+            self.value_tokens += 1
             self._combine(self.in_val.value(), mark == INTEGER)
         else:
             self.missing += 1
@@ -114,10 +115,10 @@ class ScalarReduce(StreamBlock):
         self.integers = self.integers and integer
         self.reductions += 1
 
-    def _close(self, level: int, now: int) -> int:
-        """The fiber has ended, and as many lists above it."""
-        self.filled += self.real > 0
-        self.real = 0
+    def _end_fiber(self, level: int, now: int) -> int:
+        """Push the result of a fiber that ended with a stop of this level."""
+        self.filled += self.value_tokens > 0
+        self.value_tokens = 0
         if self.count == 0 and self.drops:
             return self._send_stop(level - 1, now) if level else self.busy(now + 1)
         if self.count == 0 and self.marks:
@@ -130,7 +131,7 @@ class ScalarReduce(StreamBlock):
             self.zeros += 1
         else:
             self.nonzeros += 1
-        self.owed = level - 1  # no stop if no list above ends
+        self.owed = level - 1  # ``NO_STOP`` for level 0: the stop ends only the fiber
         self.result, self.count, self.integers = 0.0, 0, True
         return self.busy(now + 1)
 
@@ -145,31 +146,34 @@ class ScalarReduce(StreamBlock):
             return self.finish(now)
         if self.done_cycle < 0:
             self.done_cycle = now
-        self.rests_in = now + 1
+        self.inactive_cycle = now + 1
         self.result, self.count, self.integers = 0.0, 0, True
         return self.busy(now + 1)
 
 
 class FiberReduce(ScalarReduce):
-    """Reduces the values of each innermost fiber to one, and sees whose fiber it is.
+    """A scalar reducer that distinguishes empty fibers from empty lists by the coordinates of the fibers.
 
-    A bare stop may end an empty fiber, or a list without any: the stream of values cannot tell. With the
-    coordinates around the fibers each of these gets its value, an empty list none.
+    In a stream of values, a stop right after another stop can end an empty fiber, or a list without fibers.
+    The coordinates decide: a fiber has a coordinate, and gives a result even if it is empty. An empty list
+    gives no result.
 
-    Interface: that of ``ScalarReduce``, and on ``in_crd`` coordinates of depth d - 1, one for each fiber.
+    Interface: that of ``ScalarReduce``. In addition, ``in_crd`` carries coordinates of depth d - 1, one for
+    each fiber.
 
-    Timing: that of ``ScalarReduce``; a coordinate is taken with the first value of its fiber, a stop with the
-    one that ends the list there. Where that one is an empty fiber's, the stop behind its coordinate is not in
-    sight before the next cycle.
+    Timing: that of ``ScalarReduce``. A coordinate is popped with the first value of its fiber, if that value
+    is visible. A stop of ``in_crd`` is popped with the stop of ``in_val`` that ends the same list. If that
+    list ends with an empty fiber, the coordinate of the fiber is popped one cycle before the two stops.
 
-    Source: a choice of this model; droppers and holds see the stream around theirs as well.
+    Source: a choice of this model. Droppers and ``CoordinateHold`` read the outer stream in the same way.
 
     Args:
         name: instance name.
-        quirks: see ``StreamBlock``; of those only Q13.
+        quirks: see ``StreamBlock``; only Q13 has an effect.
 
     Raises:
-        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams do not match; the message has the cycle and both
+            tokens.
     """
 
     PORTS = (Input("in_crd", CRD), Input("in_val", VAL), output_stream("out_val", VAL))
@@ -178,10 +182,10 @@ class FiberReduce(ScalarReduce):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks=quirks)
-        self.open = False  # a coordinate has been taken whose fiber has not ended
+        self.open = False  # whether the coordinate of a fiber that has not ended was popped
 
     def update(self, now: int) -> int:
-        """Send an owed stop, or take a token."""
+        """Send a pending stop, or take a token."""
         if self.owed != NO_STOP:
             return self._send_stop(self.owed, now)
         if self.open:
@@ -189,7 +193,7 @@ class FiberReduce(ScalarReduce):
         if not self.in_crd.can_pop():
             return self.wait_input(self.in_crd)
         if self.in_crd.control() != DATA:
-            return self._pass(now)
+            return self._end_list(now)
         self.in_crd.pop()
         self.open = True
         if not self.in_val.can_pop() or self._ends_list():
@@ -197,11 +201,11 @@ class FiberReduce(ScalarReduce):
         return self._take(now)
 
     def _ends_list(self) -> bool:
-        """Return whether a value's stop shows that ends the list around its fiber as well."""
+        """Return whether the head of ``in_val`` is a stop that also ends the list around the fiber."""
         return self.in_val.control() == STOP and self.in_val.coordinate() > 0
 
-    def _pass(self, now: int) -> int:
-        """The end of an empty list, or of all."""
+    def _end_list(self, now: int) -> int:
+        """Pass on the stop of an empty list, or done."""
         if not self.in_val.can_pop():
             return self.wait_input(self.in_val)
         kind, level = self.in_crd.control(), self.in_crd.coordinate()
@@ -214,7 +218,7 @@ class FiberReduce(ScalarReduce):
         return self.finish(now)
 
     def _take(self, now: int) -> int:
-        """Take a value of the fiber, or its stop and that of the list that ends with it."""
+        """Take a value of the fiber, or its stop; pop a stop of ``in_crd`` if a list ends, too."""
         kind, level = self.in_val.control(), self.in_val.coordinate()
         if self._ends_list():
             if not self.in_crd.can_pop():
@@ -229,10 +233,10 @@ class FiberReduce(ScalarReduce):
         if kind != STOP:
             return self.busy(now + 1)
         self.open = False
-        return self._close(level, now)
+        return self._end_fiber(level, now)
 
     def _check(self, kind: int, level: int, now: int) -> None:
-        """The values must have this token, or end with the coordinates."""
+        """Raise ``SimulationError`` unless the head of ``in_val`` is a token of this kind and level."""
         if kind != self.in_val.control() or level != self.in_val.coordinate():
             crd = text(self.in_crd.control(), self.in_crd.coordinate(), 0.0, CRD)
             val = text(self.in_val.control(), self.in_val.coordinate(), self.in_val.value(), VAL)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Base of blocks that take two references at once, each to a fiber of its own level."""
+"""Base of blocks that pop two references in a cycle, each to a fiber of its own level."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fiberscope.sim.errors import SimulationError
 
 
 class ReferencePairs(StreamBlock):
-    """Takes two streams of references of one shape, ``in_ref0`` and ``in_ref1``, token by token.
+    """Pops pairs of tokens from two streams of references of the same shape, ``in_ref0`` and ``in_ref1``.
 
     Source: the two operands of an intersection, SAM (ASPLOS 2023), Definition 3.2.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("in_ref0", REF), Input("in_ref1", REF))
@@ -27,14 +27,18 @@ class ReferencePairs(StreamBlock):
     in_ref1: Channel
 
     def missing_input(self) -> Channel | None:
-        """Return the first input that shows no token; None if both do."""
+        """Return the first input without a visible token; None if both show a token."""
         for source in (self.in_ref0, self.in_ref1):
             if not source.can_pop():
                 return source
         return None
 
     def pop_pair(self, now: int) -> None:
-        """Take the tokens that both inputs show."""
+        """Pop the heads of both inputs.
+
+        Raises:
+            SimulationError: if only one head is a stop or done, or one is a stop and the other done.
+        """
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         if kind != other and (kind in (STOP, DONE) or other in (STOP, DONE)):
             raise SimulationError(f"cycle {now}, {self.name}: in_ref0 and in_ref1 must have the same shape")
@@ -42,7 +46,7 @@ class ReferencePairs(StreamBlock):
         self.in_ref1.pop()
 
     def pop_stop_level(self, now: int) -> int:
-        """Return the level of the stop behind two fibers; a stop behind their references is taken with it."""
+        """Return the level of the stop after two fibers; if the heads are stops, pop and include them."""
         if self.in_ref0.control() != STOP:
             return 0
         level = self.in_ref0.coordinate() + 1

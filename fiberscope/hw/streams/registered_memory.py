@@ -1,7 +1,7 @@
 # cython: infer_types=True
-"""Blocks whose memory has a registered output, as block RAM and SRAM macros have.
+"""Blocks that read a memory with a registered output, such as block RAM or an SRAM macro.
 
-A word is read in a cycle and used in the next.
+A word is read in one cycle and used in the next.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from fiberscope.hw.streams.fiber_states import IN_FIBER, OWES_STOP, WANTS_FIBER
 from fiberscope.hw.streams.quirks import CLEAN
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 
-NOTHING = -1  # in the place of a token's kind
+NOTHING = -1  # kind of a stage that holds no token
 
 
 class RegisteredArray(ArrayLoad):
-    """Reads for each reference the value that it names, from a memory with a registered output.
+    """Loads the value of each reference from a memory with a registered output.
 
     Interface, counts and errors: those of ``ArrayLoad``.
 
-    Timing: a token leaves in the cycle behind that in which its reference was taken. A token a cycle. While a
-    consumer has no space, the block takes no reference, and the memory holds the word that it has read.
+    Timing: one token a cycle. A token leaves in the cycle after the one in which its reference was popped.
+    While a consumer has no free slot, the block pops no reference, and the memory holds the last word read.
 
-    Source: a choice of this model; block RAM of FPGAs and SRAM macros are read so.
+    Source: a choice of this model, the timing of block RAM in FPGAs and of SRAM macros.
 
     Args:
         name: instance name.
-        values: of the array; copied.
+        values: the values of the array, by reference; copied.
         quirks: see ``StreamBlock``.
     """
 
     def __init__(self, name: str, values: npt.ArrayLike, quirks: int = CLEAN) -> None:
         super().__init__(name, values, quirks)
-        self.holds = False  # whether a token is on its way
-        self.kind = 0  # of this token
-        self.level = 0  # of a stop
-        self.word = 0.0  # of a reference
+        self.holds = False  # whether a token leaves in the next cycle
+        self.kind = 0  # kind of this token
+        self.level = 0  # payload of this token: the level of a stop, or the reference
+        self.word = 0.0  # value read for the reference
 
     def update(self, now: int) -> int:
-        """Send the token that was taken a cycle ago, and take the next."""
+        """Send the token that was popped in the last cycle, and pop the next."""
         sends = self.holds
         if sends:
             self.holds = False
@@ -76,25 +76,26 @@ class RegisteredScanner(CompressedScanner):
 
     Interface, counts and errors: those of ``CompressedScanner``.
 
-    Timing: that of ``CompressedScanner`` between two stages of a cycle each: one reads where the fiber of a
-    reference begins and ends, the other reads coordinates. The next reference is looked up while a fiber is
-    sent, so a fiber of m elements still takes m + 1 cycles, an empty one 2. The first token leaves two cycles
-    after its reference was taken. While a consumer has no space, both stages stand still.
+    Timing: that of ``CompressedScanner``, in two pipeline stages of a cycle each. The first stage reads the
+    start and the end of the fiber of a reference, the second stage reads coordinates. The first stage works
+    on the next reference while a fiber is sent. A fiber of m elements therefore still takes m + 1 cycles, and
+    an empty fiber 2. The first token of a fiber leaves two cycles after its reference was popped. While a
+    consumer has no free slot, both stages stall.
 
-    Source: a choice of this model; block RAM of FPGAs and SRAM macros are read so.
+    Source: a choice of this model, the timing of block RAM in FPGAs and of SRAM macros.
 
     Args:
         name: instance name.
-        level: what is scanned.
+        level: compressed level to scan.
     """
 
     def __init__(self, name: str, level: Level) -> None:
         super().__init__(name, level)
-        self.looked_up = NOTHING  # kind of the token behind the first stage
-        self.payload = 0  # of this token
-        self.leaving = NOTHING  # kind of the token behind the second stage
-        self.coordinate = 0  # of this token
-        self.reference = 0  # of this token
+        self.looked_up = NOTHING  # kind of the token in the output register of the first stage
+        self.payload = 0  # payload of this token
+        self.leaving = NOTHING  # kind of the token in the output register of the second stage
+        self.coordinate = 0  # coordinate of this token
+        self.reference = 0  # reference of this token
 
     def update(self, now: int) -> int:
         """Advance both stages."""
@@ -113,7 +114,7 @@ class RegisteredScanner(CompressedScanner):
         return self.busy(now + 1) if works else self.wait_input(self.in_ref)
 
     def _look_up(self) -> None:
-        """Take a token, and read the segments of a reference."""
+        """Pop a token into the first stage, and read the segments of a reference."""
         self.looked_up, self.payload = self.in_ref.control(), self.in_ref.coordinate()
         self.in_ref.pop()
         if self.looked_up == DATA:
@@ -132,7 +133,7 @@ class RegisteredScanner(CompressedScanner):
         return True
 
     def _end(self) -> None:
-        """Send the stop of a fiber, one with that of the lists above if these end too."""
+        """Put the stop of a fiber into the second stage, merged with a stop that follows."""
         level = 0
         if self.looked_up == STOP:
             level = self.payload + 1
@@ -141,7 +142,7 @@ class RegisteredScanner(CompressedScanner):
         self.mode = WANTS_FIBER
 
     def _begin(self) -> None:
-        """Take the token behind the first stage where a reference is due."""
+        """Take a token of the first stage between fibers: start a fiber, or pass on a stop or done."""
         kind = self.looked_up
         self.looked_up = NOTHING
         if kind == DATA:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Broadcast along a loop that an operand has no part in: its reference is repeated for every coordinate."""
+"""Broadcast of an operand along a loop without its index: its reference is repeated for every coordinate."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fiberscope.sim.protocol import ANY
 
 
 class RepeatSignalGenerator(StreamBlock):
-    """Turns coordinates into the signal by which a repeater repeats.
+    """Converts coordinates to the signals that control a repeater.
 
-    Interface: an R leaves on ``out_repsig`` for each coordinate on ``in_crd`` (N is one), an S for each stop
-    of whatever level, and done.
+    Interface: for each coordinate or N on ``in_crd``, an R leaves on ``out_repsig``. For each stop, whatever
+    its level, an S leaves. Done leaves as done.
 
-    Timing: a token a cycle.
+    Timing: one token a cycle.
 
-    Counts: ``longest_fiber``: the most repeats between two stops.
+    Counts: ``longest_fiber``, the largest number of repeats between two stops.
 
     Source: the public simulator's generator (weiya711/sam at 6e477d1).
 
@@ -40,11 +40,11 @@ class RepeatSignalGenerator(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.repeats = 0  # in the present fiber
+        self.repeats = 0  # number of repeats in the current fiber
         self.longest_fiber = 0
 
     def update(self, now: int) -> int:
-        """Turn one token."""
+        """Convert one token."""
         if not self.in_crd.can_pop():
             return self.wait_input(self.in_crd)
         kind = self.in_crd.control()
@@ -60,18 +60,21 @@ class RepeatSignalGenerator(StreamBlock):
 
 
 class Repeater(StreamBlock):
-    """Repeats each reference as often as a signal says.
+    """Repeats each reference once for each repeat signal.
 
-    Interface: a reference or an N on ``in_ref`` is held, and leaves on ``out_ref`` once for each R on
-    ``in_repsig``; an S ends its fiber. With references of depth d and a signal of depth d + 1 what leaves has
-    depth d + 1. A stop on ``in_ref`` where a reference is due, of a fiber without any, comes with an S that
-    has no R before it, and leaves one level higher. Coordinates may be repeated as well.
+    Interface: the block holds a reference or an N of ``in_ref``, and sends it on ``out_ref`` once for each R
+    on ``in_repsig``. An S ends the fiber of repeats. With references of depth d and signals of depth d + 1,
+    the output has depth d + 1. If ``in_ref`` has a stop instead of a reference, because a fiber of references
+    is empty, the matching S has no R before it, and the stop leaves one level higher. The tokens of
+    ``in_ref`` can also be coordinates.
 
-    Timing: a signal a cycle; a reference is taken in the cycle of its first signal, so that there is no cycle
-    between fibers. A stop waits until the next reference is seen, and takes in a stop there (look-ahead, as
-    that of a scanner); where the reference has only just been taken, a cycle more.
+    Timing: one signal a cycle. A reference is popped in the cycle of its first signal, so that no cycle is
+    lost between fibers. The stop of a fiber waits until the next token of ``in_ref`` is visible. If that
+    token is a stop, both are merged to one stop of a higher level (look-ahead, as in a scanner). If the
+    reference was popped in the same cycle as its S, the stop leaves one cycle later.
 
-    Quirks: Q0, not that cycle; Q12, a signal that comes before the first reference is lost.
+    Quirks: Q0, the stop does not take that additional cycle. Q12, a signal before the first reference is
+    lost.
 
     Source: SAM (ASPLOS 2023), Definition 3.5; the public simulator's repeat (weiya711/sam at 6e477d1).
 
@@ -80,7 +83,7 @@ class Repeater(StreamBlock):
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if a signal does not fit what is held.
+        SimulationError: during the run, if a signal does not match the token that the block holds.
     """
 
     PORTS = (Input("in_ref", ANY), Input("in_repsig", REPSIG), output_stream("out_ref", ANY))
@@ -92,14 +95,16 @@ class Repeater(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.kind = DATA  # of the token that is held, and its payload
-        self.held = 0
-        self.holds = False
-        self.owes_stop = False
-        self.loses_signals = bool(quirks & Q12)  # until the first token has been taken, or a fiber lost
+        self.kind = DATA  # kind of the token that the block holds
+        self.held = 0  # payload of this token
+        self.holds = False  # whether the block holds a token
+        self.owes_stop = False  # whether the stop of the last fiber has not been sent
+        self.loses_signals = bool(
+            quirks & Q12
+        )  # with Q12, until the first token was taken or the signals of a fiber were lost
 
     def update(self, now: int) -> int:
-        """Send one token."""
+        """Send a pending stop, or process one signal."""
         if self.owes_stop:
             return self._end_fiber(now)
         new = not self.holds and self._take()
@@ -110,7 +115,7 @@ class Repeater(StreamBlock):
         return self._lose(now) if self.loses_signals else self.wait_input(self.in_ref)
 
     def _take(self) -> bool:
-        """Hold the next token, if it is seen; gives whether it is."""
+        """Pop and hold the next token of ``in_ref``, and return whether there was one."""
         if not self.in_ref.can_pop():
             return False
         self.kind, self.held = self.in_ref.control(), self.in_ref.coordinate()
@@ -120,7 +125,7 @@ class Repeater(StreamBlock):
         return True
 
     def _repeat(self, new: bool, now: int) -> int:
-        """Take a signal, and do to the held token what it says."""
+        """Pop a signal, and send the held token, a stop or done accordingly."""
         signal = self.in_repsig.control()
         if not self._fits(signal):
             self._refuse(signal)
@@ -135,13 +140,13 @@ class Repeater(StreamBlock):
         return self._stop(new, now)
 
     def _fits(self, signal: int) -> bool:  # C: noexcept
-        """Return whether the signal may come with what is held: R or S with a reference, else its like."""
+        """Return whether the signal matches the held token: R or S for a reference, else the same kind."""
         if self.kind in (DATA, EMPTY):
             return signal != DONE
         return signal == self.kind
 
     def _stop(self, new: bool, now: int) -> int:
-        """The signal has ended the fiber: send its stop; owe it if the next token is not seen, or not yet."""
+        """Send the stop of the fiber, or hold it back until the next token of ``in_ref`` is visible."""
         if self.kind == STOP:
             self.out_ref.push(STOP, self.held + 1)
             return self.busy(now + 1)
@@ -151,7 +156,7 @@ class Repeater(StreamBlock):
         return self.busy(now + 1)
 
     def _end_fiber(self, now: int) -> int:
-        """Send the stop of a fiber if the next token is seen, which may raise its level."""
+        """Send the stop of a fiber once the next token is visible, because a stop there raises the level."""
         if not self.in_ref.can_pop():
             return self.wait_input(self.in_ref)
         level = 0

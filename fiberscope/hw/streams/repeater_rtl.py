@@ -1,4 +1,4 @@
-"""The repeater and its generator of signals as RTL, as in ``fiberscope.hw.streams.repeater``."""
+"""RTL of the repeater and of the generator of repeat signals, see ``fiberscope.hw.streams.repeater``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RepeatSignalGeneratorParameters(Parameters):
     """Parameters of a generator of repeat signals.
 
     Args:
-        coordinate_bits: 4 to 55.
+        coordinate_bits: width of a coordinate, 4 to 55.
     """
 
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
@@ -39,19 +39,19 @@ class RepeaterParameters(Parameters):
     """Parameters of a repeater.
 
     Args:
-        reference_bits: 4 to 62.
+        reference_bits: width of a reference, 4 to 62.
     """
 
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
 
 def generator_carried(parameters: RepeatSignalGeneratorParameters) -> Carried:
-    """A signal says no more than its kind."""
+    """Return the contents of the streams; a repeat signal has only a kind."""
     return {"in_crd": tokens.numbers(parameters.coordinate_bits), "out_repsig": tokens.signals()}
 
 
 def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Streams) -> None:
-    """A token of any kind but stop and done asks for one repetition."""
+    """Build a generator: each token other than a stop or done gives one repeat signal."""
     head, room = Head.from_stream(between.inputs["in_crd"]), tokens.room_in(between)
     between.inputs["in_crd"].accept(room)
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
@@ -59,23 +59,30 @@ def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Stre
 
 
 def carried(parameters: RepeaterParameters) -> Carried:
-    """References, and the signal by which they are repeated."""
+    """Return the contents of the streams: references and repeat signals."""
     references = tokens.numbers(parameters.reference_bits)
     return {"in_ref": references, "in_repsig": tokens.signals(), "out_ref": references}
 
 
 def design(_parameters: RepeaterParameters, between: Streams) -> None:
-    """A reference is repeated as often as the signal says."""
+    """Build a repeater: each repeat signal sends the reference once."""
     signals = between.inputs["in_repsig"]
     room, sink = tokens.room_in(between), between.outputs["out_ref[0]"]
     signals.accept(repeat(between.inputs["in_ref"], Head.from_stream(signals), room, sink))
 
 
 def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) -> Signal:
-    """The token that is repeated, whether there is one, and whether a stop is due; when a signal is taken.
+    """Build the logic of a repeater, and return whether a signal is popped.
 
-    A token that comes and its first signal may be taken in one cycle; where that signal is a stop, the
-    next token, which says at which level it is, is not in sight before the next cycle.
+    The registers hold the token to repeat, whether there is one, and whether a stop must be sent. A token and
+    its first signal can be popped in the same cycle. If that signal is a stop, the next token, which
+    determines the level, is visible only in the next cycle.
+
+    Args:
+        source: stream of references.
+        signal: head of the stream of repeat signals.
+        room: whether the output has a free slot.
+        sink: stream of repeated references.
     """
     head = Head.from_stream(source)
     holds: Signal = pyrtl.Register(1, "holds")
@@ -104,33 +111,36 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
 
 
 class RepeatSignalGeneratorAdapter(StreamAdapter):
-    """Stands in for a ``RepeatSignalGenerator``."""
+    """Component that replaces a ``RepeatSignalGenerator`` by its RTL in a simulation."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._repeats = self._longest = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the repeats of a fiber."""
+        """Count the repeats of the current fiber."""
         super().observe(moved)
         if moved:
             self._repeats = self._repeats + 1 if moved["in_crd"].control in (DATA, EMPTY) else 0
             self._longest = max(self._longest, self._repeats)
 
     def counters(self) -> dict[str, int]:
-        """The most repeats, and the tokens of the output."""
+        """Return the largest number of repeats of a fiber, and the tokens of the output by kind."""
         return {"longest_fiber": self._longest} | super().counters()
 
 
 class RepeaterAdapter(StreamAdapter):
-    """Stands in for a ``Repeater``, which counts as waiting for a signal while it takes a reference alone."""
+    """Component that replaces a ``Repeater`` by its RTL in a simulation.
+
+    A cycle in which only a reference is popped counts as waiting for a signal.
+    """
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._owes = False
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow whether a stop is due."""
+        """Note whether a stop must still be sent."""
         super().observe(moved)
         if "out_ref[0]" in moved:
             self._owes = False
@@ -138,11 +148,11 @@ class RepeaterAdapter(StreamAdapter):
             self._owes = True
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """See the class."""
+        """Account for a cycle, see the class."""
         return super().account(now, {} if moved.keys() == {"in_ref"} else moved, blocked)
 
     def awaited(self) -> Channel:
-        """A signal, unless one is there, or a stop is due that the next reference raises."""
+        """Return the input to wait for: ``in_ref`` if a signal or stop needs it, else ``in_repsig``."""
         signals = self.end("in_repsig")
         return self.channel("in_ref" if self._owes or signals.is_open else "in_repsig")
 

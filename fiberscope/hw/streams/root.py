@@ -1,4 +1,4 @@
-"""The root of a graph: where the streams of an operand begin."""
+"""The root of a graph: the block that starts the streams of an operand."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fiberscope.sim.protocol import ANY
 
 
 class Root(StreamBlock):
-    """Sends the reference 0, which names a tensor's only outermost fiber, and done behind it.
+    """Sends the reference 0, which names the only outermost fiber of a tensor, and then done.
 
-    Interface: ``out_ref`` has depth -1: ``0, D``. Where ``after`` is connected, the reference waits for what
-    comes there.
+    Interface: ``out_ref`` carries a stream of depth -1: ``0, D``. If the optional input ``after`` is
+    connected, the root sends the reference when it sees a token there.
 
-    Timing: the reference in cycle 0, done in cycle 1; so the blocks behind it see their first token in the
-    kernel's cycle 1, which is cycle 0 of the public simulator.
+    Timing: the root sends the reference in cycle 0 and done in cycle 1. The next blocks therefore see their
+    first token in the kernel's cycle 1, which corresponds to cycle 0 of the public simulator.
     """
 
     PORTS = (Input("after", ANY, optional=True), output_stream("out_ref", REF))

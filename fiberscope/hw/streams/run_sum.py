@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Sums of values that have the same coordinate and come one behind the other."""
+"""A block that adds up the values of consecutive equal coordinates."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ __all__ = ["RunSum"]
 
 
 class RunSum(StreamBlock):
-    """Adds up runs of equal coordinates, as a merger leaves them.
+    """Adds up runs of equal coordinates, as they come from a merger.
 
-    Interface: points on ``in_crd`` and ``in_val``, equal coordinates behind one another; a coordinate and the
-    sum of its values leave on ``out_crd`` and ``out_val``. Stops and done pass, and end a run. A value N
-    counts as 0.
+    Interface: ``in_crd`` and ``in_val`` carry points; the points of a coordinate are consecutive and form a
+    run. For each run, the coordinate leaves on ``out_crd`` and the sum of its values on ``out_val``. Stops
+    and done end a run and leave on both outputs. A value N counts as 0.
 
-    Timing: a point a cycle; the sum of a run leaves with the first point of the next, or in a cycle of its
-    own in front of a stop.
+    Timing: one point a cycle. The sum of a run leaves in the cycle in which the first point of the next run
+    is taken. Before a stop or done, the sum leaves in a cycle in which no token is popped.
 
     Counts: ``additions``.
 
-    Source: the accumulator behind Gamma's merger (ASPLOS 2021); on streams with stops, a choice of ours.
+    Source: the accumulator after Gamma's merger (ASPLOS 2021). Its use on streams with stops is a choice of
+    this model.
 
     Args:
         name: instance name.
-        operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
+        operation: name of the binary operation of ``Alu`` that replaces the addition.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     PORTS = (
@@ -54,13 +55,13 @@ class RunSum(StreamBlock):
     def __init__(self, name: str, operation: str = "add") -> None:
         super().__init__(name)
         self.operation, self.code = operation, BINARY[operation]
-        self.open = False  # a run has begun
-        self.coordinate = 0  # its coordinate
+        self.open = False  # whether a run has started
+        self.coordinate = 0  # coordinate of the current run
         self.sum = 0.0
         self.additions = 0
 
     def update(self, now: int) -> int:
-        """Take a point, or what ends a run."""
+        """Take a point, or send the sum of a run that ends."""
         crd, val = self.in_crd, self.in_val
         if not crd.can_pop():
             return self.wait_input(crd)

@@ -1,4 +1,4 @@
-"""Sums of runs as RTL: the twin of ``fiberscope.hw.streams``' ``RunSum``."""
+"""RTL of sums of runs: the twin of ``fiberscope.hw.streams``' ``RunSum``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RunSumParameters(SumParameters):
 
 
 def carried(parameters: RunSumParameters) -> Carried:
-    """Points, and sums."""
+    """Return the contents of the streams: points and sums."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {
         "in_crd": coordinates,
@@ -43,7 +43,7 @@ def carried(parameters: RunSumParameters) -> Carried:
 
 
 def design(parameters: RunSumParameters, between: Streams) -> None:
-    """The coordinate of a run and its sum, which leaves when something else shows."""
+    """Build the registers of a run's coordinate and sum, which leave when a token outside the run arrives."""
     crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     acts = named("acts", tokens.room_in(between) & crd.shown & val.shown)
     is_open: Signal = pyrtl.Register(1, "open")
@@ -66,14 +66,14 @@ def design(parameters: RunSumParameters, between: Streams) -> None:
 
 
 class RunSumAdapter(StreamAdapter):
-    """Stands in for a ``RunSum``."""
+    """Component that replaces a ``RunSum`` by its RTL in a simulation."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self._open, self._additions = False, 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Follow runs: one begins with a point behind a sum."""
+        """Count additions; the first point after a sum has left starts a run and is not an addition."""
         super().observe(moved)
         self._open &= "out_crd[0]" not in moved
         if "in_crd" in moved and moved["in_crd"].control == DATA:
@@ -81,7 +81,7 @@ class RunSumAdapter(StreamAdapter):
             self._open = True
 
     def counters(self) -> dict[str, int]:
-        """Additions, and the tokens of the outputs."""
+        """Return the number of additions, and the tokens of the outputs by kind."""
         return {"additions": self._additions} | super().counters()
 
 

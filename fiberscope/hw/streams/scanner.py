@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Base of scanners: references to fibers in, their elements out, a stop behind each fiber."""
+"""Base of scanners: blocks that read the elements of fibers by reference."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from fiberscope.sim.component import Input, Port, Signal
 
 
 class Scanner(StreamBlock):
-    """Turns references to fibers into their elements, one element a cycle.
+    """Reads the elements of fibers by reference, one element a cycle.
 
-    Interface: a reference on ``in_ref`` names a fiber of the level. Its elements leave on ``out_crd`` (their
-    coordinates) and ``out_ref`` (references to their children), and a stop behind them. A stop of level n
-    where a reference is due ends lists above, and leaves one level higher; an N names no fiber, and gives the
-    stop of an empty one.
+    Interface: a reference on ``in_ref`` selects a fiber of the level. The coordinates of its elements leave
+    on ``out_crd``, the references to their children on ``out_ref``, and then a stop on both. A stop of level
+    n instead of a reference ends outer lists, and leaves with level n + 1. An N instead of a reference counts
+    as an empty fiber.
 
     Timing: the first element leaves in the cycle in which its reference is seen. The stop of a fiber takes a
-    cycle of its own, behind that of the reference if the fiber is empty. It waits until the next token is
-    seen: a stop there is taken in the same cycle and raises the level (look-ahead), so that closing any
-    number of lists costs one cycle. Done takes a cycle.
+    cycle of its own; for an empty fiber, this is the cycle after that of the reference. The stop waits until
+    the next token is visible. If that token is a stop, it is popped in the same cycle and raises the level
+    (look-ahead). Ending any number of lists therefore takes one cycle. Done takes a cycle.
 
-    Quirks: Q0, the stop of an empty fiber takes no cycle behind that of the reference; Q5, an N leaves as N
-    before the stop.
+    Quirks: Q0, the stop of an empty fiber leaves in the cycle of the reference. Q5, an N leaves as N before
+    the stop.
 
-    Subclasses say by ``begin`` what a reference names, and by ``advance`` what follows within a fiber.
+    Subclasses define ``begin``, which starts a fiber, and ``advance``, which sends its next token.
 
     Source: SAM (ASPLOS 2023), Definition 3.1; the public simulator's scanners (weiya711/sam at 6e477d1).
     """
@@ -62,7 +62,12 @@ class Scanner(StreamBlock):
         return self._take(now)
 
     def begin(self, reference: int, now: int) -> int:
-        """A reference has been taken: send the fiber's first token."""
+        """Start the fiber of a reference that was popped, and send its first token.
+
+        Args:
+            reference: number of the fiber.
+            now: current cycle.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define begin")
 
     def advance(self, now: int) -> int:
@@ -70,12 +75,12 @@ class Scanner(StreamBlock):
         raise NotImplementedError(f"{type(self).__name__} does not define advance")
 
     def send(self, kind: int, coordinate: int, reference: int) -> None:
-        """Send one token."""
+        """Send a token on both outputs."""
         self.out_crd.push(kind, coordinate)
         self.out_ref.push(kind, reference)
 
     def end_fiber(self, now: int) -> int:
-        """Send the stop of the fiber if the next token is seen, which may raise its level; else owe it."""
+        """Send the stop of the fiber if the next token, which can raise its level, is visible; else later."""
         if not self.in_ref.can_pop():
             self.mode = OWES_STOP
             return self.wait_input(self.in_ref)
@@ -88,14 +93,14 @@ class Scanner(StreamBlock):
         return self.busy(now + 1)
 
     def end_empty_fiber(self, now: int) -> int:
-        """End an empty fiber: send the stop if the next token may be looked at; else owe it."""
+        """End an empty fiber: send its stop in this cycle with Q0, else in a later one."""
         if self.quirks & Q0:
             return self.end_fiber(now)
         self.mode = OWES_STOP
         return self.busy(now + 1)
 
     def _take(self, now: int) -> int:
-        """Take the token that stands where a reference is due."""
+        """Pop the next token between fibers: a reference, N, a stop or done."""
         kind, payload = self.in_ref.control(), self.in_ref.coordinate()
         self.in_ref.pop()
         if kind == DATA:
@@ -108,12 +113,12 @@ class Scanner(StreamBlock):
         return self.take_stop(payload, now)
 
     def take_stop(self, level: int, now: int) -> int:
-        """A stop has been taken where a reference is due: a list above ends."""
+        """Pass on a stop of this level that was popped instead of a reference: an outer list ends."""
         self.send(STOP, level + 1, level + 1)
         return self.busy(now + 1)
 
     def take_empty(self, now: int) -> int:
-        """An N has been taken: there is no fiber, and only a stop is sent."""
+        """Process an N that was popped: end an empty fiber, with Q5 after an N."""
         if not self.quirks & Q5:
             return self.end_empty_fiber(now)
         self.send(EMPTY, 0, 0)

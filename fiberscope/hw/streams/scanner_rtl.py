@@ -1,4 +1,4 @@
-"""The scanner of a compressed level as RTL: the twin of ``fiberscope.hw.streams``' ``CompressedScanner``."""
+"""RTL of the scanner of a compressed level: the twin of ``fiberscope.hw.streams``' ``CompressedScanner``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fiberscope.sim.channel import Channel
 
 OUTPUTS = ("out_crd[0]", "out_ref[0]")
-WORKS = "works"  # status output of a registered memory: a token moves between its stages
+WORKS = "works"  # status output with a registered memory: a token moves between the two stages
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class CompressedScannerParameters(Parameters):
     """Parameters of a scanner.
 
     Args:
-        fibers: the fibers of the level, 1 to 65536.
-        elements: of all its fibers, 1 to 65536.
-        coordinate_bits: 4 to 55; a stop's level has to fit as well.
-        reference_bits: bits of a position or a fiber's number, enough for both.
-        memory: ``combinational`` reads in the cycle of the address, ``registered`` a cycle later.
+        fibers: number of fibers of the level, 1 to 65536.
+        elements: number of elements of all fibers, 1 to 65536.
+        coordinate_bits: width of a coordinate, 4 to 55; the level of a stop must fit as well.
+        reference_bits: width of a reference; the position of an element and the number of a fiber must fit.
+        memory: ``combinational`` returns a word in the cycle of its address, ``registered`` a cycle later.
     """
 
     fibers: int = number(64, 1, 1 << 16)
@@ -57,19 +57,19 @@ class CompressedScannerParameters(Parameters):
     memory: str = memory_kind()
 
     def __post_init__(self) -> None:
-        """Refuse references that cannot tell all positions."""
+        """Raise an error if ``reference_bits`` is too small for the positions or the fibers."""
         super().__post_init__()
         least = max(index_bits(self.fibers), index_bits(self.elements))
         check_range("compressed_scanner", "reference_bits", self.reference_bits, least, 62)
 
     @property
     def segment_bits(self) -> int:
-        """Bits that number the positions and the end of the last fiber."""
+        """Width of a segment, which is a position from 0 to ``elements``."""
         return self.elements.bit_length()
 
 
 def carried(parameters: CompressedScannerParameters) -> Carried:
-    """``load`` writes a word at an address: a segment, or where ``control`` is 1 a coordinate."""
+    """Return the contents of the streams; ``load`` writes a segment, or with ``control`` 1 a coordinate."""
     references = tokens.numbers(parameters.reference_bits)
     return {
         "in_ref": references,
@@ -80,15 +80,15 @@ def carried(parameters: CompressedScannerParameters) -> Carried:
 
 
 class Walk:
-    """State of a scanner: whether it is in a fiber, and whether a stop is due.
+    """Control logic of a scanner: whether it is in a fiber, and whether it must send a stop.
 
-    A fiber's end is told from its last element on: as soon as the next reference shows, whose stop is merged
-    with its own, or at once with a higher one where that is a stop.
+    After the last element of a fiber, its stop leaves once the next token of ``in_ref`` is visible. If that
+    token is a stop, both are merged to one stop of a higher level.
 
     Args:
-        between: the scanner's streams.
-        empty: whether a reference that shows is of a fiber without elements.
-        last: whether the element that was sent is the last one of its fiber.
+        between: the streams of the scanner.
+        empty: 1 if the reference at the head of ``in_ref`` refers to an empty fiber.
+        last: 1 if the last element sent is the last one of its fiber.
     """
 
     def __init__(self, between: Streams, empty: Signal, last: Signal) -> None:
@@ -110,7 +110,7 @@ class Walk:
         self.moves = named("moves", room & self._sends)
 
     def send(self, coordinate: Signal, reference: Signal) -> None:
-        """Offer the element that is sent now, or the stop or done in its place."""
+        """Offer an element with this coordinate and reference, or instead a stop or done, on both outputs."""
         head, ends, passes = self._head, self._ends, self._passes
         kind = tokens.kind_of(self._sends, ends | (passes & head.is_stop), passes & head.is_done)
         level = unless(ends & ~head.is_stop, head.raised)
@@ -120,7 +120,7 @@ class Walk:
 
 
 def design(parameters: CompressedScannerParameters, between: Streams) -> None:
-    """The position and the last one of its fiber."""
+    """Build a scanner: registers of the position and of the end of its fiber, and their logic."""
     if parameters.memory == REGISTERED:
         registered_design(parameters, between)
         return
@@ -137,7 +137,7 @@ def design(parameters: CompressedScannerParameters, between: Streams) -> None:
 
 
 def registered_design(parameters: CompressedScannerParameters, between: Streams) -> None:
-    """The same walk between a stage that reads segments and one that reads coordinates."""
+    """Build a scanner in two stages: one reads segments, the other reads coordinates."""
     inner = _inner_streams(parameters)
     source, sinks = between.inputs["in_ref"], [between.outputs[port] for port in OUTPUTS]
     flows = named("flows", sinks[0].ready & sinks[1].ready)
@@ -176,7 +176,7 @@ def registered_design(parameters: CompressedScannerParameters, between: Streams)
 
 
 def _inner_streams(parameters: CompressedScannerParameters) -> Streams:
-    """The streams of the walk between the two stages, on wires within the module."""
+    """Return the streams of the walk, as wires of the module between the two stages."""
     outer = BLOCK.interface(parameters)
     streams = tuple(stream for stream in outer.streams if stream.label != LOAD)
     return Streams.from_interface(
@@ -191,7 +191,7 @@ def _drive(inner: Streams, name: str, wire: Signal) -> None:
 
 
 def _send_later(inner: Streams, port: str, sink: OutputStream, flows: Signal, word: Signal | None) -> None:
-    """Send what the walk sends a cycle later, data with the word that the memory has read."""
+    """Delay an output of the walk by a cycle, and add the word that the memory has read to data tokens."""
     name = plain(port)
     valid: Signal = pyrtl.Register(1, f"{name}_held")
     valid.next <<= pyrtl.select(flows, inner.ports[f"{name}_valid"], valid)
@@ -212,9 +212,9 @@ def plain(port: str) -> str:
 def _registered_memories(
     parameters: CompressedScannerParameters, between: Streams
 ) -> tuple[tuple[Sram, Sram], Sram]:
-    """Segments of even and of odd fibers, and coordinates, filled through ``load``.
+    """Return the memories of the segments of even and odd fibers, and of coordinates, written by ``load``.
 
-    The two segments of a fiber are in different banks, so that both are read in one cycle by one port each.
+    The two segments of a fiber are in different banks, so that one read port of each bank is sufficient.
     """
     load = between.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
@@ -235,7 +235,7 @@ def _registered_memories(
 
 
 def _memories(parameters: CompressedScannerParameters, between: Streams) -> tuple[Memory, Memory]:
-    """Segments and coordinates, filled through ``load``."""
+    """Return the memories of segments and coordinates, written by ``load``."""
     load = between.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
     segments = Memory("segments", parameters.fibers + 1, parameters.segment_bits)
@@ -248,12 +248,12 @@ def _memories(parameters: CompressedScannerParameters, between: Streams) -> tupl
 
 
 def following(place: Signal) -> Signal:
-    """The place behind this one."""
+    """Return the next place, in the same width."""
     return (place + 1)[: len(place)]
 
 
 class CompressedScannerAdapter(StreamAdapter):
-    """Stands in for a ``CompressedScanner``."""
+    """Component that replaces a ``CompressedScanner`` by its RTL in a simulation."""
 
     PORTS = (*CompressedScanner.PORTS, LOAD_PORT)
 
@@ -262,19 +262,19 @@ class CompressedScannerAdapter(StreamAdapter):
         self._fibers: set[int] = set()
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """See ``StreamBlock``; with a registered memory, also what moves within makes a cycle busy."""
+        """Account for a cycle; with a registered memory, a token between the stages also makes it busy."""
         if not moved and not self.done and self.held_up() is None and self.status.get(WORKS):
             return self.busy(now + 1)
         return super().account(now, moved, blocked)
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Know the fibers."""
+        """Note the fibers that are referenced."""
         super().observe(moved)
         if "in_ref" in moved and moved["in_ref"].control == DATA:
             self._fibers.add(moved["in_ref"].coordinate)
 
     def counters(self) -> dict[str, int]:
-        """Fibers that differ, and the tokens of the outputs."""
+        """Return the number of different fibers, and the tokens of the outputs by kind."""
         return {"fibers": len(self._fibers)} | super().counters()
 
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Look-ups in fibers: the coordinate that is sought, computed from those of loops, and its element."""
+"""Lookups in fibers: a block that computes the coordinate to look up, and a block that finds its element."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ from fiberscope.sim.component import Input, Port, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
-FIELDS = 3  # numbers of a term
+FIELDS = 3  # numbers in a term: factor, divisor, size
 
 
 class Projection(StreamBlock):
     """Computes a coordinate of a tensor from the coordinates of loops.
 
-    Interface: coordinates of one shape on ``in_crd[0]`` and so on. For each of them leaves on ``out_crd``
-    ``constant`` plus the sum of ``factor * (coordinate // divisor % size)``: a part of a flattened
-    coordinate, or an index such as q + s. A negative sum leaves as N. Stops pass.
+    Interface: ``in_crd[0]``, ``in_crd[1]`` and so on carry coordinates of loops, in streams of the same
+    shape. For each set of coordinates, ``out_crd`` carries ``constant`` plus the sum of ``factor *
+    (coordinate // divisor % size)`` over all inputs. Such a sum is a part of a flattened coordinate, or an
+    index such as q + s. A negative sum leaves as N. Stops and done leave unchanged.
 
-    Timing: a token a cycle, when all inputs show one.
+    Timing: one token a cycle, in the cycles in which all inputs show a token.
 
-    Source: partitioned and flattened ranks, and computed indices, as of TeAAL (MICRO 2023), Section 3; that
-    a unit computes one coordinate a cycle is a choice of this model.
+    Source: TeAAL (MICRO 2023), Section 3, has partitioned and flattened ranks, and computed indices. That a
+    unit computes one coordinate a cycle is a choice of this model.
 
     Args:
         name: instance name.
-        terms: for each input the factor, the divisor and the size, which is 0 where there is no remainder.
-        constant: what is added.
+        terms: for each input, its factor, divisor and size; size 0 omits the remainder.
+        constant: number that is added to the sum.
 
     Raises:
-        ValueError: if there is no term, or a divisor below 1.
+        ValueError: if there is no term, or a divisor is less than 1.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     in_crd: list[Channel]
@@ -53,13 +55,13 @@ class Projection(StreamBlock):
         self.constant = constant
 
     def update(self, now: int) -> int:
-        """Take a token of each input, and send the sum."""
+        """Pop a token of each input, and send the sum, or the stop or done."""
         for place in range(len(self.in_crd)):
             if not inline.shows(self.in_crd, place):
                 return self.wait_input(inline.channel(self.in_crd[place]))
         first: Channel = self.in_crd[0]
         kind, payload = first.control(), first.coordinate()
-        computed = self._computed()
+        computed = self._compute()
         for channel in self.in_crd:
             channel.pop()
         if kind in (STOP, DONE):
@@ -70,8 +72,8 @@ class Projection(StreamBlock):
             self.out_crd.push(EMPTY)
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
-    def _computed(self) -> int:
-        """The coordinate."""
+    def _compute(self) -> int:
+        """Return the computed coordinate of the heads."""
         kind = inline.channel(self.in_crd[0]).control()
         total = self.constant
         for place in range(len(self.in_crd)):
@@ -87,28 +89,28 @@ class Projection(StreamBlock):
 
 
 class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
-    """Looks a coordinate up in a fiber of a compressed level; what has none is dropped.
+    """Looks up a coordinate in a fiber of a compressed level, and drops the tokens of a miss.
 
-    Interface: the coordinates that are sought on ``in_crd``, for each of them the fiber to look in on
-    ``in_base``, and any number of streams of their shape on ``in_carried0`` and so on. If the fiber has the
-    coordinate, its position leaves on ``out_located``, and the other tokens on ``out_carried0`` and so on. If
-    not, or if the fiber is N, nothing leaves. Stops pass.
+    Interface: ``in_crd`` carries the coordinates to look up, ``in_base`` the reference of the fiber of each
+    lookup, and ``in_carried0`` and so on further streams of the same shape. On a hit, the position of the
+    element leaves on ``out_located``, and the tokens of the further streams on ``out_carried0`` and so on. On
+    a miss no token leaves; a coordinate or fiber N is a miss. Stops and done leave on all outputs.
 
-    Timing: a token a cycle, when all inputs show one; the search itself takes no time beyond: the fiber lies
-    in a memory that is addressed by coordinates, as in its twin.
+    Timing: one token a cycle, in the cycles in which all inputs show a token. A lookup takes no further
+    cycle: the RTL of this block holds the fiber in a memory that is addressed by coordinate.
 
     Counts: ``hits`` and ``misses``.
 
-    Source: the locator of SAM (ASPLOS 2023), Definition 4.1, for a level that is not dense; that other
-    streams travel along and are dropped is a choice of this model.
+    Source: the locator of SAM (ASPLOS 2023), Definition 4.1, here for a level that is not dense. That further
+    streams are filtered with the lookups is a choice of this model.
 
     Args:
         name: instance name.
-        level: in which is looked.
-        carries: what each of the streams carries that travel along.
+        level: compressed level with the fibers.
+        carries: protocol of each further stream.
 
     Raises:
-        SimulationError: in the run, if a reference names no fiber, or the streams differ in shape.
+        SimulationError: during the run, if a reference names no fiber, or the streams differ in shape.
     """
 
     COUNTERS = ("hits", "misses")
@@ -131,11 +133,11 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as streams travel along."""
+        """Return the ports; their number depends on the number of further streams."""
         return self.ports
 
     def update(self, now: int) -> int:
-        """Take a token of each input."""
+        """Pop a token of each input, and look up the coordinate or send the stop or done."""
         for place in range(len(self.inputs)):
             if not inline.shows(self.inputs, place):
                 return self.wait_input(inline.channel(self.inputs[place]))
@@ -149,7 +151,7 @@ class Seek(StreamBlock):  # C: open; as many outputs as streams travel along
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _kind(self) -> int:
-        """Kind of the next tokens; N if the sought coordinate or the fiber is."""
+        """Return the kind of the heads; N if the coordinate or the fiber of the lookup is N."""
         kind, base = self.in_crd.control(), self.in_base.control()
         for place in range(len(self.inputs)):
             other = inline.channel(self.inputs[place]).control()

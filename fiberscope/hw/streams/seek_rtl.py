@@ -1,4 +1,4 @@
-"""Look-ups as RTL: the twins of ``Projection`` and ``Seek`` of ``fiberscope.hw.streams``."""
+"""RTL of lookups, the twins of ``Projection`` and ``Seek`` of ``fiberscope.hw.streams``."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from fiberscope.sim.protocol import ANY
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
-TERMS = 3
-FAR = 1 << 16
-OF_TERM = "factor", "divisor", "size"  # the numbers of a term
-ENTRIES = 1 << 14  # words of the memory of a look-up
-ALONG = 6  # streams that travel along
+TERMS = 3  # largest number of inputs of a projection
+FAR = 1 << 16  # largest absolute value of a number of a projection
+OF_TERM = "factor", "divisor", "size"  # names of the numbers of a term
+ENTRIES = 1 << 14  # largest number of words in the memory of a lookup
+ALONG = 6  # largest number of further streams, which are filtered with the lookups
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class ProjectionParameters(Parameters):
     """Parameters of a projection, which adds ``factor * (coordinate // divisor % size)`` of its inputs.
 
     Args:
-        ways: inputs, 1 to 3.
-        factor0, factor1, factor2: -65536 to 65536.
-        divisor0, divisor1, divisor2: 1 to 65536.
-        size0, size1, size2: 0, where there is no remainder, to 65536.
-        constant: what is added, -65536 to 65536.
-        coordinate_bits: 4 to 55; of sums that do not fit, it is for the sender to avoid.
+        ways: number of inputs, 1 to 3.
+        factor0, factor1, factor2: factor of each input, -65536 to 65536.
+        divisor0, divisor1, divisor2: divisor of each input, 1 to 65536.
+        size0, size1, size2: modulus of each input, 1 to 65536; 0 for no remainder.
+        constant: number that is added to the sum, -65536 to 65536.
+        coordinate_bits: width of a coordinate, 4 to 55; the sender must avoid sums that do not fit.
     """
 
     ways: int = number(2, 1, TERMS)
@@ -61,26 +61,26 @@ class ProjectionParameters(Parameters):
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
 
     def __post_init__(self) -> None:
-        """Refuse coordinates that do not hold the constant."""
+        """Raise an error if ``coordinate_bits`` is too small for the constant."""
         super().__post_init__()
         least = max(0, self.constant).bit_length()
         check_range("projection", "coordinate_bits", self.coordinate_bits, least, 55)
 
     @property
     def terms(self) -> list[tuple[int, int, int]]:
-        """Factor, divisor and size of each input."""
+        """The factor, the divisor and the size of each input."""
         terms = ([getattr(self, f"{name}{way}") for name in OF_TERM] for way in range(self.ways))
         return [(factor, divisor, size) for factor, divisor, size in terms]
 
 
 def projection_carried(parameters: ProjectionParameters) -> Carried:
-    """Coordinates in, and one out."""
+    """Return the contents of the streams: coordinates of each input and of the output."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {"in_crd": Each(coordinates, parameters.ways), "out_crd": coordinates}
 
 
 def projection_design(parameters: ProjectionParameters, between: Streams) -> None:
-    """Dividers and remainders by constants, and a sum; no registers."""
+    """Build a projection: dividers by constants and adders, without registers."""
     heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     first, bits = heads[0], parameters.coordinate_bits
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
@@ -94,7 +94,7 @@ def projection_design(parameters: ProjectionParameters, between: Streams) -> Non
 
 
 def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> Signal:
-    """The sum of all parts with factors of a sign, and of the constant if it has it."""
+    """Return the sum of all terms with factors of this sign, and of the constant if it has this sign."""
     total: Signal = pyrtl.Const(max(0, sign * parameters.constant))
     for head, (factor, divisor, size) in zip(heads, parameters.terms, strict=True):
         if sign * factor > 0:
@@ -105,9 +105,10 @@ def _sum(parameters: ProjectionParameters, heads: Sequence[Head], sign: int) -> 
 
 
 def divided(dividend: Signal, divisor: int) -> tuple[Signal, Signal]:
-    """The quotient and the remainder of a constant: wires for a power of two, else a row of subtractors.
+    """Return the quotient and the remainder of a division by a constant.
 
-    The remainder is less than the divisor, so a subtractor is as wide as this, not as the dividend.
+    For a power of two, these are wires; otherwise a chain of subtractors. A remainder is less than the
+    divisor, so the width of a subtractor depends on the divisor, not on the dividend.
     """
     width = (divisor - 1).bit_length()
     if width >= len(dividend) + 1:
@@ -149,15 +150,15 @@ PROJECTION = unit(
 
 @dataclass(frozen=True)
 class SeekParameters(Parameters):
-    """Parameters of a look-up, whose memory has a word for each coordinate of each fiber.
+    """Parameters of a lookup, whose memory has a word for each possible coordinate of each fiber.
 
     Args:
-        fibers: fibers of the level, 1 to 16384.
-        size: coordinates of a fiber, present or not, 1 to 16384; both multiplied at most 16384.
-        elements: of all fibers, 1 to 16384.
-        along: streams that travel along, 0 to 6.
-        coordinate_bits: 4 to 55.
-        reference_bits: bits of a position or a fiber's number, enough for both.
+        fibers: number of fibers of the level, 1 to 16384.
+        size: number of possible coordinates of a fiber, 1 to 16384; ``fibers * size`` is at most 16384.
+        elements: number of elements of all fibers, 1 to 16384.
+        along: number of further streams, which are filtered with the lookups, 0 to 6.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        reference_bits: width of a reference; the position of an element and the number of a fiber must fit.
     """
 
     fibers: int = number(16, 1, ENTRIES)
@@ -168,7 +169,7 @@ class SeekParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
     def __post_init__(self) -> None:
-        """Refuse a memory that is too large, and references that cannot tell all positions."""
+        """Raise an error if the memory is too large, or ``reference_bits`` is too small."""
         super().__post_init__()
         check_range("seek", "fibers times size", self.entries, 1, ENTRIES)
         least = max(index_bits(self.fibers), index_bits(self.elements))
@@ -176,12 +177,12 @@ class SeekParameters(Parameters):
 
     @property
     def entries(self) -> int:
-        """Words of the memory."""
+        """Number of words of the memory."""
         return self.fibers * self.size
 
 
 def seek_carried(parameters: SeekParameters) -> Carried:
-    """``load`` writes whether a fiber has a coordinate, by ``control``, and where."""
+    """Return the contents of the streams; ``load`` writes, per coordinate, its presence and position."""
     references = tokens.numbers(parameters.reference_bits)
     wider = tokens.numbers(max(parameters.coordinate_bits, parameters.reference_bits))
     words: Content = {
@@ -201,7 +202,7 @@ def seek_carried(parameters: SeekParameters) -> Carried:
 
 
 def seek_design(parameters: SeekParameters, between: Streams) -> None:
-    """A memory that is addressed by fiber and coordinate; no registers."""
+    """Build a lookup: a memory that is addressed by fiber and coordinate, without registers."""
     inputs = [stream for label, stream in between.inputs.items() if label != LOAD]
     crd, base, *along = heads = [Head.from_stream(stream) for stream in inputs]
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
@@ -226,7 +227,7 @@ def seek_design(parameters: SeekParameters, between: Streams) -> None:
 
 
 class SeekAdapter(StreamAdapter):
-    """Stands in for a ``Seek``, whose ports depend on what travels along."""
+    """Component that replaces a ``Seek``, whose ports depend on ``along``, by its RTL in a simulation."""
 
     PORTS = (Input("in_crd", ANY), Input("in_base", ANY), LOAD_PORT, Output("out_located", ANY, array=True))
 
@@ -235,7 +236,7 @@ class SeekAdapter(StreamAdapter):
         self._asked = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count what is asked for."""
+        """Count the lookups."""
         super().observe(moved)
         self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
 
@@ -246,7 +247,7 @@ class SeekAdapter(StreamAdapter):
 
 
 def words_of(seek: Seek) -> list[Token]:
-    """The words that fill the memory of the twin of a look-up."""
+    """Return the tokens on ``load`` that fill the memory of the twin of a lookup."""
     level, size = seek.level, _size_of(seek)
     words = [(0, 0)] * (level.fibers * size)
     for fiber in range(level.fibers):
@@ -256,7 +257,7 @@ def words_of(seek: Seek) -> list[Token]:
 
 
 def _size_of(seek: Seek) -> int:
-    """Coordinates of a fiber, as far as any fiber has one."""
+    """Return the number of possible coordinates of a fiber: the largest coordinate that occurs, plus 1."""
     return max(map(seek.level.coordinate, range(seek.level.begin(seek.level.fibers))), default=0) + 1
 
 

@@ -1,4 +1,4 @@
-"""The way back from several copies of blocks to one stream: whose turn it is, and its elements."""
+"""Serializers: blocks that join the streams of several ways, such as copies of a block, into one stream."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ NO_WAY = -1
 
 
 class Dealt(StreamBlock):
-    """Takes elements of its ways one by one, and the ends of their fibers together.
+    """Base of blocks that pop elements from one way at a time, and stops from all ways in the same cycle.
 
     Args:
         name: instance name.
-        ways: how many.
-        array: the name of its inputs from them.
-        carries: what these carry.
+        ways: number of ways, at least 1.
+        array: name of the array of input ports, one for each way.
+        carries: protocol of these ports.
         quirks: see ``StreamBlock``.
 
     Raises:
-        ValueError: if there are none.
+        ValueError: if ``ways`` is less than 1.
     """
 
     def __init__(self, name: str, ways: int, array: str, carries: Protocol, quirks: int) -> None:
@@ -48,7 +48,7 @@ class Dealt(StreamBlock):
         """Fetch the streams.
 
         Raises:
-            SimulationError: if ways are missing.
+            SimulationError: if the number of connected inputs is not ``ways``.
         """
         super().elaborate()
         self.sources = getattr(self, self.array)
@@ -56,10 +56,16 @@ class Dealt(StreamBlock):
             raise SimulationError(f"{self.name} has {self.ways} ways, but {len(self.sources)} {self.array}")
 
     def pop_all(self, ways: Iterable[int], kind: int, level: int, now: int) -> None:
-        """Take this stop, or done, of these ways.
+        """Pop a stop or done from several ways.
+
+        Args:
+            ways: numbers of the ways.
+            kind: ``STOP`` or ``DONE``.
+            level: level of the stop; 0 for done.
+            now: current cycle.
 
         Raises:
-            SimulationError: if one shows another token.
+            SimulationError: if the head of one of the ways is another token.
         """
         for way in ways:
             source = self.sources[way]
@@ -68,7 +74,12 @@ class Dealt(StreamBlock):
             source.pop()
 
     def refuse(self, way: int, wanted: str, now: int) -> NoReturn:
-        """Refuse the token of a way.
+        """Report that the head of a way is not the token that must come next.
+
+        Args:
+            way: number of the way.
+            wanted: description of the token that must come next.
+            now: current cycle.
 
         Raises:
             SimulationError: always.
@@ -81,23 +92,25 @@ class Dealt(StreamBlock):
 
 
 class Merge(Dealt):
-    """Sorts coordinates that were dealt to several ways, and says of which way each is.
+    """Merges the sorted coordinates of several ways into one stream, and sends the way of each coordinate.
 
-    Interface: a stream a way on ``in_crd[i]``, with the same stops, each fiber of which has coordinates of
-    its own; those of all leave, sorted, on ``out_crd``, and beside each on ``out_ref`` the number of its way.
+    Interface: way i sends coordinates on ``in_crd[i]``. The streams of all ways have the same stops, and no
+    coordinate of a fiber appears in two ways. The coordinates of all ways leave, sorted, on ``out_crd``. For
+    each coordinate, the number of its way leaves on ``out_ref``.
 
-    Timing: a token a cycle, in which one of each way is seen.
+    Timing: one token a cycle, in the cycles in which all ways show a token.
 
     Source: the merge of n sorted streams in the public simulator's branch ``reorder_block``
     (weiya711/sam).
 
     Args:
         name: instance name.
-        ways: streams that are merged.
+        ways: number of streams to merge.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if the ways do not end together, naming the cycle and the token.
+        SimulationError: during the run, if the ways have different stops; the message has the cycle and the
+            token.
     """
 
     in_crd: list[Channel]
@@ -110,7 +123,7 @@ class Merge(Dealt):
         self.ports = (*inputs, output_stream("out_crd", CRD), output_stream("out_ref", REF))
 
     def update(self, now: int) -> int:
-        """Send the least coordinate, or the stop of all."""
+        """Send the smallest coordinate, or the common stop of all ways."""
         for source in self.sources:
             if not source.can_pop():
                 return self.wait_input(source)
@@ -126,7 +139,7 @@ class Merge(Dealt):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _least(self) -> int:
-        """The way of the least coordinate; none if no way has one."""
+        """Return the way with the smallest coordinate; ``NO_WAY`` if no head is a coordinate."""
         least, least_way = 0, NO_WAY
         for way in range(self.ways):
             source = self.sources[way]
@@ -136,25 +149,27 @@ class Merge(Dealt):
 
 
 class Serializer(Dealt):
-    """Puts the elements of several ways one behind the other, as a ``Merge`` says.
+    """Joins the elements of several ways into one stream, in the order that a ``Merge`` gives.
 
-    Interface: the numbers of ways on ``in_ref``, and a stream a way on ``in_stream[i]``, of as many loops
-    more as ``depth`` says: an element is a token, or with a depth the fiber or list up to its stop. They
-    leave on ``out_stream`` with the stops that they have in one stream.
+    Interface: ``in_ref`` carries the number of the way of each element. Way i sends its elements on
+    ``in_stream[i]``, a stream that is ``depth`` levels deeper than ``in_ref``. With depth 0 an element is a
+    token, otherwise it is the fiber or list up to its stop. The elements leave on ``out_stream``, with the
+    stops that a single stream of all elements has.
 
-    Timing: a token a cycle. The stop of an element leaves when it is known whether it is the last one.
+    Timing: one token a cycle. The stop of an element leaves once the next token of ``in_ref`` is known,
+    because that token decides whether the stop also ends a list.
 
     Args:
         name: instance name.
-        ways: streams that are taken back.
-        depth: loops within an element.
-        carries: what the streams carry.
+        ways: number of streams to join.
+        depth: number of loops within an element; 0 if an element is a token.
+        carries: protocol of the streams.
         quirks: see ``StreamBlock``.
 
     Raises:
-        ValueError: if a number is out of its range.
-        SimulationError: in the run, if a way has not the element that is asked of it, naming the cycle and
-            its token.
+        ValueError: if ``ways`` is less than 1, or ``depth`` less than 0.
+        SimulationError: during the run, if the way of the next element shows another token; the message has
+            the cycle and the token.
     """
 
     in_ref: Channel
@@ -173,36 +188,36 @@ class Serializer(Dealt):
         if depth < 0:
             raise ValueError(f"{name}: a depth must be at least 0, not {depth}")
         self.depth = depth
-        self.way = NO_WAY  # whose element is being sent
-        self.owes = False  # its stop, once it is known how much ends
-        self.ended = [False] * ways  # whether it has ended the fiber of its elements
+        self.way = NO_WAY  # way of the current element
+        self.owes_stop = False  # whether the stop of the last element has not been sent
+        self.ended = [False] * ways  # whether each way has ended the current list of elements
         inputs = (Input("in_ref", REF), Input("in_stream", carries, array=True))
         self.ports = (*inputs, output_stream("out_stream", carries))
 
     def update(self, now: int) -> int:
-        """Send the next token of the element, or the stop behind it."""
+        """Send the next token of the current element, or the stop of the last element."""
         if self.way == NO_WAY and not self.in_ref.can_pop():
             return self.wait_input(self.in_ref)
         if self.way == NO_WAY and self.in_ref.control() != DATA:
             return self._end(now)
         if self.way == NO_WAY:
-            self._turn()
-            if self.owes:
-                self.owes = False
+            self._start_element()
+            if self.owes_stop:
+                self.owes_stop = False
                 self.out_stream.push(STOP, self.depth - 1)
                 return self.busy(now + 1)
         source = self.sources[self.way]
         if not source.can_pop():
             return self.wait_input(source)
-        self._take(source, now)
+        self._forward(source, now)
         return self.busy(now + 1)
 
-    def _turn(self) -> None:
+    def _start_element(self) -> None:
         self.way = self.in_ref.coordinate()
         self.in_ref.pop()
 
-    def _take(self, source: Channel, now: int) -> None:
-        """Take a token of the element."""
+    def _forward(self, source: Channel, now: int) -> None:
+        """Move a token of the current element to the output."""
         kind, level = source.control(), source.coordinate()
         if kind in (DATA, EMPTY):
             self.out_stream.push(kind, level, source.value())
@@ -211,19 +226,19 @@ class Serializer(Dealt):
         elif kind == DONE or not self.depth or self.ended[self.way]:
             self.refuse(self.way, "an element", now)
         else:
-            self._stop(level)
+            self._take_stop(level)
         source.pop()
 
-    def _stop(self, level: int) -> None:
-        """A stop within the element, or its last one."""
+    def _take_stop(self, level: int) -> None:
+        """Send a stop within the current element, or end the element and hold its stop back."""
         if level < self.depth - 1:
             self.out_stream.push(STOP, level)
         else:
             self.ended[self.way] = level >= self.depth
-            self.way, self.owes = NO_WAY, True
+            self.way, self.owes_stop = NO_WAY, True
 
     def _end(self, now: int) -> int:
-        """Send the stop of all elements, or done, once all ways that have no element left show theirs."""
+        """Send the stop of the list, or done, once all ways that have not ended the list show it."""
         kind, level = self.in_ref.control(), self.in_ref.coordinate()
         level += self.depth if kind == STOP else 0
         left = [way for way in range(self.ways) if not self.ended[way]]
@@ -234,5 +249,5 @@ class Serializer(Dealt):
         self.pop_all(left, kind, level, now)
         self.out_stream.push(kind, level)
         self.in_ref.pop()
-        self.ended, self.owes = [False] * self.ways, False
+        self.ended, self.owes_stop = [False] * self.ways, False
         return self.finish(now) if kind == DONE else self.busy(now + 1)

@@ -10,20 +10,21 @@ from fiberscope.sim.channel import Channel
 
 
 class Skips:  # C: final
-    """The skip port of a scanner: what waits there, and the one skip that is to be applied next.
+    """The skip port of a scanner: the skips (hints) that wait there, and the pending skip to apply next.
 
-    A skip speaks of the fiber whose number is that of the stops that came on the port before it. A coordinate
-    says that nothing below it is wanted of that fiber, a stop that nothing is any more. A stop makes void the
-    coordinates that wait; without Q7 a coordinate does so too, so that a register holds what waits.
+    A skip refers to a fiber; the number of the fiber is the number of stops that came on the port before the
+    skip. A coordinate means that elements of the fiber below the coordinate are not needed. A stop means that
+    no further elements of the fiber are needed. A stop cancels the waiting coordinates. Without Q7 a new
+    coordinate cancels them as well, so that one register can hold the waiting coordinate.
 
-    Timing: of those that wait one is taken in each cycle, unless one is pending. A skip of a fiber whose stop
-    has been sent is void, and so is a coordinate below the one sent last.
+    Timing: in each cycle one waiting skip is taken, unless one is pending. A skip is dropped if the stop of
+    its fiber was already sent, or if it is a coordinate below the last coordinate sent.
 
-    Quirk Q7: the coordinate sent last is kept from fiber to fiber; and a stop that comes when the last
-    element has been sent is applied to the next fiber.
+    Quirk Q7: the last coordinate sent is kept from fiber to fiber. A stop that comes after the last element
+    was sent is applied to the next fiber.
 
-    Counts: ``stops`` taken; skips ``applied``, ``late`` for what the fiber had passed already, ``overtaken``
-    of fibers that had ended; ``longest_queue``.
+    Counts: ``stops`` taken; ``applied`` skips; ``late`` skips, to a coordinate that the scanner had passed;
+    ``overtaken`` skips, of fibers that had ended; ``longest_queue``, the largest number of waiting skips.
 
     Source: the public simulator's compressed scanner (weiya711/sam at 6e477d1).
 
@@ -33,19 +34,19 @@ class Skips:  # C: final
 
     def __init__(self, quirks: int) -> None:
         self.public = bool(quirks & Q7)
-        self.pending = False
-        self.kind = DATA  # of the pending skip, and its coordinate
-        self.coordinate = 0
-        self.fiber = 0  # number of the fiber that it speaks of
-        self.last = 0 if self.public else -1  # the coordinate sent last
-        self.stops_waiting = 0  # they stand before the coordinates that wait
-        self.waiting = Growing(8)
-        self.next = 0  # place of the first that waits
-        self.sent_stops = 0
+        self.pending = False  # whether a skip is pending
+        self.kind = DATA  # kind of the pending skip
+        self.coordinate = 0  # coordinate of the pending skip
+        self.fiber = 0  # number of the fiber of the pending skip
+        self.last = 0 if self.public else -1  # the last coordinate sent
+        self.stops_waiting = 0  # number of waiting stops, which precede the waiting coordinates
+        self.waiting = Growing(8)  # coordinates; those from index ``next`` on wait
+        self.next = 0
+        self.sent_stops = 0  # number of stops that the scanner has sent
         self.stops = self.applied = self.late = self.overtaken = self.longest_queue = 0
 
     def hear(self, port: Channel) -> None:
-        """Take in what comes in this cycle, and see what is to be applied."""
+        """Receive a skip that arrives in this cycle, and take the next waiting skip if none is pending."""
         if port.can_pop():
             self._queue(port.control(), port.coordinate())
             port.pop()
@@ -53,15 +54,15 @@ class Skips:  # C: final
             self._take()
 
     def queued(self) -> int:  # C: noexcept
-        """Skips that wait to be taken."""
+        """Return the number of waiting skips."""
         return self.stops_waiting + self.waiting.count - self.next
 
     def can_take(self) -> bool:  # C: noexcept
-        """Return whether one is taken in the next cycle even if none comes."""
+        """Return whether a waiting skip can be taken in the next cycle."""
         return self.queued() > 0 and not self.pending
 
     def _queue(self, kind: int, coordinate: int) -> None:
-        """Put a skip behind those that wait."""
+        """Append a skip to the waiting skips, and drop the skips that it cancels."""
         if kind == STOP or not self.public:
             self.waiting.clear()
             self.next = 0
@@ -73,12 +74,12 @@ class Skips:  # C: final
         self.longest_queue = max(self.longest_queue, self.queued())
 
     def _supersede(self) -> None:  # C: noexcept
-        """A coordinate that is pending gives way to what says more; not in the public simulator."""
+        """Drop a pending coordinate, because a newer skip replaces it; not with Q7."""
         if self.pending and self.kind == DATA and not self.public:
             self.pending = False
 
     def _take(self) -> None:
-        """Take the first of those that wait; it is pending unless it is void."""
+        """Take the first waiting skip; it becomes pending unless it has no effect."""
         stop = self.stops_waiting > 0
         self.kind = STOP if stop else DATA
         if stop:
@@ -92,21 +93,21 @@ class Skips:  # C: final
             self.stops += 1
 
     def sent(self, coordinate: int) -> None:
-        """The scanner has sent an element."""
+        """Note that the scanner has sent an element with this coordinate."""
         self.last = coordinate
 
     def sent_stop(self) -> None:
-        """The scanner has sent a stop; what is pending of the fiber that has ended is void."""
+        """Note that the scanner has sent a stop, and drop a pending skip of the fiber that has ended."""
         self.sent_stops += 1
-        speaks_of = self.stops if self.public else self.fiber
-        if self.pending and speaks_of < self.sent_stops:
+        skip_fiber = self.stops if self.public else self.fiber
+        if self.pending and skip_fiber < self.sent_stops:
             self.pending = False
             self.overtaken += 1
         if not self.public:
             self.last = -1
 
     def apply(self) -> bool:
-        """The pending skip is applied now; whether it changes anything."""
+        """Apply the pending skip, and return whether it skips elements."""
         self.pending = False
         if self.kind == DATA and self.coordinate <= self.last:
             self.late += 1

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A unit that reads two fibers, and skips from what one has to what the other has."""
+"""An intersection unit that reads two fibers and skips elements of each that the other does not have."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from fiberscope.sim.component import Signal
 
 
 class SkipAhead(ReferencePairs):
-    """Intersects fibers that lie beside it.
+    """Intersects pairs of fibers that are in local memories of the unit.
 
-    Interface: two streams of references of one shape, ``in_ref0`` and ``in_ref1``, each to fibers of its
-    level. The coordinates that both fibers have leave on ``out_crd``, the references to their children on
-    ``out_ref0`` and ``out_ref1``; behind each pair of fibers a stop, as of ``Scanner``. An N names no fiber.
+    Interface: ``in_ref0`` and ``in_ref1`` carry references to fibers of two levels, in streams of the same
+    shape. The coordinates that occur in both fibers leave on ``out_crd``, and the references to their
+    children on ``out_ref0`` and ``out_ref1``. A stop follows each pair of fibers, as in a ``Scanner``. An N
+    counts as an empty fiber.
 
-    Timing: a step a cycle, the first in the cycle in which the references are seen. It compares two heads:
-    equal ones leave; else the one behind goes on to the first that is not below the other, however far that
-    is. The shorter fiber ends it, in the same cycle if nothing leaves: then the stop does, once the tokens
-    behind the references are seen (they stand in registers, so that a stop there is taken with it).
+    Timing: one step a cycle, the first in the cycle in which the references are seen. A step compares the
+    current elements of the two fibers. Equal coordinates leave. Otherwise the fiber with the smaller
+    coordinate skips to its first element that is not below the other coordinate, however far that is. The
+    pair ends when one fiber has no element left. If no element leaves in that step, the stop can leave in the
+    same cycle, else in the next. The stop waits until the tokens after the references are visible, because
+    stops there are popped with it and raise its level.
 
-    Counts: ``steps``, ``matches``.
+    Counts: ``steps``; ``matches``, the number of common coordinates.
 
     Source: ExTensor (MICRO 2019), Section 4; its steps are those of TeAAL's ``skip-ahead``.
 
@@ -33,7 +36,7 @@ class SkipAhead(ReferencePairs):
         level, other: levels whose fibers ``in_ref0`` and ``in_ref1`` refer to.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape, or a reference names no fiber.
+        SimulationError: during the run, if the streams differ in shape, or a reference names no fiber.
     """
 
     PORTS = (
@@ -53,12 +56,12 @@ class SkipAhead(ReferencePairs):
         super().__init__(name)
         self.level, self.other = level, other
         self.mode = WANTS_FIBER
-        self.here = self.there = 0  # positions of the heads
-        self.end = self.their_end = 0
+        self.here = self.there = 0  # positions of the current elements in the two levels
+        self.end = self.their_end = 0  # positions after the last elements of the two fibers
         self.steps = self.matches = 0
 
     def update(self, now: int) -> int:
-        """Make a step, or send what stands between fibers."""
+        """Make a step, or process the tokens between two pairs of fibers."""
         if self.mode == IN_FIBER:
             return self._step(now)
         missing = self.missing_input()
@@ -67,7 +70,7 @@ class SkipAhead(ReferencePairs):
         return self._end_fiber(now) if self.mode == OWES_STOP else self._take(now)
 
     def _take(self, now: int) -> int:
-        """Take two references, or what else stands there."""
+        """Pop two references, stops or dones; start the intersection of two fibers."""
         kind, other = self.in_ref0.control(), self.in_ref1.control()
         first, second = self.in_ref0.coordinate(), self.in_ref1.coordinate()
         self.pop_pair(now)
@@ -87,7 +90,7 @@ class SkipAhead(ReferencePairs):
         return self.here == self.end or self.there == self.their_end
 
     def _step(self, now: int) -> int:
-        """Compare the heads."""
+        """Compare the current elements: send a match, or skip in one of the fibers."""
         coordinate, theirs = self.level.coordinate(self.here), self.other.coordinate(self.there)
         self.steps += 1
         if coordinate == theirs:
@@ -112,7 +115,7 @@ class SkipAhead(ReferencePairs):
         return self.busy(now + 1)
 
     def _ended(self, now: int) -> int:
-        """Send the stop if what comes next is seen; else owe it."""
+        """Send the stop of the pair if the next tokens are visible; else later."""
         if self.in_ref0.can_pop() and self.in_ref1.can_pop():
             return self._end_fiber(now)
         self.mode = OWES_STOP

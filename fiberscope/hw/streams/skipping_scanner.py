@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The scanner of a compressed level that a joiner tells what it may pass over."""
+"""A scanner of a compressed level that skips elements on hints of a joiner."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from fiberscope.sim.component import Input, Signal
 
 
 class SkippingScanner(CompressedScanner):
-    """Scans the fibers of a compressed level, and heeds what is fed back by the joiner that reads them.
+    """Scans the fibers of a compressed level, and skips elements that the joiner after it does not need.
 
-    Interface: that of ``CompressedScanner``; and on ``in_skip`` coordinates, below which nothing is wanted of
-    a fiber, and stops, which say that nothing is any more. See ``Skips`` for when they are heeded.
+    Interface: that of ``CompressedScanner``. In addition, the joiner sends skips on ``in_skip``: a coordinate
+    if elements of a fiber below it are not needed, a stop if no further elements are needed. ``Skips``
+    defines when a skip has an effect.
 
-    Timing: that of ``CompressedScanner``. A skip that is pending when an element would leave which is not the
-    last takes its place: the first element from its coordinate on leaves, however far that is; if there is
-    none, or the skip is a stop, the fiber ends. A skip that is seen in a cycle is applied in it.
+    Timing: that of ``CompressedScanner``. If a skip is pending when an element other than the last would
+    leave, the skip is applied instead. The first element from the coordinate of the skip on leaves, however
+    far that is. If there is none, or the skip is a stop, the fiber ends. A skip can be applied in the cycle
+    in which it is seen.
 
-    Quirks: those of ``CompressedScanner`` and ``Skips``; Q7: a skip that does not apply at the first element
-    of a fiber makes the scanner repeat what it sent in the cycle before, and the first element is lost.
+    Quirks: those of ``CompressedScanner`` and ``Skips``. Q7, if a skip at the first element of a fiber has no
+    effect, the scanner repeats the token that it sent in the cycle before, and the first element is lost.
 
-    Counts: ``skipped`` elements, ``skips`` applied, ``late_skips`` for what the fiber had passed,
-    ``overtaken_skips`` of a fiber that had ended, ``skip_stops`` taken, ``longest_skip_queue``.
+    Counts: ``skipped`` elements; ``skips`` applied; ``late_skips``, to a coordinate that the scanner had
+    passed; ``overtaken_skips``, of fibers that had ended; ``skip_stops`` taken; ``longest_skip_queue``.
 
     Source: SAM (ASPLOS 2023), Section 4.2; the public simulator's scanner (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
-        level: what is scanned.
+        level: compressed level to scan.
         quirks: see ``StreamBlock``.
     """
 
@@ -46,12 +48,12 @@ class SkippingScanner(CompressedScanner):
         super().__init__(name, level, quirks)
         self.skips = Skips(quirks)
         self.skipped = 0
-        self._sent_kind = EMPTY  # what was sent last, and when
+        self._sent_kind = EMPTY  # kind, coordinate, reference and cycle of the last token sent
         self._sent_coordinate = self._sent_reference = 0
         self._sent_cycle = self._now = -1
 
     def tick(self, now: int) -> int:
-        """Hear what may be skipped, and make one update."""
+        """Receive skips, and make one update."""
         if self.done:
             return self._drain()
         self._now = now
@@ -62,13 +64,13 @@ class SkippingScanner(CompressedScanner):
         return wake
 
     def _drain(self) -> int:
-        """Nothing is left to be skipped: drop what is said of it."""
+        """Drop skips that arrive after done."""
         while self.in_skip.can_pop():
             self.in_skip.pop()
         return self.idle()
 
     def send(self, kind: int, coordinate: int, reference: int) -> None:
-        """Send one token."""
+        """Send a token on both outputs, and note it for later skips."""
         CompressedScanner.send(self, kind, coordinate, reference)
         self._sent_kind, self._sent_coordinate, self._sent_reference = kind, coordinate, reference
         self._sent_cycle = self._now
@@ -78,7 +80,7 @@ class SkippingScanner(CompressedScanner):
             self.skips.sent_stop()
 
     def send_first(self, now: int) -> int:
-        """Send the first element of the fiber, or what a skip says."""
+        """Send the first element of the fiber, or apply a pending skip."""
         if not self.skips.pending:
             return CompressedScanner.send_first(self, now)
         self.mode = IN_FIBER
@@ -90,13 +92,13 @@ class SkippingScanner(CompressedScanner):
         return self.send_element(self.first, now)
 
     def send_next(self, now: int) -> int:
-        """Send the next element, or what a skip says."""
+        """Send the next element, or apply a pending skip."""
         if self.skips.pending and self.skips.apply():
             return self._skip(self.position + 1, now)
         return self.send_element(self.position + 1, now)
 
     def _skip(self, due: int, now: int) -> int:
-        """Instead of the element that is due send the first that is wanted, or the stop if none is."""
+        """Send the first element from position ``due`` on that the skip leaves, or else the stop."""
         wanted = self.end if self.skips.kind == STOP else self.level.find(self.fiber, self.skips.coordinate)
         self.skipped += wanted - due
         if wanted < self.end:
@@ -104,13 +106,13 @@ class SkippingScanner(CompressedScanner):
         return self.end_empty_fiber(now) if due == self.first else self.end_fiber(now)
 
     def _repeat(self, now: int) -> int:
-        """Send again what was sent in the cycle before, if anything was."""
+        """Repeat the token that was sent in the cycle before, if there was one."""
         if self._sent_cycle == now - 1:
             self.send(self._sent_kind, self._sent_coordinate, self._sent_reference)
         return self.busy(now + 1)
 
     def counters(self) -> dict[str, int]:
-        """Return the counters of the scanner, and its skips."""
+        """Return the counters of the scanner and of its skips."""
         skips = self.skips
         return super().counters() | {
             "skipped": self.skipped,

@@ -1,8 +1,8 @@
-"""The memory of an accumulator as RTL: sums in the order of their coordinates, in registers that all compare.
+"""RTL of the memory of an accumulator: sums in the order of their coordinates, in a sorted shift register.
 
-What ``fiberscope.hw.streams`` does by sorting in no time is done here by moving: a new sum lands at its
-place, and those behind it move back by one, all in one cycle; when the first leaves, the others move up. That
-costs a comparator and a multiplexer for each sum that there is room for, and one adder for all.
+The model in ``fiberscope.hw.streams`` sorts in zero time. The RTL inserts a new sum at its place and shifts
+all later sums back by one place, in one cycle. When the first sum leaves, all others shift forward. This
+needs a comparator and a multiplexer for each entry, and one adder for all entries.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ Entry: TypeAlias = Mapping[str, Signal]
 
 
 class SortedSums:
-    """Sums that are added to, or put in their places, one a cycle; the first may leave.
+    """A sorted memory of sums, which adds or inserts one point a cycle, and removes its first sum.
 
     Args:
-        points: how many there is room for, at least 2.
-        key: what the order is by, of the point that shows.
-        value: the value of that point, as wide as a sum.
-        parameters: the parameters of the block, which say how values are added up.
+        points: number of entries, at least 2.
+        key: sort key of the point at the input.
+        value: value of the point at the input, as wide as a sum.
+        parameters: parameters of the block, which define the addition.
 
-    Attributes are the ``first``, the ``second`` and the ``last`` entry, and whether the sum of the point that
-    shows ``is_there``.
+    Attributes:
+        is_there: whether there is a sum with the key of the point at the input.
+        first, second, last: the first, the second and the last entry.
     """
 
     def __init__(self, points: int, key: Signal, value: Signal, parameters: SummingParameters) -> None:
@@ -49,9 +50,14 @@ class SortedSums:
         self.first, self.second, self.last = *self._entries[:2], self._entries[-1]
 
     def move(self, takes: Signal, leaves: Signal) -> None:
-        """Take the point that shows, for which there must be a place, and let the first leave.
+        """Build the logic that takes the point at the input, and removes the first sum.
 
-        Where both are in one cycle, the first must be one that lies before the point; its place is free.
+        A point may be taken only if its sum exists or an entry is free. If both happen in the same cycle, the
+        key of the first sum must be less than that of the point; the entry of the first sum is then free.
+
+        Args:
+            takes: 1 in the cycles in which the point is taken.
+            leaves: 1 in the cycles in which the first sum is removed.
         """
         none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
         inserts = named("inserts", takes & ~self.is_there)
@@ -69,7 +75,7 @@ class SortedSums:
                 register.next <<= pyrtl.select(lands, self._new[part], moved)
 
     def _added(self, takes: Signal) -> Sequence[Entry]:
-        """The entries, that of the point that is taken with its value added."""
+        """Return the entries, with the value added to the sum of the point if it is taken."""
         matching = named("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
         total = self._parameters.added(matching, self._new[SUM])
         return [
@@ -79,7 +85,7 @@ class SortedSums:
 
 
 def _registers(place: int, like: Entry) -> Entry:
-    """Only whether there is a sum is reset."""
+    """Return the registers of an entry; only the bit that shows whether it is in use has a reset."""
     return {
         part: (pyrtl.Register if part == FULL else DataRegister)(len(wire), f"{part}_{place:04}")
         for part, wire in like.items()

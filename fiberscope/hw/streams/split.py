@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Split and flatten: one level of coordinates into two, chunks of a fixed size, and back."""
+"""Split and flatten: blocks that divide a level of coordinates into chunks of a fixed size, and undo it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ NO_CHUNK = -1
 
 
 def check_factor(name: str, factor: int) -> int:
-    """The size of a chunk.
+    """Return the chunk size ``factor`` if it is valid.
+
+    Args:
+        name: instance name, for the message.
+        factor: number of coordinates in a chunk, at least 1.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if ``factor`` is less than 1.
     """
     if factor < 1:
         raise ValueError(f"{name}: a chunk has at least one coordinate, not {factor}")
@@ -27,17 +31,18 @@ def check_factor(name: str, factor: int) -> int:
 
 
 class Split(StreamBlock):
-    """Splits coordinates into those of chunks and those within their chunk.
+    """Splits each coordinate into the number of its chunk and the coordinate within the chunk.
 
-    Interface: coordinates c of depth d on ``in_crd``. For each chunk that has any, its number leaves on
-    ``out_outer``, c divided by the factor, of depth d, and on ``out_inner`` a fiber of the remainders, of
-    depth d + 1.
+    Interface: ``in_crd`` carries coordinates c of depth d. For each chunk with at least one coordinate,
+    ``out_outer`` carries the number of the chunk, c // factor, at depth d. ``out_inner`` carries a fiber of
+    the remainders, c % factor, at depth d + 1.
 
-    Timing: a coordinate takes a cycle; the first of a chunk takes its number along, and if the fiber had a
-    chunk before, a cycle in front of it sends the inner stop of that one. A stop takes a cycle and leaves on
-    both, one level higher on the inner. Done takes one, and one more for a stop if none came before it.
+    Timing: a coordinate takes a cycle. The number of a chunk leaves in the cycle of its first coordinate. If
+    the fiber has an earlier chunk, the inner stop of that chunk leaves in the cycle before. A stop takes a
+    cycle and leaves on both outputs, one level higher on the inner one. Done takes a cycle; if no stop
+    precedes done, the block first sends one, which takes another cycle.
 
-    Quirks: Q21, where a fiber begins in the chunk in which the last one ended, its number does not leave.
+    Quirks: Q21, if a fiber starts in the chunk in which the last fiber ended, the chunk number is not sent.
 
     Counts: ``chunks``.
 
@@ -45,8 +50,8 @@ class Split(StreamBlock):
 
     Args:
         name: instance name.
-        factor: coordinates of a chunk.
-        original: whether the inner coordinates are the whole ones, not remainders.
+        factor: number of coordinates in a chunk, at least 1.
+        original: whether the inner coordinates are c itself instead of the remainders.
         quirks: see ``StreamBlock``.
 
     Raises:
@@ -65,8 +70,8 @@ class Split(StreamBlock):
         self.factor = check_factor(name, factor)
         self.original = original
         self.chunk = NO_CHUNK
-        self.open = False  # a chunk has begun, and its stop has not left
-        self.after_stop = True  # a stop came last, or nothing
+        self.open = False  # whether a chunk has started and its inner stop has not been sent
+        self.after_stop = True  # whether the last token was a stop, or there was none
         self.chunks = 0
 
     def update(self, now: int) -> int:
@@ -90,7 +95,7 @@ class Split(StreamBlock):
         return self.busy(now + 1)
 
     def _place(self, coordinate: int) -> None:
-        """Send the coordinate, or in front of it the stop of the last chunk."""
+        """Send the coordinate; if it starts a new chunk, send the stop of the last chunk first."""
         chunk = coordinate // self.factor
         if chunk != self.chunk and self.open:
             self.open = False
@@ -113,28 +118,30 @@ class Split(StreamBlock):
 
 
 class Flatten(StreamBlock):
-    """Makes coordinates of chunk numbers and remainders: the inverse of ``Split``.
+    """Combines chunk numbers and remainders to coordinates: the inverse of ``Split``.
 
-    Interface: chunk numbers of depth d on ``in_outer``, remainders of depth d + 1 on ``in_inner``;
-    coordinates of depth d leave on ``out_crd``.
+    Interface: ``in_outer`` carries chunk numbers of depth d, ``in_inner`` the remainders of each chunk, of
+    depth d + 1. ``out_crd`` carries the coordinates, of depth d.
 
-    Timing: a remainder takes a cycle, and takes its chunk's number along if it is the first. The stop of a
-    chunk takes a cycle in which nothing leaves; if it ends lists above, the outer stop is taken and leaves,
-    and a number before it whose chunk is empty takes a cycle of its own.
+    Timing: a remainder takes a cycle; the number of its chunk is popped with the first remainder. The stop of
+    a chunk takes a cycle in which no token leaves. If the stop also ends lists of chunks, the outer stop is
+    popped in this cycle and leaves. The number of an empty chunk before that stop takes another cycle.
 
-    Quirks: Q22, the next outer token is taken with the stop of a chunk. Where it is not seen yet, the inner
-    token is lost, and so are some behind it; chunks that are empty are not known as such.
+    Quirks: Q22, the block pops the next outer token with the stop of a chunk. If that outer token is not
+    visible yet, the inner token is lost, and so are the inner tokens until it arrives. Empty chunks are not
+    recognized.
 
     Source: the public simulator (weiya711/sam at 6e477d1).
 
     Args:
         name: instance name.
-        factor: coordinates of a chunk.
+        factor: number of coordinates in a chunk, at least 1.
         quirks: see ``StreamBlock``.
 
     Raises:
         ValueError: if the factor is less than 1.
-        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams do not match; the message has the cycle and both
+            tokens.
     """
 
     PORTS = (Input("in_outer", CRD), Input("in_inner", CRD), output_stream("out_crd", CRD))
@@ -146,10 +153,10 @@ class Flatten(StreamBlock):
     def __init__(self, name: str, factor: int, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.factor = check_factor(name, factor)
-        self.kind = DATA  # of the outer token that is held
-        self.outer = 0
-        self.holds = False
-        self.wants_outer = True  # with the quirk
+        self.kind = DATA  # kind of the outer token that the block holds
+        self.outer = 0  # chunk number or stop level of this token
+        self.holds = False  # whether the block holds an outer token
+        self.wants_outer = True  # with Q22: whether the next update pops an outer token
 
     def update(self, now: int) -> int:
         """Take an inner token, an outer one, or both."""
@@ -182,7 +189,7 @@ class Flatten(StreamBlock):
         self.holds = True
 
     def _end(self, kind: int, payload: int, now: int) -> int:
-        """Send the outer token that an inner one ends lists with; of an empty chunk its number goes first."""
+        """Send the outer stop or done that matches an inner token; skip the number of an empty chunk."""
         if self.kind != DATA:
             if kind != self.kind or (kind == STOP and payload != self.outer + 1):
                 self._refuse(kind, payload, now)
@@ -192,7 +199,7 @@ class Flatten(StreamBlock):
         return self.finish(now) if self.kind == DONE else self.busy(now + 1)
 
     def _pair_blindly(self, kind: int, payload: int, now: int) -> int:
-        """With the quirk: take an outer token behind every inner one that is no data, if one is there."""
+        """With Q22: pop an outer token after each inner stop, and lose inner tokens until it is visible."""
         self.wants_outer = self.wants_outer or kind != DATA
         if self.wants_outer:
             if not self.in_outer.can_pop():

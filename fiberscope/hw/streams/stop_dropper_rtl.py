@@ -1,4 +1,4 @@
-"""The dropper of stops as RTL: ``StopDropper`` of ``fiberscope.hw.streams``, in front of accumulators."""
+"""RTL of the stop dropper, ``StopDropper`` of ``fiberscope.hw.streams``, which precedes accumulators."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fiberscope.hw.streams.tokens import CRD, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import ANY
 
-ALL_GO = StopDropper("", ANY).kept  # of a component none of whose stops stay
-NEVER = 1 << tokens.LEVEL_BITS
+ALL_GO = StopDropper("", ANY).kept  # value of ``kept`` of a component that drops all stops
+NEVER = 1 << tokens.LEVEL_BITS  # parameter ``kept`` of RTL that drops all stops
 COORDINATES, VALUES = CARRIES = ("coordinates", "values")
 
 
@@ -29,10 +29,10 @@ class StopDropperParameters(ValueParameters):
 
     Args:
         carries: ``coordinates`` or ``values``.
-        coordinate_bits: 4 to 55.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
-        kept: level from which on stops stay; of 16 there are none.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        value_bits: width of a value if values are integers, 1 to 53.
+        values: type of the values.
+        kept: lowest level of the stops that are not dropped; 16 to drop all stops.
     """
 
     carries: str = choice(COORDINATES, CARRIES)
@@ -43,7 +43,7 @@ class StopDropperParameters(ValueParameters):
 
 
 def carried(parameters: StopDropperParameters) -> Carried:
-    """Coordinates, or values."""
+    """Return the contents of the streams: coordinates or values."""
     content = tokens.values(parameters.value_field)
     if parameters.carries == COORDINATES:
         content = tokens.numbers(parameters.coordinate_bits)
@@ -51,7 +51,7 @@ def carried(parameters: StopDropperParameters) -> Carried:
 
 
 def design(parameters: StopDropperParameters, between: Streams) -> None:
-    """Pass all tokens but stops of low levels; no registers."""
+    """Build a stop dropper: all tokens except stops below level ``kept`` pass, without registers."""
     head, room = Head.from_stream(between.inputs["in_stream"]), tokens.room_in(between)
     between.inputs["in_stream"].accept(room)
     stays = ~head.is_stop | (head.level >= parameters.kept) if parameters.kept else pyrtl.Const(1, 1)
@@ -64,7 +64,7 @@ class StopDropperAdapter(StreamAdapter):
     PORTS = StopDropper("", ANY).ports
 
     def counters(self) -> dict[str, int]:
-        """Stops that came and did not leave, and the tokens of the output."""
+        """Return the number of stops that were dropped, and the tokens of the output by kind."""
         dropped = self.moved["in_stream", STOP] - self.moved["out_stream[0]", STOP]
         return {"dropped": dropped} | super().counters()
 

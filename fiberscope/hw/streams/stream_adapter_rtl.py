@@ -1,4 +1,4 @@
-"""Stand-in for the blocks of the stream machine, whose cycles all count alike."""
+"""Base of components that replace blocks of the stream machine by their RTL in a simulation."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from fiberscope.sim.channel import Channel
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
-# A component is made with what it reads, and keeps what it writes.
+# Ports that only the RTL has: the component gets its memory contents at construction, and keeps its results.
 LOAD_PORT = Input(LOAD, ANY, optional=True)
 STORE_PORT = Output(STORE, ANY, optional=True)
 OVERFLOW_PORT = Output(OVERFLOW, ANY, optional=True)
 
 
 class StreamAdapter(Adapter):
-    """Stands in for a ``StreamBlock``.
+    """Component that replaces a ``StreamBlock`` by its RTL in a simulation.
 
-    Accounting: idle once done has passed, else waiting for output while a consumer has no space, else busy
-    if a token moves, else waiting for input.
+    Accounting: a cycle counts as idle after done. Else it counts as waiting for output if a consumer has no
+    free slot, as busy if a token moves, and otherwise as waiting for input.
     """
 
     HAS_DONE = True
@@ -35,15 +35,15 @@ class StreamAdapter(Adapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self.done = False
-        self.moved: Counter[tuple[str, int]] = Counter()  # tokens by port and kind
+        self.moved: Counter[tuple[str, int]] = Counter()  # number of tokens by port and kind
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the tokens of each kind."""
+        """Count the tokens that move in this cycle, by port and kind."""
         for label, token in moved.items():
             self.moved[label, token.control] += 1
 
     def account(self, now: int, moved: Mapping[str, Any], _blocked: Channel | None) -> int:
-        """See ``StreamBlock``."""
+        """Account for a cycle, see the class."""
         if self.done:
             return self.idle()
         full = self.held_up()
@@ -55,23 +55,23 @@ class StreamAdapter(Adapter):
         return self.busy(now + 1)
 
     def held_up(self) -> Channel | None:
-        """The first output without space."""
+        """Return the channel of the first output without a free slot, or None."""
         return self._first_held_up(end for end in self.ends if not (end.is_input or end.is_open))
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
-        """Return whether done leaves, or is taken where nothing leaves."""
+        """Return whether done leaves in this cycle, or is popped if the block has no output."""
         sinks = [end for end in self.ends if not end.is_input] or self.ends
         labels = {end.stream.label for end in sinks} & moved.keys()
         return any(moved[label].control == DONE for label in labels)
 
     def awaited(self) -> Channel:
-        """The first input that shows nothing."""
+        """Return the channel of the first input without a visible token."""
         channel = self._first_held_up(end for end in self.ends if end.is_input)
         assert channel is not None, "it moves where all inputs show a token and all outputs have space"
         return channel
 
     def counters(self) -> dict[str, int]:
-        """The tokens of each output by kind."""
+        """Return the number of tokens of each output by kind."""
         return {
             counter: self.moved[end.stream.label, kind]
             for end in self.ends
@@ -81,15 +81,15 @@ class StreamAdapter(Adapter):
 
 
 def named_counters(port: str) -> dict[str, int]:
-    """The kind that each counter of an output counts."""
+    """Return, for each counter of an output, the kind of token that it counts."""
     return {f"{port}_{label}": kind for label, kind in COUNTED}
 
 
 def check_usual(usual: bool) -> None:
-    """Refuse a block whose operator has another meaning, or whose absent values are not 0.
+    """Check that a block has the usual operator, and that its absent values are 0.
 
     Raises:
-        ValueError: it is such.
+        ValueError: if ``usual`` is false; no RTL exists for such a block.
     """
     if not usual:
         raise ValueError(

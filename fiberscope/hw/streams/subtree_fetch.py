@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Memory in the loop: all that lies below a reference is transferred when the reference comes."""
+"""A fetch unit that transfers the whole subtree below a reference when the reference arrives."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from fiberscope.hw.streams.kept import NO_LINE
 
 
 class SubtreeFetch(Fetch):
-    """Holds each reference of a stream back until memory has brought the whole subtree below it.
+    """Holds each reference of a stream back until memory has returned the whole subtree below it.
 
-    Interface, timing, counts: as of ``Fetch``. A subtree lies in several arrays, one interval of lines in
-    each, which are asked for array by array. If a reference comes again right behind itself, its subtree is
-    there. References that wait in front are asked for as far ahead as ``window`` and ``outstanding`` allow.
+    Interface, timing, counts: as of ``Fetch``. A subtree occupies one interval of lines in each of several
+    arrays. The lines are requested array by array. If two consecutive references are equal, the subtree is
+    fetched only once. Lines of waiting references are prefetched as far as ``window`` and ``outstanding``
+    allow.
 
-    Source: ``style: eager`` of TeAAL (MICRO 2023); that a transfer begins when the reference comes is a
+    Source: ``style: eager`` of TeAAL (MICRO 2023). That a transfer starts when the reference arrives is a
     choice of this model.
 
     Args:
         name: instance name.
-        first_lines, last_lines: of each reference, array behind array, the numbers of the first and the last
-            line; the last is before the first where an array has nothing.
+        first_lines, last_lines: numbers of the first and the last line, at index ``reference * arrays +
+            array``. The last is less than the first if the subtree has no line in the array.
         arrays: number of arrays.
-        line_bytes: of a request.
-        window: tokens held.
-        outstanding: lines on their way.
+        line_bytes: bytes of a request.
+        window: largest number of tokens held.
+        outstanding: largest number of lines in flight.
         port: as of ``Fetch``.
 
     Raises:
@@ -49,12 +50,12 @@ class SubtreeFetch(Fetch):
         self.first_lines = first_lines  # C: long[::1]
         self.last_lines = last_lines  # C: long[::1]
         self.arrays = arrays
-        self.subtree = NO_LINE  # the reference whose subtree came last
-        self.place = 0  # of the next interval, and behind the last of the subtree
-        self.end = 0
+        self.subtree = NO_LINE  # reference of the last subtree
+        self.place = 0  # index of the next interval of the subtree
+        self.end = 0  # index after the last interval of the subtree
 
     def _look(self) -> None:
-        """Find the first line of a subtree, unless it has come already."""
+        """Find the first line of the subtree of the head, unless it is the last subtree fetched."""
         reference = self.in_ref.coordinate()
         self._next, self._last = 0, NO_LINE
         self.reused += reference == self.subtree
@@ -65,7 +66,7 @@ class SubtreeFetch(Fetch):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Turn to the next interval that has a line, if all of this one is asked for."""
+        """Go to the next interval with a line, if all lines of the current one are requested."""
         while self._next > self._last and self.place < self.end:
             self._next, self._last = self.first_lines[self.place], self.last_lines[self.place]
             self.place += 1

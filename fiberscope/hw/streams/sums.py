@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Sums by coordinate, read out in the order of the coordinates."""
+"""A memory of sums, one for each coordinate, in the order of the coordinates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ FIRST_ROOM = 16
 
 
 class Sums:  # C: final
-    """A fiber that is accumulated: a sum for each coordinate, and how many values went into it.
+    """The sorted memory of an accumulator: for each coordinate, a sum and the number of its values.
 
-    The sorted memory of an accumulator: an element stays where it was put, and its number is sorted in. It
-    takes as many coordinates as come; hardware has a limit.
+    An element is never moved; only an array of element numbers is kept in the order of the coordinates. The
+    memory is unbounded; that of hardware has a limit.
     """
 
     def __init__(self) -> None:
@@ -22,13 +22,26 @@ class Sums:  # C: final
         self._allocate(FIRST_ROOM)
 
     def _allocate(self, room: int) -> None:
-        self._order = array("q", bytes(8 * room))  # numbers of the elements, by their coordinates
-        self._elements = array("q", bytes(16 * room))  # the coordinate and the hits of each
+        self._order = array(
+            "q", bytes(8 * room)
+        )  # numbers of the elements, in the order of their coordinates
+        self._elements = array(
+            "q", bytes(16 * room)
+        )  # for each element, its coordinate and the number of its values
         self._sums = array("d", bytes(8 * room))
         self._room = room
 
     def add(self, coordinate: int, value: float, value_type: ValueType) -> int:
-        """Add to the sum of a coordinate, as the type has it; how many values that has had now."""
+        """Add a value to the sum of a coordinate.
+
+        Args:
+            coordinate: the coordinate.
+            value: value to add.
+            value_type: type that defines the addition.
+
+        Returns:
+            The number of values added to this coordinate so far.
+        """
         place = self.place_after(coordinate - 1)
         if place == self.count or self.coordinate(place) != coordinate:
             self._insert(place, coordinate, value)
@@ -64,7 +77,7 @@ class Sums:  # C: final
             self._sums[place] = sums[place]
 
     def place_after(self, coordinate: int) -> int:  # C: noexcept
-        """The place in the order of the first coordinate behind this one; the end if there is none."""
+        """Return the place of the first coordinate greater than this one; ``count`` if there is none."""
         low, high = 0, self.count  # C: low=long, high=long
         while low < high:
             middle = (low + high) // 2  # C: long
@@ -75,9 +88,9 @@ class Sums:  # C: final
         return low
 
     def coordinate(self, place: int) -> int:  # C: noexcept
-        """The coordinate at a place in the order."""
+        """Return the coordinate at a place in the order of the coordinates."""
         return self._elements[2 * self._order[place]]
 
     def sum(self, place: int) -> float:  # C: noexcept
-        """Its sum."""
+        """Return the sum at a place in the order of the coordinates."""
         return self._sums[self._order[place]]

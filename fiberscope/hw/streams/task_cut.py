@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Cut of a machine's loops: what lies behind runs as tasks, on instances side by side."""
+"""A cut of a machine's loop nest: the loops inside the cut run as tasks on parallel instances."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ NO_INSTANCE = -1
 
 
 class TaskCounts:  # C: final
-    """Number of tasks of each instance, and the instance with the fewest; of several the first.
+    """Number of tasks of each instance, and the first instance with the fewest tasks.
 
-    A tournament: a node of a binary tree holds the better of its children, so a change costs a step a level.
+    The counts form a tournament tree: each node of a binary tree holds the instance of its children with
+    fewer tasks. A change therefore takes one step for each level of the tree.
 
     Args:
-        instances: whose tasks are counted, at least 1.
+        instances: number of instances, at least 1.
     """
 
     def __init__(self, instances: int) -> None:
@@ -40,7 +41,7 @@ class TaskCounts:  # C: final
             self.best[node] = self.best[2 * node]
 
     def add(self, instance: int, change: int) -> None:  # C: noexcept
-        """Add to the number of tasks of an instance."""
+        """Add ``change`` to the number of tasks of an instance."""
         self.tasks[instance] += change
         node = (self.leaves + instance) >> 1
         while node > 0:
@@ -54,43 +55,49 @@ class TaskCounts:  # C: final
 
 
 class Cut(StreamBlock):  # C: open; as many outputs as there are instances
-    """Deals the elements of streams, which come in step, to the instances of a level as tasks.
+    """Dispatches the elements of several streams, as tasks, to the instances of a level.
 
-    Interface: streams of one shape on ``in_stream[0]`` and so on; what is ``carried`` leaves for instance i
-    as ``out_0_i`` and so on. A task is an element of each stream, and behind it a stop of the task's own, one
-    level below those of the fibers within it: who meets it needs not wait for the next task. Tasks that hold
-    nothing but their element have no stop (``of_elements``). Stops of the loops around go no further.
+    Interface: ``in_stream[0]``, ``in_stream[1]`` and so on carry streams of the same shape. A task is one
+    element of each stream. The elements of a task for instance i leave on ``out_0_i``, ``out_1_i`` and so on,
+    each followed by a stop of level 0. This stop ends the task, so that the blocks of an instance need not
+    wait for the next task. With ``of_elements`` the stop is omitted. Stops of the input streams are dropped.
 
-    Each instance tells on ``ended[i]`` when one of its tasks has ended. Done goes to all. Who puts together
-    what they give is told on ``turns`` which instance has each task, and done. When all tasks have ended,
-    ``out_over`` tells.
+    Instance i sends a token on ``ended[i]`` for each task that has ended. Done goes to all instances. The
+    cut sends the instance of each task on ``turns``, and at last done; a ``TaskSum`` reads this. When all
+    tasks have ended, done leaves on ``out_over``.
 
-    Timing: an element a cycle. A task goes to the instance that has the fewest, of several to the first; with
-    ``static`` in turn. Where it has ``tasks`` already, the cut waits. With ``near`` those with one element of
-    the first stream have one instance, whose number is that of the element, modulo their number; if it has
-    ``tasks`` already, the next that has fewer. With ``coordinates`` a task has the instance of its element in
-    that stream, modulo their number, and waits for it. A task whose element names an empty
-    fiber of a level in ``required`` has nothing to do: it is passed over, in a cycle.
+    Timing: one element a cycle. The choice of the instance depends on the arguments:
 
-    Counts: ``dealt`` tasks, and those passed over as ``empty``.
+    - By default, a task goes to the instance with the fewest tasks, the first of several.
+    - With ``static``, tasks go to the instances in turn.
+    - With ``coordinates``, a task goes to the instance whose number is the task's element in that stream,
+      modulo the number of instances.
+    - With ``near``, the same rule applies to the first stream. If that instance is full, the task goes to the
+      next instance that is not.
 
-    Source: a choice of this model; TeAAL (MICRO 2023) says which loops run in space, not how they are dealt.
+    The cut waits while the chosen instance holds ``tasks`` tasks. A task whose element refers to an empty
+    fiber of a level in ``required`` is skipped, in one cycle.
+
+    Counts: ``dealt``, tasks that were dispatched; ``empty``, tasks that were skipped.
+
+    Source: a choice of this model. TeAAL (MICRO 2023) specifies which loops run in space, but not how their
+    iterations are dispatched.
 
     Args:
         name: instance name.
-        instances: to which tasks are dealt.
-        carried: what each of the streams carries.
-        tasks: that an instance has at the most, at least 1.
-        required: by stream where the fibers of the level below begin, where an empty one leaves nothing to
-            do; None of other streams.
-        static: whether tasks are dealt in turn.
-        near: whether they are dealt by the first stream's elements.
-        coordinates: number of the stream whose elements say the instance; ``NO_STREAM`` if none does.
-        of_elements: whether a task is its element alone, without a stop.
+        instances: number of instances, at least 1.
+        carried: protocol of each stream.
+        tasks: number of tasks that an instance can hold, at least 1.
+        required: for each stream, the segments of the level that its references refer to, if an empty fiber
+            there means an empty task; None for other streams.
+        static: whether tasks go to the instances in turn.
+        near: whether the elements of the first stream select the instance, if it is not full.
+        coordinates: number of the stream whose elements select the instance; ``NO_STREAM`` for none.
+        of_elements: whether a task is only its elements, without a stop.
 
     Raises:
-        ValueError: if there is no instance or no task.
-        SimulationError: in the run, if the streams differ in shape.
+        ValueError: if ``instances`` or ``tasks`` is less than 1.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     COUNTERS = ("dealt", "empty")
@@ -124,9 +131,9 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         self.turn = 0
         self.holds = TaskCounts(instances)
         self.under_way = self.dealt = self.empty = 0
-        self.closing = False  # done has been sent
-        self.owner = Growing()  # of each task its instance, and, of each stream, its element
-        self.elements = [Growing() for _ in carried]
+        self.closing = False  # whether done has been sent to the instances
+        self.owner = Growing()  # for each task, its instance
+        self.elements = [Growing() for _ in carried]  # for each stream, the elements of all tasks
         self.ports: tuple[Port, ...] = (
             Input("in_stream", ANY, array=True),
             Input("ended", ENDED, array=True),
@@ -142,12 +149,12 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return self.ports
 
     def elaborate(self) -> None:
-        """Keep the arrivals of the ends of tasks side by side."""
+        """Fetch the channels, and gather the arrival cycles of the heads of ``ended`` in one array."""
         super().elaborate()
         self.seen_from = seen_from(self.ended)  # C: long[::1]
 
     def update(self, now: int) -> int:
-        """Hear which tasks have ended, and deal one."""
+        """Count the tasks that have ended, and dispatch the next task."""
         self._hear(now)
         if self.closing:
             return self._end(now) if self.under_way == 0 else self.wait_any_input(self.ended)
@@ -170,12 +177,12 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return self.busy(now + 1)
 
     def _end(self, now: int) -> int:
-        """All tasks have ended."""
+        """Send done on ``out_over``, because all tasks have ended."""
         self.out_over.push(DONE)
         return self.finish(now)
 
     def _hear(self, now: int) -> None:
-        """Take what instances tell of the tasks that have ended."""
+        """Pop the visible tokens of ``ended``, and subtract their tasks from the counts."""
         for instance in range(self.instances):
             while self.seen_from[instance] <= now:
                 channel: Channel = self.ended[instance]
@@ -184,7 +191,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 self.under_way -= 1
 
     def _kind(self, now: int) -> int:
-        """Return the kind of the heads; elements with and without a reference are alike."""
+        """Return the kind of the heads; an element may be DATA in one stream and N in another."""
         first: Channel = self.in_stream[0]
         kind = first.control()
         for channel in self.in_stream:
@@ -204,7 +211,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return False
 
     def _choose(self) -> int:
-        """The instance whose turn it is, that has the coordinate, or the fewest tasks; none if it is full."""
+        """Return the instance that gets the next task; ``NO_INSTANCE`` if that instance is full."""
         if self.near:
             return self._choose_near()
         chosen = self.turn if self.static else self.holds.fewest()
@@ -214,7 +221,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         return chosen if self.holds.tasks[chosen] < self.tasks else NO_INSTANCE
 
     def _choose_near(self) -> int:
-        """The instance of the first stream's element, or the next that may have one more task."""
+        """Return the first instance that is not full, from the one that the first stream selects on."""
         first: Channel = self.in_stream[0]
         for place in range(self.instances):
             instance = (first.coordinate() + place) % self.instances
@@ -240,7 +247,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 out.push(STOP, 0)
 
     def _close(self) -> None:
-        for place in range(1, len(self.streams)):  # behind ``out_over``
+        for place in range(1, len(self.streams)):  # all outputs except ``out_over``
             out: OutputStream = self.streams[place]
             out.push(DONE)
         if self.turns is not None:
@@ -249,16 +256,16 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
 
 
 class TaskEnd(StreamBlock):
-    """Sees the tasks of an instance end, on a stream of what they make.
+    """Detects the ends of the tasks of an instance in a stream of their results.
 
-    Interface: the stream on ``in_stream``; for each stop of the task's ``level``, or higher, a token leaves
-    on ``ended``. With ``EACH`` as level each element is a task, and stops are none.
+    Interface: ``in_stream`` carries the results of the tasks. For each stop of this ``level`` or a higher
+    one, a token leaves on ``ended``. If the level is ``EACH``, each element ends a task, and stops end none.
 
-    Timing: a token a cycle.
+    Timing: one token a cycle.
 
     Args:
         name: instance name.
-        level: of the stop that ends a task in this stream.
+        level: lowest level of a stop that ends a task in this stream, or ``EACH``.
     """
 
     PORTS = (
@@ -275,7 +282,7 @@ class TaskEnd(StreamBlock):
         self.level = level
 
     def quiet(self) -> int:  # C: noexcept
-        """All, if only stops end a task."""
+        """Return ``MAX_TIME`` if only stops end a task, since elements then send no token; else 0."""
         return 0 if self.level == EACH else MAX_TIME
 
     def update(self, now: int) -> int:

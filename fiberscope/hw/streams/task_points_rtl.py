@@ -1,6 +1,6 @@
-"""Points of an instance, as RTL: the twin of ``fiberscope.hw.streams``' ``TaskPoints``.
+"""RTL of the filter for the points of an instance: the twin of ``fiberscope.hw.streams``' ``TaskPoints``.
 
-It is a part of an instance as Verilog, and no unit by itself.
+The Verilog is generated only as a part of an instance, not as a unit of its own.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from fiberscope.hw.streams.tokens_rtl import Head
 
 __all__ = ["BLOCK"]
 
-MOST_WAYS = 4
+MOST_WAYS = 4  # largest number of coordinates of a point
 
 
 @dataclass(frozen=True)
 class TaskPointsParameters(ValueParameters):
-    """Parameters of a dropper of all but points.
+    """Parameters of a filter for points.
 
     Args:
-        ways: coordinates of a point, 0 to 4.
-        level: the level of the stop behind a task, 0 to 15.
-        of_elements: 1 if each element is a task: then nothing is dropped.
-        coordinate_bits: 4 to 55.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
+        ways: number of coordinates of a point, 0 to 4.
+        level: lowest level of a stop that ends a task, 0 to 15.
+        of_elements: 1 if each element is a task; then no token is dropped.
+        coordinate_bits: width of a coordinate, 4 to 55.
+        value_bits: width of a value if values are integers, 1 to 53.
+        values: type of the values.
     """
 
     ways: int = number(1, 0, MOST_WAYS)
@@ -46,7 +46,7 @@ class TaskPointsParameters(ValueParameters):
 
 
 def carried(parameters: TaskPointsParameters) -> Carried:
-    """Coordinates of points, and their values."""
+    """Return the contents of the streams: coordinates of points, and their values."""
     contents = {str(way): tokens.numbers(parameters.coordinate_bits) for way in range(parameters.ways)}
     contents["val"] = tokens.values(parameters.value_field)
     ports = (
@@ -57,7 +57,7 @@ def carried(parameters: TaskPointsParameters) -> Carried:
 
 
 def design(parameters: TaskPointsParameters, between: Streams) -> None:
-    """Pass what has a value, and what ends a task; no registers."""
+    """Build a filter: points with a value and stops that end a task pass, without registers."""
     heads = {name: Head.from_stream(stream) for name, stream in between.inputs.items()}
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Sum of the tasks' results for the same points of an output, where their instances meet."""
+"""Sums of the results of tasks: a filter for the points of an instance, and an adder for all instances."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TURN = Protocol("turn", control="kind", coordinate="instance")
 
 
 class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordinates
-    """Leaves of what an instance makes its points: no value N, and no stop but those that end a task.
+    """Filters the results of an instance: drops values N, and the stops that do not end a task.
 
-    Interface: coordinates on ``in_0`` and so on, values on ``in_val``, all of one shape; what is left leaves
-    on ``out_0`` and so on, and ``out_val``. With ``EACH`` as level each element is a task, and all
-    of them are left.
+    Interface: ``in_0``, ``in_1`` and so on carry the coordinates of points, ``in_val`` their values, in
+    streams of the same shape. The tokens that are not dropped leave on ``out_0``, ``out_1`` and so on, and
+    ``out_val``. If the level is ``EACH``, each element is a task, and no token is dropped.
 
-    Timing: a token a cycle.
+    Timing: one token a cycle.
 
     Counts: ``dropped`` tokens.
 
@@ -39,11 +39,11 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
 
     Args:
         name: instance name.
-        ways: coordinates of a point.
-        level: of the stop behind a task.
+        ways: number of coordinates of a point.
+        level: lowest level of a stop that ends a task, or ``EACH``.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     COUNTERS = ("dropped",)
@@ -62,7 +62,7 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Return the ports, as many as a point has coordinates."""
+        """Return the ports; their number depends on the number of coordinates of a point."""
         return self.ports
 
     def update(self, now: int) -> int:
@@ -89,40 +89,43 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
 
 
 class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
-    """Adds up what the tasks of all instances give, as they were dealt, one by one or side by side.
+    """Adds up the results of the tasks of all instances, ``at_once`` tasks in parallel, in dispatch order.
 
-    Interface: instance i brings points on ``in_0[i]`` and so on, their coordinates, and ``in_val[i]``, all of
-    one shape; a stop ends a task, or each element, N among them, is a task (``of_elements``). ``turns`` tells
-    which instance has each task, and at last done. To a point's coordinates belong those that its task has
-    (``outer``). Points that are met for the first time leave on ``out_element0`` and so on, for who writes
-    them, the points of instance i on that of i modulo their number. When all is added up, ``out_over`` tells.
+    Interface: instance i sends the coordinates of its points on ``in_0[i]``, ``in_1[i]`` and so on, and their
+    values on ``in_val[i]``, in streams of the same shape. A stop ends a task; with ``of_elements`` each
+    element, including N, is a task. ``turns`` carries the instance of each task, and at last done. The full
+    coordinates of a point are those of its task (``outer``), then those that the instance sends. When a point
+    occurs for the first time, a token leaves for the block that writes the point: on ``out_element0``,
+    ``out_element1`` and so on, with number i modulo the number of these outputs. When all points are added
+    up, done leaves on ``out_over``.
 
-    Where the sums are held only for a while (``rounds``), a point that an earlier one left is read back when
-    it is met again, and is written once more; nothing waits for it. Which of those that left on
-    ``out_element0`` it is, by their order, leaves on ``out_again0``, and so on. With ``groups`` all points of
-    a group come back as soon as there is a task of it.
+    With ``rounds``, sums are held only for the duration of a round. If a point of an earlier round occurs
+    again, it is read back and written again; the additions do not wait for this transfer. The read-back of
+    token number n of ``out_element0`` leaves as n on ``out_again0``, and so on. With ``groups``, all points
+    of a group are read back when a task of the group starts.
 
-    Timing: of each of the first ``at_once`` tasks a token a cycle, an addition among it; of those that one
-    instance has one behind the other. With fewer outputs than instances, a task waits while its output is
-    full.
+    Timing: one token a cycle, with an addition if needed, of each of the first ``at_once`` unfinished tasks.
+    Tasks of the same instance run one after the other. If there are fewer outputs than instances, a task
+    waits while its output is full.
 
-    Counts: ``additions``; ``elements``: different points; ``again``: those read back.
+    Counts: ``additions``; ``elements``, the number of different points; ``again``, the number of points that
+    were read back.
 
-    Source: a choice of this model; TeAAL (MICRO 2023) counts these additions, and has no unit for them.
+    Source: a choice of this model. TeAAL (MICRO 2023) counts these additions, but has no unit for them.
 
     Args:
         name: instance name.
-        instances: that bring points.
-        ways: coordinates that they bring.
-        outer: of each coordinate of a task those of all tasks, in their order.
-        at_once: tasks that are added up side by side.
-        rounds: of each loop whose coordinates tell a while from the next, those of all tasks.
-        groups: of each loop whose coordinates tell a group of points from the next, those of all tasks.
-        operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
+        instances: number of instances.
+        ways: number of coordinates that an instance sends for a point.
+        outer: for each outer coordinate of a point, its value in all tasks, in their order.
+        at_once: number of tasks that are added up in parallel.
+        rounds: for each loop whose coordinates delimit the rounds, its coordinate in all tasks.
+        groups: for each loop whose coordinates identify a group of points, its coordinate in all tasks.
+        operation: name of the binary operation of ``Alu`` that replaces the addition.
         of_elements: whether each element is a task.
 
     Raises:
-        SimulationError: in the run, if the streams of an instance differ in shape.
+        SimulationError: during the run, if the streams of an instance differ in shape.
     """
 
     COUNTERS = ("additions", "elements", "again")
@@ -148,19 +151,21 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         self.code = BINARY[operation]  # C: long
         self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
         self.writers, self.of_elements = min(at_once, instances), of_elements
-        self.waiting = [Queue() for _ in range(instances)]  # of each its tasks that are added up
-        self.begun = [False] * instances  # whether the first of these is
+        self.waiting = [Queue() for _ in range(instances)]  # for each instance, its tasks that are added up
+        self.begun = [False] * instances  # whether the first task of each queue has started
         self.under_way = self.tasks = 0
         self.sums = PointTable(len(outer) + ways)
         self.rounds, self.groups = rounds or [], groups or []
-        self.numbers = Growing()  # of each task the while in which it is, if these are told apart
-        self.present: tuple[int, ...] = ()  # where the present one began
-        self.together = PointTable(len(self.groups)) if self.groups else self.sums  # points or groups
-        self.last: list[int] = []  # of each by its number, in which while it was met,
-        self.places: list[list[int]] = []  # and where its points were written
-        self.written = [0] * self.writers
-        self.group = [0] * instances  # the number of the group of the task of each instance
-        self.seen: array[int] = array("q")  # the cycle from which the value of each instance is seen
+        self.numbers = Growing()  # with ``rounds``: for each task, the number of its round
+        self.present: tuple[int, ...] = ()  # coordinates of the loops in ``rounds`` in the current round
+        self.together = (
+            PointTable(len(self.groups)) if self.groups else self.sums
+        )  # numbers of the groups, or of the points
+        self.last: list[int] = []  # for each point or group, the last round in which it occurred
+        self.places: list[list[int]] = []  # for each point or group, where its points were written
+        self.written = [0] * self.writers  # number of points sent on each output
+        self.group = [0] * instances  # for each instance, the group of its current task
+        self.seen: array[int] = array("q")  # for each instance, the cycle from which its value is visible
         self.additions = self.elements = self.again = 0
         self.ports: tuple[Port, ...] = (
             Input("turns", TURN),
@@ -176,12 +181,12 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         return self.ports
 
     def elaborate(self) -> None:
-        """Fetch the channels, and watch those of values."""
+        """Fetch the channels, and gather the arrival cycles of the values in one array."""
         super().elaborate()
         self.seen = seen_from(self.in_val)
 
     def update(self, now: int) -> int:
-        """Take a token of each task that may be added up; those of an instance's streams come in step."""
+        """Take a token of each task that is added up; the streams of an instance arrive in the same cycle."""
         self._assign()
         if self.under_way == 0:
             return self._end(now) if self.turns.can_pop() else self.wait_input(self.turns)
@@ -195,12 +200,12 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         return self.busy(now + 1) if moved else self.wait_any_input(self.in_val)
 
     def _has_space(self, instance: int) -> bool:
-        """Return whether a point of an instance can leave: instances may share an output in a cycle."""
+        """Return whether an instance can send a point; several instances may share its output in a cycle."""
         element: OutputStream = self.streams[1 + instance % self.writers]
         return element.first_full() is None
 
     def _assign(self) -> None:
-        """Hear which instances have the next tasks."""
+        """Pop the instances of the next tasks from ``turns``, up to ``at_once`` unfinished tasks."""
         while self.under_way < self.at_once and self.turns.can_pop() and self.turns.control() == DATA:
             waiting: Queue = self.waiting[self.turns.coordinate()]
             waiting.put(self.tasks)
@@ -211,14 +216,14 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self.turns.pop()
 
     def _number(self) -> None:
-        """Tell the while of the next task."""
+        """Append the round number of the next task to ``numbers``."""
         present = tuple([column.integer(self.tasks) for column in self.rounds])
         number = self.numbers.integer(self.tasks - 1) if self.tasks > 0 else 0
         self.numbers.append(number + (present != self.present))
         self.present = present
 
     def _end(self, now: int) -> int:
-        """Take done, which all instances send."""
+        """Pop done of all inputs, once all instances have sent it."""
         for channel in self.inputs:
             if not channel.can_pop():
                 return self.wait_input(channel)
@@ -244,11 +249,11 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             inline.pop(self.inputs, self._place(way, instance))
 
     def _place(self, way: int, instance: int) -> int:  # C: noexcept
-        """Return the place of a channel of an instance among all inputs."""
-        return 1 + way * self.instances + instance  # behind that of turns
+        """Return the index in ``inputs`` of a channel of an instance."""
+        return 1 + way * self.instances + instance  # input 0 is ``turns``
 
     def _begin(self, instance: int) -> None:
-        """Begin a task of an instance: what is held of its coordinates is there, or comes back."""
+        """Start a task of an instance; with ``groups``, read back the points of its group if necessary."""
         self.begun[instance] = True
         if self.rounds and self.groups:
             waiting: Queue = self.waiting[instance]
@@ -258,7 +263,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self._meet(group, instance)
 
     def _meet(self, what: int, instance: int) -> None:
-        """A point or a group is wanted: what an earlier while left comes back, and is written once more."""
+        """Read back and write again the points of a point or group that last occurred in an earlier round."""
         waiting: Queue = self.waiting[instance]
         number = self.numbers.integer(waiting.integer(0))
         if what == len(self.last):
@@ -294,7 +299,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self._write(self.group[instance] if self.groups else point, instance)
 
     def _write(self, what: int, instance: int) -> None:
-        """Send a point, alone or of a group, and note where it goes if it may be wanted again."""
+        """Send a point to its writer. With ``rounds``, note its position for a read-back."""
         writer = instance % self.writers
         element: OutputStream = self.streams[1 + writer]
         element.push(DATA)
@@ -304,7 +309,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
 
 
 def _set_point(table: PointTable, columns: list[Growing], task: int) -> None:  # C: cdef
-    """Set the first coordinates of a point: those of a task."""
+    """Set the outer coordinates of the point to look up to those of a task."""
     for place in range(len(columns)):
         column: Growing = columns[place]
         table.set(place, column.integer(task))
@@ -313,7 +318,10 @@ def _set_point(table: PointTable, columns: list[Growing], task: int) -> None:  #
 def _check_shape(
     channels: list[Channel], first: int, step: int, kind: int, now: int, name: str
 ) -> None:  # C: cdef
-    """Check that every step-th channel from the first shows a token of this kind, or of an element."""
+    """Raise ``SimulationError`` unless every ``step``-th channel from ``first`` shows this kind of token.
+
+    DATA and N count as the same kind.
+    """
     for number in range((len(channels) - first + step - 1) // step):
         other = inline.control(channels, first + number * step)
         if other != kind and not (other in (DATA, EMPTY) and kind in (DATA, EMPTY)):

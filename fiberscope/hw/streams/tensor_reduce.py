@@ -1,4 +1,4 @@
-"""An accumulator of points of any number of coordinates."""
+"""An accumulator of points with any number of coordinates."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ from fiberscope.sim.errors import SimulationError
 class TensorReduce(StreamBlock):
     """Adds up the values of points that have the same coordinates, and sends the sums as fibers, sorted.
 
-    Interface: points on ``in_crd[0]`` (outermost) and so on and on ``in_val``, without stops (a
-    ``StopDropper`` each in front); the sums leave as fibers on ``out_crd0`` and so on, and on ``out_val``
-    with the stops of the innermost. A value N counts as 0. The first ``kept`` coordinates come sorted: when
-    they change, what has been added up is complete and forgotten. The memory takes as many points as come;
-    what hardware holds has a limit.
+    Interface: ``in_crd[0]`` (outermost), ``in_crd[1]`` and so on carry the coordinates of points, ``in_val``
+    their values, without stops: a ``StopDropper`` precedes each input. The sums leave as fibers on
+    ``out_crd0``, ``out_crd1`` and so on, and on ``out_val`` with the stops of the innermost fibers. A value N
+    counts as 0. The first ``kept`` coordinates must arrive sorted. When they change, all sums so far are
+    complete, leave, and are removed. The memory of the model is unbounded; that of hardware has a limit.
 
-    With ``flushes`` the points come as tasks, each ended by a stop at all inputs: what has been added up is
-    complete then, and leaves as fibers one level deeper, in one of the task. A value N is none then.
+    With ``flushes``, the points form tasks, and a stop on all inputs ends a task. The sums of the task are
+    then complete. They leave as fibers that are one level deeper, in one list for each task. With
+    ``flushes``, a point with the value N is ignored.
 
-    Timing: a point is taken in a cycle in which all of its tokens are seen. Points wait while sums that are
-    complete leave: a cycle a sum, and one for the stops in front of it where a fiber has ended. At the end,
-    or that of a task, come the last stops, at last done.
+    Timing: a point is taken in a cycle in which all of its tokens are visible. Points wait while complete
+    sums leave. A sum takes a cycle; if a fiber ended before it, the stops of the fiber take a cycle. At the
+    end of the stream or of a task, the last stops take a cycle. Done takes another cycle.
 
-    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``most_held`` of these
-    at once, as many as hardware needs places.
+    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, the number of sums;
+    ``most_held``, the largest number of sums held at once, which is the capacity that hardware needs.
 
     Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of any n. ``VectorReduce`` and ``MatrixReduce`` are
-    those of two coordinates that the public simulator has; this one has no quirks.
+    the reducers of two coordinates in the public simulator; this block has no quirks.
 
     Args:
         name: instance name.
-        ways: coordinates of a point, at least 1.
-        kept: of these that come sorted, from the outermost on; fewer than there are.
+        ways: number of coordinates of a point, at least 1.
+        kept: number of leading coordinates that arrive sorted; less than ``ways``.
         quirks: see ``StreamBlock``.
-        flushes: whether the points come as tasks.
-        operation: an operation of ``Alu`` that makes one value of two, in the place of a sum.
+        flushes: whether the points form tasks.
+        operation: name of the binary operation of ``Alu`` that replaces the addition.
 
     Raises:
-        ValueError: if there are not so many.
-        SimulationError: in the run, if the tokens are no point, or the sorted coordinates decrease.
+        ValueError: if ``kept`` is not in the range from 0 to ``ways`` - 1.
+        SimulationError: during the run, if the heads do not form a point, or the sorted coordinates decrease.
     """
 
     COUNTERS = ("points", "elements", "most_held")
@@ -77,32 +78,32 @@ class TensorReduce(StreamBlock):
         self.operation, self.code = operation, BINARY[operation]
         self.ports = self.own_ports()
         self.sums: dict[tuple[int, ...], float] = {}
-        self.group: tuple[int, ...] = ()  # the sorted coordinates of the points taken last
-        self.complete: list[tuple[tuple[int, ...], float]] = []  # sums that are to be sent, the next one last
-        self.last: tuple[int, ...] = ()  # sent last
-        self.opens = True  # no stop is due in front of the next sum
-        self.ended = False  # done has been taken
-        self.closes = False  # the last stops, of all or of a task, are due behind the sums
-        self.closed = False  # done is due
+        self.group: tuple[int, ...] = ()  # the leading ``kept`` coordinates of the last point
+        self.complete: list[tuple[tuple[int, ...], float]] = []  # sums to send, in reverse order
+        self.last: tuple[int, ...] = ()  # coordinates of the last sum that was sent
+        self.opens = True  # whether no stop must precede the next sum
+        self.ended = False  # whether done has been taken
+        self.closes = False  # whether the last stops, of the stream or of a task, must follow the sums
+        self.closed = False  # whether done must be sent next
         self.points = 0
         self.elements = 0
         self.most_held = 0
 
     def own_ports(self) -> tuple[Port, ...]:
-        """The ports for so many coordinates."""
+        """Return the ports for a point of ``ways`` coordinates."""
         coordinates = (output_stream(f"out_crd{way}", CRD) for way in range(self.ways))
         inputs = (Input("in_crd", CRD, array=True), Input("in_val", VAL))
         return (*inputs, *coordinates, output_stream("out_val", VAL))
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """Return the ports, as many as there are coordinates."""
+        """Return the ports; their number depends on the number of coordinates."""
         return self.ports
 
     def elaborate(self) -> None:
         """Fetch the streams.
 
         Raises:
-            SimulationError: if coordinates are missing.
+            SimulationError: if the number of connected ``in_crd`` is not ``ways``.
         """
         super().elaborate()
         if len(self.in_crd) != self.ways:
@@ -111,7 +112,7 @@ class TensorReduce(StreamBlock):
             )
 
     def update(self, now: int) -> int:
-        """Take a point, and send what is next of a sum."""
+        """Send the next token of a sum, or take a point."""
         self.most_held = max(self.most_held, len(self.sums) + len(self.complete))
         missing = None if self.ended else self._missing()
         if self.closed:
@@ -130,7 +131,7 @@ class TensorReduce(StreamBlock):
         return None
 
     def _take(self, now: int) -> None:
-        """Take a point, or done."""
+        """Take a point, the stop of a task, or done."""
         kind = self.in_val.control()
         point = DATA if kind == EMPTY else kind
         heads = [inline.channel(channel) for channel in self.in_crd]
@@ -169,7 +170,7 @@ class TensorReduce(StreamBlock):
         self.sums = {}
 
     def _send(self) -> bool:
-        """Send the next token of a sum, or at the end of all or of a task; whether there was any."""
+        """Send the next sum or stops, and return whether there were any to send."""
         if self.complete:
             coordinates, value = self.complete[-1]
             first = self._changed(coordinates)
@@ -189,19 +190,19 @@ class TensorReduce(StreamBlock):
         return True
 
     def _changed(self, coordinates: tuple[int, ...]) -> int:
-        """The outermost coordinate in which a sum differs from the one before."""
+        """Return the outermost coordinate in which a sum differs from the last sum that was sent."""
         if not self.last:
             return 0
         return next(way for way in range(self.ways) if coordinates[way] != self.last[way])
 
     def _send_stops(self, changed: int) -> None:
-        """The fibers within the coordinate that changes have ended."""
+        """Send the stops of the fibers inside coordinate number ``changed``."""
         for way in range(changed + 1, self.ways):
             self._stream(way).push(STOP, way - changed - 1)
         self.out_val.push(STOP, self.ways - changed - 2)
 
     def _close(self) -> None:
-        """Send the last stops; those of a task end the list around its fibers, too."""
+        """Send the last stops; those of a task also end the list of the task."""
         for way in range(self.ways):
             self._stream(way).push(STOP, way + self.flushes)
         self.out_val.push(STOP, self.ways - 1 + self.flushes)

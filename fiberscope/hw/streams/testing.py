@@ -1,10 +1,10 @@
-"""A bench for blocks of the stream machine: streams as text in, streams as text out, both with cycles.
+"""A test bench for blocks of the stream machine, with input and output streams as text with cycles.
 
     streams = run_streams(block, {"in_ref": [(0, 0), (1, "D")]}, ["out_crd", "out_ref"])
     assert streams["out_crd"] == [(0, 1), (1, 4), (2, "S0"), (3, "D")]
 
-Cycles are those of the public simulator: a token given in cycle t can be used in t, and one made in t is
-listed under t.
+Cycles are counted as in the public simulator: the block can use an input token of cycle t in cycle t, and a
+token that it sends in cycle t is listed with cycle t.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.protocol import ANY, Protocol
 from fiberscope.sim.testing import StreamSink, check_accounting, seeded_stalls
 
-Stream = list[tuple[int, Written]]  # cycles and tokens
+Stream = list[tuple[int, Written]]  # (cycle, token) pairs
 
 GIGAHERTZ = 10**9
-SEEN = 1  # the kernel's cycles are so far ahead of the public simulator's: a root's token takes one
+SEEN = 1  # kernel cycle of cycle 0 of the public simulator: a token of the root takes one cycle
 _BY_NAME = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV, "repsig": REPSIG, "skip": SKIP_CRD}
 
 
 class TimedSource(Component):
-    """Pushes each token in its cycle, or in the first one from then on that has space.
+    """Pushes each token in its cycle, or in the first later cycle with a free slot.
 
     Args:
         name: instance name.
-        carries: what the stream carries.
-        stream: cycles and tokens as text.
+        carries: protocol of the stream.
+        stream: (cycle, token as text) pairs.
     """
 
     out: Channel
@@ -46,11 +46,11 @@ class TimedSource(Component):
         self.sent = 0
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """The stream's."""
+        """Return the output port of the stream."""
         return (Output("out", self.carries),)
 
     def tick(self, now: int) -> int:
-        """Push a token that is due."""
+        """Push the next token if its cycle has come."""
         if self.sent == len(self.stream):
             return self.idle()
         cycle, tokens = self.stream[self.sent]
@@ -64,7 +64,7 @@ class TimedSource(Component):
 
 
 def carried(block: Component, label: str) -> Protocol:
-    """Return what a port, ``port`` or ``port[i]``, carries; where that is anything, its name says it."""
+    """Return the protocol of a port, ``port`` or ``port[i]``; for ``ANY``, derive it from the name."""
     name = label.partition("[")[0]
     port = next(port for port in block.declared_ports() if port.name == name)
     if port.carries != ANY:
@@ -87,11 +87,11 @@ def run_streams(
     """Run one block between a source at each of its inputs and a sink at each of its outputs.
 
     Args:
-        block: a fresh one.
-        inputs: cycles and tokens for each input port, ``port[i]`` for one of an array.
-        outputs: the output ports to listen at.
-        capacity: the capacity of every channel; None: unbounded, as in the public simulator.
-        seed: the seed of random stalls of the sinks; None for none.
+        block: a block that has not run.
+        inputs: for each input port, (cycle, token as text) pairs; ``port[i]`` for a port of an array.
+        outputs: names of the output ports whose streams are returned.
+        capacity: capacity of every channel in tokens; None for no bound, as in the public simulator.
+        seed: seed of random stalls of the sinks; None for no stalls.
         order_seed, sleep: as in ``Kernel``.
         same_shape: outputs that must have the same shape.
         checked: whether the outputs must be well-formed.
@@ -127,7 +127,7 @@ def _put_checkers(
 
 
 def written(sink: StreamSink, carries: Protocol) -> Stream:
-    """Return what a sink received; it sees a token in the cycle after the one in which it was made."""
+    """Return the stream that a sink received, with the cycles in which the block sent the tokens."""
     return [
         (cycle - 1 - SEEN, text(kind, payload, value, carries))
         for cycle, (kind, payload, _reference, value) in sink.received
@@ -135,7 +135,7 @@ def written(sink: StreamSink, carries: Protocol) -> Stream:
 
 
 def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
-    """A stream with a token in every cycle, or with random gaps between them."""
+    """Return a stream with a token in every cycle, or, with a seed, with random gaps between tokens."""
     stalls = seeded_stalls(seed, 0) or (0,)
     stream: Stream = []
     cycle = random.Random(seed).randrange(4) if seed is not None else 0
@@ -146,5 +146,5 @@ def with_gaps(tokens: Iterable[Written], seed: int | None = None) -> Stream:
 
 
 def tokens_of(stream: Iterable[tuple[int, Written]]) -> list[Written]:
-    """The tokens of a stream, without their cycles."""
+    """Return the tokens of a stream, without their cycles."""
     return [written for _cycle, written in stream]

@@ -1,11 +1,12 @@
-"""The tokens of the stream machine: what stands on a wire, and the text form in which streams are written.
+"""The tokens of the stream machine: their encoding on a channel, and their text form.
 
-A stream of depth d is a list nested d + 1 deep, flattened: the elements of each innermost fiber, then one
-stop whose level is the number of lists that end with it, and behind all of it one done.
+A stream of depth d is a flattened list of d + 1 nested levels. The elements of each innermost fiber are
+followed by one stop. The level of the stop is the number of outer lists that also end there. One done ends
+the stream.
 
-On a channel the control word is the kind. The coordinate word is the payload: a coordinate, a reference, a
-word of bits, or the level of a stop; values lie in the value word. So every kind of stream is
-``{kind, payload}``, as it is in the RTL.
+On a channel, the control word holds the kind. The coordinate word holds the payload: a coordinate, a
+reference, a word of bits, or the level of a stop. The value word holds a value. Every stream is therefore
+``{kind, payload}``, as in the RTL.
 
 Source: SAM (ASPLOS 2023), Section 3; the text form is that of the public simulator (weiya711/sam).
 """
@@ -25,25 +26,30 @@ CRD = Protocol("crd", control="kind", coordinate="coordinate")
 REF = Protocol("ref", control="kind", coordinate="reference")
 BV = Protocol("bv", control="kind", coordinate="word")
 VAL = Protocol("val", control="kind", coordinate="level", value="value")
-REPSIG = Protocol("repsig", control="kind")  # data: repeat; stop: of whatever level
-SKIP_CRD = Protocol("skip crd", control="kind", coordinate="coordinate")  # what a scanner may pass over
+REPSIG = Protocol("repsig", control="kind")  # data: repeat; stop: end of a fiber, whatever the level
+SKIP_CRD = Protocol("skip crd", control="kind", coordinate="coordinate")  # hints to skip elements
 
-# The coordinate word of a value that the public simulator has as an integer (what is loaded for an empty
-# token, the sum of an empty fiber): its ALU tells integers from floats.
+# The coordinate word of a value that the public simulator holds as an integer, such as the value loaded for
+# an N token, or the sum of an empty fiber. The ALU of that simulator distinguishes integers from floats.
 INTEGER = 1
 
-# The reference word of a value that stands for an element that is not there: what is loaded for N, or what is
-# computed of such values. Only the count of operations reads it; the hardware has no wire for it.
+# The reference word of a value that represents a missing element: a value loaded for N, or a result computed
+# from such values. Only the operation counters read this mark; the hardware has no wire for it.
 ABSENT = 1
 
 Token = tuple[int, int, int, float]  # control, coordinate, reference, value
-Written = int | float | str  # a token as text has it
+Written = int | float | str  # the text form of a token
 
-_WORD = 1 << 64  # a word of bits is unsigned, a channel's word is not
+_WORD = 1 << 64  # converts between unsigned words of bits and the signed words of a channel
 
 
 def token(written: Written, carries: Protocol) -> Token:
-    """A token as a channel has it, from ``4``, ``2.5``, ``"S0"``, ``"D"``, ``"N"``, ``"R"`` or ``"S"``.
+    """Convert a token from its text form to the words of a channel.
+
+    Args:
+        written: the text form: a number such as ``4`` or ``2.5``, or one of ``"S0"``, ``"D"``, ``"N"``,
+            ``"R"`` and ``"S"``.
+        carries: protocol of the stream.
 
     Raises:
         SimulationError: if a stream of this kind has no such token.
@@ -58,7 +64,7 @@ def token(written: Written, carries: Protocol) -> Token:
 
 
 def word(bits: int) -> int:
-    """An unsigned word of bits, as a channel has it.
+    """Convert an unsigned word of bits to the signed word of a channel; the inverse of ``unsigned``.
 
     Raises:
         ValueError: if it has more than 64 bits.
@@ -69,7 +75,7 @@ def word(bits: int) -> int:
 
 
 def unsigned(bits: int) -> int:
-    """A word of bits from a channel, as an unsigned number; the inverse of ``word``."""
+    """Convert the signed word of a channel to an unsigned word of bits; the inverse of ``word``."""
     return bits % _WORD
 
 
@@ -83,7 +89,14 @@ def _control_token(written: str, carries: Protocol) -> Token:
 
 
 def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
-    """A token as text has it; the inverse of ``token``."""
+    """Convert a token to its text form; the inverse of ``token``.
+
+    Args:
+        kind: kind of the token.
+        payload: coordinate, reference, word of bits or level of the token.
+        value: value of the token, used only in a stream of values.
+        carries: protocol of the stream.
+    """
     if kind == DONE:
         return "D"
     if carries == REPSIG:
@@ -94,5 +107,5 @@ def text(kind: int, payload: int, value: float, carries: Protocol) -> Written:
 
 
 def written_head(channel: Channel, carries: Protocol) -> Written:
-    """The head of a channel as text."""
+    """Return the text form of the head of a channel, whose tokens follow the protocol ``carries``."""
     return text(channel.control(), channel.coordinate(), channel.value(), carries)

@@ -1,7 +1,8 @@
-"""Tokens of the stream machine on wires: a kind of two bits, and what a token of that kind carries.
+"""Encoding of the tokens of the stream machine on wires: a kind of two bits, and the fields of this kind.
 
-A coordinate, a reference and the level of a stop are the payload of their streams. Beside a value the level
-has wires of its own, as it has a word of its own in a channel. What a token does not carry is zero.
+A coordinate, a reference and the level of a stop share the payload wires of their streams. In a stream of
+values, the level has its own wires, as it has its own word in a channel. Fields that a kind of token does not
+have are zero.
 """
 
 from __future__ import annotations
@@ -18,40 +19,40 @@ from fiberscope.hw.streams.memory_rtl import OVERFLOW
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 
 KIND_BITS = 2
-LEVEL_BITS = 4  # a stop closes at most 15 lists beyond its fiber
+LEVEL_BITS = 4  # a stop ends a fiber and at most 15 outer lists
 
 
 def numbers(bits: int) -> Content:
-    """Fields of a stream of coordinates or references, whose payload also holds a stop's level."""
+    """Return the fields of a stream of coordinates or references; the payload also holds a stop's level."""
     return {"control": KIND_BITS, "payload": Field("coordinate", bits, "unsigned")}
 
 
 def values(value: Field) -> Content:
-    """Fields of a stream of values."""
+    """Return the fields of a stream of values."""
     return {"control": KIND_BITS, "level": Field("coordinate", LEVEL_BITS, "unsigned"), "value": value}
 
 
 def signals() -> Content:
-    """Fields of a stream of repeat signals, where a stop has no level."""
+    """Return the fields of a stream of repeat signals, in which a stop has no level."""
     return {"control": KIND_BITS}
 
 
 def source(port: str, content: Content) -> Stream:
-    """The stream of an input port."""
+    """Return the stream of an input port."""
     return Stream(port, port, "input", content)
 
 
 def sink(port: str, content: Content) -> Stream:
-    """The stream of an output port, for one consumer; ``fiberscope.hw.streams.fork_rtl`` makes several."""
+    """Return the stream of an output port with one consumer; see ``fork_rtl`` for several consumers."""
     return Stream(f"{port}[0]", f"{port}_0", "output", content)
 
 
 class Head:
-    """A token that an input shows, or that was taken from it and is held.
+    """The token at the head of an input, or a token that was popped and is held in registers.
 
     Args:
-        shown: whether there is one.
-        fields: what it is.
+        shown: whether there is a token.
+        fields: the fields of the token by name.
     """
 
     def __init__(self, shown: Signal, fields: Mapping[str, Signal]) -> None:
@@ -63,7 +64,9 @@ class Head:
         self.is_empty = shown & (kind == EMPTY)
         self.is_done = shown & (kind == DONE)
         self.is_control = self.is_stop | self.is_done
-        self.payload: Signal = fields.get("payload", fields.get("value"))  # of data
+        self.payload: Signal = fields.get(
+            "payload", fields.get("value")
+        )  # coordinate, reference or value of a DATA token
         if self.payload is not None:
             self.level: Signal = fields.get("level", self.payload)[:LEVEL_BITS]
 
@@ -84,28 +87,28 @@ class Head:
 
     @property
     def raised(self) -> Signal:
-        """The level of a stop that closes one list more."""
+        """The level of a stop that ends one more list."""
         return (self.level + 1)[:LEVEL_BITS]
 
 
 def room_in(between: Streams) -> Signal:
-    """Return whether every output has space: without, a block of the stream machine does nothing."""
+    """Return whether every output has a free slot; if not, a block of the stream machine stalls."""
     ready = [stream.ready for label, stream in between.outputs.items() if label != OVERFLOW]
     return named("room", reduce(and_, ready))
 
 
 def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
-    """The kind of a token that is one of these, else empty."""
+    """Return the kind of a token: data, stop or done, or N if none of the three is set."""
     return pyrtl.concat(~data & ~stop, stop | done)
 
 
 def send(stream: OutputStream, valid: Signal, kind: Signal, level: Signal, payload: Signal) -> None:
-    """Offer a token: of data its payload, of a stop its level, and zeros for what else there is."""
+    """Offer a token: the payload of data, the level of a stop, and zeros in all other fields."""
     stream.send(valid, token(stream, kind, level, payload))
 
 
 def token(stream: OutputStream, kind: Signal, level: Signal, payload: Signal) -> dict[str, Signal]:
-    """The fields of such a token in its stream."""
+    """Return the fields of a token that ``send`` offers on a stream."""
     payload, level = unless(kind != DATA, payload), unless(kind != STOP, level)
     if "value" in stream.widths:
         return {"control": kind, "level": level, "value": payload}
@@ -114,5 +117,5 @@ def token(stream: OutputStream, kind: Signal, level: Signal, payload: Signal) ->
 
 
 def pass_on(stream: OutputStream, valid: Signal, head: Head) -> None:
-    """Offer a token as it came."""
+    """Offer the token of a head unchanged."""
     send(stream, valid, head.fields["control"], head.level, head.payload)

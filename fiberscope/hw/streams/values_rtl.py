@@ -1,4 +1,4 @@
-"""Units for values, as RTL: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``."""
+"""RTL of units for values: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class ArrayParameters(ValueParameters):
     """Parameters of an array.
 
     Args:
-        entries: its values, 1 to 65536.
-        reference_bits: bits of a place: enough for all.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
-        memory: ``combinational`` reads in the cycle of the address, ``registered`` a cycle later.
+        entries: number of values, 1 to 65536.
+        reference_bits: width of a reference; all places of the array must fit.
+        value_bits: width of a value if values are integers, 1 to 53.
+        values: type of the values.
+        memory: ``combinational`` returns a word in the cycle of its address, ``registered`` a cycle later.
     """
 
     entries: int = number(512, 1, 1 << 16)
@@ -53,7 +53,7 @@ class ArrayParameters(ValueParameters):
     memory: str = memory_kind()
 
     def __post_init__(self) -> None:
-        """Refuse references that cannot tell all places."""
+        """Raise an error if ``reference_bits`` is too small for the places of the array."""
         super().__post_init__()
         check_range("array", "reference_bits", self.reference_bits, index_bits(self.entries), 62)
 
@@ -63,10 +63,10 @@ class AluParameters(ValueParameters):
     """Parameters of an ALU.
 
     Args:
-        operation: the operation of its two operands.
-        value_bits: bits of an operand that is a whole number, 1 to 53.
-        result_bits: bits of a result, 1 to 53; what does not fit is for the sender to avoid.
-        values: their type.
+        operation: name of the operation.
+        value_bits: width of an operand if values are integers, 1 to 53.
+        result_bits: width of a result, 1 to 53; the sender must avoid results that do not fit.
+        values: type of the values.
     """
 
     operation: str = choice("mul", OPERATIONS)
@@ -81,10 +81,10 @@ class ScalarReducerParameters(SummingParameters):
 
     Args:
         operation: ``sum``, ``max`` or ``min``.
-        empty_fibers: ``keep``, which gives a zero for each, ``mark``, an N, or ``drop``.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        sum_bits: bits of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
-        values: their type.
+        empty_fibers: result of an empty fiber: ``keep`` for a zero, ``mark`` for an N, ``drop`` for none.
+        value_bits: width of a value if values are integers, 1 to 53.
+        sum_bits: width of a result, ``value_bits`` to 53; the sender must avoid results that do not fit.
+        values: type of the values.
     """
 
     operation: str = choice("sum", tuple(REDUCTIONS))
@@ -95,7 +95,7 @@ class ScalarReducerParameters(SummingParameters):
 
 
 def array_carried(parameters: ArrayParameters) -> Carried:
-    """``load`` writes a value."""
+    """Return the contents of the streams; ``load`` writes a value."""
     return {
         "in_ref": tokens.numbers(parameters.reference_bits),
         LOAD: value_words(parameters.entries, parameters.value_field),
@@ -104,9 +104,9 @@ def array_carried(parameters: ArrayParameters) -> Carried:
 
 
 def array_design(parameters: ArrayParameters, between: Streams) -> None:
-    """A memory; a reference that is empty loads zero.
+    """Build an array: a memory, from which an N loads the value zero.
 
-    While the output has no space, a registered memory holds the word that it has read.
+    While the output has no free slot, a registered memory holds the last word read.
     """
     head, room, load = (
         Head.from_stream(between.inputs["in_ref"]),
@@ -130,7 +130,7 @@ def array_design(parameters: ArrayParameters, between: Streams) -> None:
 
 
 def alu_carried(parameters: AluParameters) -> Carried:
-    """Return the fields of two operands."""
+    """Return the contents of the streams: two operands and a result."""
     return {
         "in_val": Each(tokens.values(parameters.value_field), 2),
         "out_val": tokens.values(parameters.field(parameters.result_bits)),
@@ -138,7 +138,7 @@ def alu_carried(parameters: AluParameters) -> Carried:
 
 
 def alu_design(parameters: AluParameters, between: Streams) -> None:
-    """Take both operands together; an empty one counts as 0."""
+    """Build an ALU that pops both operands in the same cycle; an N counts as 0."""
     operands = _Operands(between)
     room = tokens.room_in(between)
     operands.accept(room)
@@ -148,7 +148,7 @@ def alu_design(parameters: AluParameters, between: Streams) -> None:
 
 
 class _Operands:
-    """The heads of both inputs, which are taken together."""
+    """The heads of both inputs, which are popped in the same cycle."""
 
     def __init__(self, between: Streams) -> None:
         self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]
@@ -159,17 +159,17 @@ class _Operands:
         self.level = left.level
 
     def accept(self, ready: Signal) -> None:
-        """Take them, if there is room for what is made of them."""
+        """Pop both heads in the cycles in which both are visible and ``ready`` is 1."""
         for stream in self._inputs:
             stream.accept(self.valid & ready)
 
 
 @dataclass(frozen=True)
 class PipelineParameters(AluParameters):
-    """Parameters of an ALU, with the channel behind it, in whose latency it computes.
+    """Parameters of a pipelined ALU together with its output channel, whose latency contains the stages.
 
     Args:
-        capacity, latency: the capacity and latency of the channel.
+        capacity, latency: capacity in tokens and latency in cycles of the channel.
     """
 
     capacity: int = number(19, *CAPACITY)
@@ -177,7 +177,7 @@ class PipelineParameters(AluParameters):
 
 
 def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
-    """A token has its place in the channel as soon as it is taken, so registers need no enable."""
+    """Build a pipelined ALU. A slot of the channel is reserved at the pop, so registers need no enable."""
     operands, sink, lag = _Operands(between), between.outputs["out_val[0]"], parameters.latency - 1
     result = parameters.computed_in(
         lag, parameters.operation, operands.left, operands.other, parameters.result_bits
@@ -187,12 +187,12 @@ def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
 
 
 def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
-    """Values, and what each fiber of them is reduced to."""
+    """Return the contents of the streams: values, and the result of each fiber."""
     return {"in_val": tokens.values(parameters.value_field), "out_val": tokens.values(parameters.sum_field)}
 
 
 def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> None:
-    """A result; where a fiber's stop closes more lists, a stop of a level less follows in the next cycle."""
+    """Build a reducer: a result for each fiber; a stop above level 0 follows it, one level lower."""
     head, room = Head.from_stream(between.inputs["in_val"]), tokens.room_in(between)
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
@@ -217,7 +217,17 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
 def reduction(
     parameters: SummingParameters, operation: str, head: Head, takes: Signal
 ) -> tuple[Signal, Signal]:
-    """Return whether the fiber that is taken has had a value, and the reduction of its values, else 0."""
+    """Build the accumulator of a reducer.
+
+    Args:
+        parameters: widths and type of the values.
+        operation: name of the reduction.
+        head: the input.
+        takes: 1 in the cycles in which the head is popped.
+
+    Returns:
+        Whether the current fiber has had a value, and the reduction of its values, 0 without any.
+    """
     bits = parameters.sum_field.width
     begun: Signal = pyrtl.Register(1, "begun")
     result: Signal = DataRegister(bits, "result")
@@ -230,7 +240,7 @@ def reduction(
 
 
 class ArrayAdapter(StreamAdapter):
-    """Stands in for an ``ArrayLoad``."""
+    """Component that replaces an ``ArrayLoad`` by its RTL in a simulation."""
 
     PORTS = (*ArrayLoad.PORTS, LOAD_PORT)
 
@@ -239,19 +249,19 @@ class ArrayAdapter(StreamAdapter):
         self._addresses: set[int] = set()
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Know the addresses."""
+        """Note the addresses that are loaded."""
         super().observe(moved)
         if "in_ref" in moved and moved["in_ref"].control == DATA:
             self._addresses.add(moved["in_ref"].coordinate)
 
     def counters(self) -> dict[str, int]:
-        """Loads, addresses that differ, and the tokens of the output."""
+        """Return the number of loads and of different addresses, and the tokens of the output by kind."""
         own = {"loads": self.moved["in_ref", DATA], "addresses": len(self._addresses)}
         return own | super().counters()
 
 
 class ScalarReducerAdapter(StreamAdapter):
-    """Stands in for a ``ScalarReduce``."""
+    """Component that replaces a ``ScalarReduce`` by its RTL in a simulation."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
@@ -300,11 +310,11 @@ def _of_alu(alu: Alu) -> dict[str, object]:
 
 
 class AluAdapter(StreamAdapter):
-    """Stands in for an ``Alu``."""
+    """Component that replaces an ``Alu`` by its RTL in a simulation."""
 
     @property
     def absent(self) -> int:
-        """Return how many operations had no operand, by the component beside it: no wire tells them."""
+        """Number of operations without an operand, from the reference component: no wire carries it."""
         return getattr(self.reference_component, "absent", 0)
 
 

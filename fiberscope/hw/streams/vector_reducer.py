@@ -1,4 +1,4 @@
-"""The vector reducer: the fibers of each list into one."""
+"""The vector reducer: a block that adds up the fibers of each list to one fiber."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ NO_STOP = -1
 class VectorReducer(StreamBlock):
     """Adds up the fibers of each list, coordinate by coordinate.
 
-    Interface: coordinates of depth d on ``in_crd`` and their values on ``in_val``; the sums leave, sorted, as
-    fibers of depth d - 1 on ``out_crd`` and ``out_val``. A value N counts as 0. Other than an accumulator of
-    points it needs no coordinates of the loops around: stops tell. The memory takes as many coordinates as
-    come; what hardware holds has a limit.
+    Interface: ``in_crd`` carries coordinates of depth d, ``in_val`` their values. The sums leave, sorted by
+    coordinate, as fibers of depth d - 1 on ``out_crd`` and ``out_val``. A value N counts as 0. In contrast to
+    an accumulator of points, this block needs no coordinates of outer loops, because stops end the lists. The
+    memory of the model is unbounded; that of hardware has a limit.
 
-    Timing: a token of each input a cycle. Where a list has ended nothing is taken while its sums leave, one a
-    cycle, and behind them its stop, one level lower.
+    Timing: one token of each input a cycle. After the stop of a list no token is taken until its sums have
+    left, one a cycle, and then the stop of the list, one level lower.
 
-    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``most_held`` of these
-    at once, as many as hardware needs places.
+    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, the number of sums;
+    ``most_held``, the largest number of sums held at once, which is the capacity that hardware needs.
 
-    Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1; its hardware's graphs have it by this name.
+    Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1. The graphs of the SAM hardware use this
+    name for the block.
 
     Raises:
-        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams differ in shape; the message has the cycle and both
+            tokens.
     """
 
     PORTS = (
@@ -50,14 +52,14 @@ class VectorReducer(StreamBlock):
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.sums: dict[int, float] = {}
-        self.complete: list[tuple[int, float]] = []  # sums that are to be sent, the next one last
-        self.stop = NO_STOP  # the one that is due behind them
+        self.complete: list[tuple[int, float]] = []  # sums to send, in reverse order
+        self.stop = NO_STOP  # level of the stop to send after these sums
         self.points = 0
         self.elements = 0
         self.most_held = 0
 
     def update(self, now: int) -> int:
-        """Send what is due of a list, or take a token of each input."""
+        """Send the next sum or the stop of a list, or take a token of each input."""
         if self.complete:
             coordinate, value = self.complete.pop()
             self.out_crd.push(DATA, coordinate)
@@ -98,7 +100,7 @@ class VectorReducer(StreamBlock):
         self.most_held = max(self.most_held, len(self.sums))
 
     def _check(self, now: int) -> None:
-        """Both tokens are a point, or the same stop, or done."""
+        """Raise ``SimulationError`` unless the heads are a point, equal stops, or both done."""
         crd, val = self.in_crd, self.in_val
         kind = DATA if val.control() == EMPTY else val.control()
         if crd.control() != kind or (kind == STOP and crd.coordinate() != val.coordinate()):

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The lines of one array that the ways of a merger read ahead."""
+"""Prefetch of the lines of an array for the ways of a merger."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class ArrayLines:
     """Layout of the elements of fibers in an array.
 
     Args:
-        base: byte address of the first line, the tensor's number in its upper bits.
-        line_bytes: of a request.
-        first: of each fiber the row in which it begins.
-        a_row: elements in a row, which the array is made of; each fiber begins one.
-        rows: in a line.
-        port: number at the network of who brings the lines, of those who ask for this array.
+        base: byte address of the first line, with the number of the tensor in its upper bits.
+        line_bytes: bytes of a line, and so of a request.
+        first: for each fiber, the number of the row in which it starts; each fiber starts a new row.
+        a_row: number of elements in a row.
+        rows: number of rows in a line.
+        port: number of this requester's port at its memory network, see ``PORT_SHIFT``.
     """
 
     def __init__(
@@ -31,67 +31,80 @@ class ArrayLines:
 
 
 class WayLines:  # C: final
-    """Asks for the lines of an array ahead of the ways that hand its elements on, and knows which came.
+    """Requests the lines of an array for several ways, and tracks which elements have arrived.
 
-    A way has up to ``ahead`` lines that are asked for and not handed on; in each call of ``ask`` one is asked
-    for, of the ways in turn.
+    Each way has up to ``ahead`` lines in flight. A call of ``ask`` requests at most one line, for the ways in
+    round-robin order.
 
     Args:
-        where: the array.
-        ways: as many as there are.
-        ahead: lines.
+        where: layout of the array.
+        ways: number of ways.
+        ahead: largest number of lines in flight for a way.
     """
 
     def __init__(self, where: ArrayLines, ways: int, ahead: int) -> None:
         self.where, self.ways, self.ahead = where, ways, ahead
-        self.row = array("q", bytes(8 * ways))  # of a way's next element to ask for
-        self.asked = array("q", bytes(8 * ways))  # the element behind those that are asked for
-        self.end = array("q", bytes(8 * ways))  # the element behind the last
-        self.come = array("q", bytes(8 * ways))  # the element behind those that are here
-        self.oldest = array("q", bytes(8 * ways))  # place of the first line in flight, of ``ahead``
-        self.flying = array("q", bytes(8 * ways))
-        self.line_ends = array("q", bytes(8 * ways * ahead))  # the element behind each line
-        self.here = bytearray(ways * ahead)
-        self.turn = 0
-        self.left = 0  # ways that have lines to ask for
-        self.lines = self.waiting = 0  # asked for in all, and on their way
+        self.row = array("q", bytes(8 * ways))  # for each way, the row of the next element to request
+        self.asked = array("q", bytes(8 * ways))  # for each way, the first element not yet requested
+        self.end = array("q", bytes(8 * ways))  # for each way, the element after the last one of its fiber
+        self.come = array("q", bytes(8 * ways))  # for each way, the first element that has not arrived
+        self.oldest = array("q", bytes(8 * ways))  # for each way, the slot of its oldest line in flight
+        self.flying = array("q", bytes(8 * ways))  # for each way, the number of lines in flight
+        self.line_ends = array("q", bytes(8 * ways * ahead))  # for each slot, the element after its line
+        self.here = bytearray(ways * ahead)  # for each slot, whether its line has arrived
+        self.turn = 0  # way to serve first, counted from the first way of a call of ``ask``
+        self.left = 0  # number of ways with lines not yet requested
+        self.lines = self.waiting = 0  # number of lines requested so far, and in flight
 
     def begin(self, way: int, fiber: int, element: int, end: int) -> None:
-        """Give a way a fiber: its elements from one up to another."""
+        """Assign a fiber to a way.
+
+        Args:
+            way: number of the way, without lines in flight.
+            fiber: number of the fiber.
+            element: first element of the fiber.
+            end: element after the last one of the fiber.
+        """
         self.row[way] = self.where.first[fiber]
         self.asked[way] = self.come[way] = element
         self.end[way] = end
         self.left += element < end
 
     def ask(self, requests: Channel, first: int, ways: int) -> bool:
-        """Ask for the next line of one of so many ways from the first on; whether any was to be had."""
+        """Request the next line of one way, and return whether a request was sent.
+
+        Args:
+            requests: channel to memory.
+            first: first way to consider.
+            ways: number of consecutive ways to consider.
+        """
         if not requests.can_push():
             return False
         for step in range(ways):
             way = first + (self.turn + step) % ways
             if self.asked[way] < self.end[way] and self.flying[way] < self.ahead:
-                self._ask(requests, way)
+                self._request(requests, way)
                 self.turn = way + 1 - first
                 return True
         return False
 
-    def _ask(self, requests: Channel, way: int) -> None:
+    def _request(self, requests: Channel, way: int) -> None:
         where = self.where
         line = self.row[way] // where.rows
         row = (line + 1) * where.rows
-        behind = min(self.asked[way] + (row - self.row[way]) * where.a_row, self.end[way])
+        line_end = min(self.asked[way] + (row - self.row[way]) * where.a_row, self.end[way])
         place = way * self.ahead + (self.oldest[way] + self.flying[way]) % self.ahead
-        self.line_ends[place] = behind
+        self.line_ends[place] = line_end
         requests.push(READ, where.tag_base | place, where.base + line * where.line_bytes)
         self.row[way] = row
-        self.asked[way] = behind
+        self.asked[way] = line_end
         self.flying[way] += 1
-        self.left -= behind == self.end[way]
+        self.left -= line_end == self.end[way]
         self.lines += 1
         self.waiting += 1
 
     def receive(self, replies: Channel) -> bool:
-        """Take a line, if one has come; the elements of a way's lines are here in their order."""
+        """Receive a line, if one has arrived; the elements of a way become available in their order."""
         if not replies.can_pop():
             return False
         place = replies.coordinate() & TAG_MASK

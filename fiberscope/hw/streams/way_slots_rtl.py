@@ -1,4 +1,4 @@
-"""Parts of a merger's ways as RTL: memories, lists that arrive, and merges in progress."""
+"""RTL parts of the ways of a merger: memories, the lists of tasks, and merges in progress."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fiberscope.hw.streams.tokens_rtl import Head
 
 __all__ = ["LevelMemory", "MergeSlots", "PartialStore", "TaskLists"]
 
-SLOTS = 2  # merges that are under way
-SEGMENT, COORDINATE, VALUE = range(3)  # what a word of the level is
+SLOTS = 2  # largest number of merges in progress
+SEGMENT, COORDINATE, VALUE = range(3)  # kinds of words of the level
 
 
 class LevelMemory:
-    """The fibers that tasks name, each way reading an element for itself."""
+    """The memories of the level with the fibers of tasks; each way has its own read port."""
 
     def __init__(self, parameters: WaysParameters, between: Streams) -> None:
         load, ports = between.inputs[LOAD], parameters.radix
@@ -36,7 +36,7 @@ class LevelMemory:
 
 
 class PartialStore:
-    """Partial fibers, in two areas of which one is read while the other is written."""
+    """The memory of partial fibers, in two areas: one is read while the other is written."""
 
     def __init__(self, parameters: WaysParameters, between: Streams) -> None:
         stored, ports = between.inputs[STORED], parameters.radix
@@ -57,14 +57,14 @@ class PartialStore:
         self._puts, self._ends, self._area = puts, ends, area
 
     def clear(self, clears: Signal, cleared: Signal) -> None:
-        """Forget an area; else count what was stored."""
+        """Empty the area ``cleared`` if ``clears`` is 1, and count the elements and fibers stored."""
         for counts, stores in ((self._counts, self._puts), (self._fibers, self._ends)):
             for area, count in enumerate(counts):
                 more = stores & (self._area == area)
                 count.next <<= unless(clears & (cleared == area), (count + more)[: len(count)])
 
     def element(self, area: Signal, place: Signal) -> list[Signal]:
-        """Coordinate, reference and value of one."""
+        """Return the coordinate, the reference and the value of the element at a place of an area."""
         bits = index_bits(self.elements.entries) - 1
         word = self.elements[pyrtl.concat(area, resized(place, bits))]
         low, parts = len(word), []
@@ -79,7 +79,7 @@ def _counter(most: int, name: str) -> Signal:
 
 
 class TaskLists:
-    """The lists of tasks as they come, and how many each task has."""
+    """The lists of tasks that have arrived, and the number of lists of each task."""
 
     def __init__(
         self, parameters: WaysParameters, between: Streams, level: LevelMemory, done: Signal
@@ -112,7 +112,7 @@ class TaskLists:
         self._waiting = parameters.waiting
 
     def leave(self, turns: Signal) -> None:
-        """Drop the first task, if it is turned to."""
+        """Remove the first task of the queue if ``turns`` is 1, because its merges start."""
         wraps = self._waiting
         back = _modulo(self._front, self._closed, wraps)
         self._counts.write(back, self._came, self._closes)
@@ -121,13 +121,13 @@ class TaskLists:
 
 
 def _modulo(place: Signal, more: Signal, wraps: int) -> Signal:
-    """A place so many further on, where behind the last comes the first."""
+    """Return the place ``more`` places later in a ring of ``wraps`` places."""
     total = place + more
     return pyrtl.select(total >= wraps, total - wraps, total)[: len(place)]
 
 
 class MergeSlots:
-    """The merges that are under way: of each what its ways are to hand on."""
+    """The merges in progress, with the elements that each of their ways still has to send."""
 
     def __init__(
         self, parameters: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
@@ -162,7 +162,7 @@ class MergeSlots:
         self.reads = pyrtl.select(self._left == 0, pyrtl.Const(POINTS, AREA_BITS), reads)
 
     def _hand(self, between: Streams, way: int) -> tuple[Signal, Signal]:
-        """Offer the next element of a way, or its stop; whether it goes, and whether that is the stop."""
+        """Offer the next element or stop of a way; return whether it is taken, and whether it is the stop."""
         first, second = (slot[way] for slot in self._ways)
         now = first.or_else(second, self._turn)
         area = pyrtl.select(self._turn, self._areas[1], self._areas[0])
@@ -180,7 +180,7 @@ class MergeSlots:
     def begin(
         self, begins: Signal, fan_in: Signal, area: Signal, place: Signal, first: Signal, lists: Memory
     ) -> None:
-        """Give a merge a slot; move on."""
+        """Assign a new merge to a free slot if ``begins`` is 1, and advance the ways of all merges."""
         free = named("free_slot", self._slot ^ self._left[0])
         is_level = area == POINTS
         self._turn.next <<= self._slot
@@ -189,7 +189,7 @@ class MergeSlots:
             held.next <<= pyrtl.select(begins & (free == slot), area, held)
         bits, radix = len(first), self._parameters.radix
         places = [(place + pyrtl.Const(way) - 1)[:bits] for way in range(radix + 1)]
-        behind = [self._store.ends[pyrtl.concat(area[0], fiber)] for fiber in places]  # each fiber
+        behind = [self._store.ends[pyrtl.concat(area[0], fiber)] for fiber in places]  # end of each fiber
         for way in range(radix):
             here = (place + pyrtl.Const(way))[: len(place)]
             number = (first + here)[:bits]
@@ -216,7 +216,7 @@ def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
 
 
 class _Way:
-    """Part of a merge that a way passes on: a list, from a place to the last element."""
+    """State of a way of a merge: the list that it sends, from the next place to the end."""
 
     def __init__(self, parameters: WaysParameters, name: str) -> None:
         self.lacks: Signal = pyrtl.Register(1, f"lacks_{name}")
@@ -227,14 +227,14 @@ class _Way:
         }
 
     def or_else(self, other: _Way, chosen: Signal) -> dict[str, Signal]:
-        """Return this value, or the other one if it is chosen."""
+        """Return the fields of this way, or those of the other way if ``chosen`` is 1."""
         mine, others = ({"lacks": way.lacks, **way._fields} for way in (self, other))
         return {name: pyrtl.select(chosen, others[name], wire) for name, wire in mine.items()}
 
     def move(
         self, takes: Signal, hands: Signal, ends: Signal, begin: Signal, end: Signal, number: Signal
     ) -> None:
-        """Take a fiber, or go on behind what is handed on."""
+        """Take a new fiber if ``takes`` is 1, or go to the next element if ``hands`` is 1."""
         place, last, source = self._fields.values()
         self.lacks.next <<= takes | (self.lacks & ~(hands & ends))
         following = pyrtl.select(hands, (place + 1)[: len(place)], place)

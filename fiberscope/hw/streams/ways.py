@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The fibers of a task, by reference, into the ways of a merger."""
+"""A block that sends the fibers of tasks to the ways of a merger."""
 
 from __future__ import annotations
 
@@ -27,40 +27,39 @@ PORTS_OF_MEMORY = ("requests", "replies")
 
 
 class FiberWays(StreamBlock):
-    """Hands the fibers that a task names to the ways of a merger, in as many rounds as it takes.
+    """Sends the fibers of each task to the ways of a merger, in as many rounds of merges as necessary.
 
-    Interface: coordinates on ``in_crd``, references to fibers of the level on ``in_ref``, and further
-    references that travel along on ``in_carried[0]`` and so on, all of one shape; each stop ends a task. An
-    empty fiber is no list. A task's lists are merged ``radix`` at a time, in their order, and what that gives
-    again, until one is left: ``tasks`` tells the merger how many ways take part, ``groups`` who follows it
-    where that goes, and ``partials`` brings word of each partial fiber that is whole. Elements leave on
-    ``ways``, the number of their list as reference, and the stop behind them. Where the level's arrays lie in
-    memory, ``requests[i]`` asks for lines of the i-th, which come on ``replies[i]``, in any order.
+    Interface: ``in_crd`` carries coordinates, ``in_ref`` references to fibers (lists), ``in_carried[0]`` and
+    so on further references of the lists, all of the same shape. A stop ends a task. Empty fibers are
+    skipped. A round merges up to ``radix`` lists at a time, in their order; the next round merges the results
+    (partial fibers), until one is left. ``tasks`` carries the number of ways of a merge to the merger,
+    ``groups`` its destination to the block after the merger. ``partials`` has a token for each complete
+    partial fiber. Elements leave on ``ways``, with the number of their list as reference, then a stop.
+    ``requests[i]`` fetches lines of the i-th array in memory; ``replies[i]`` returns them in any order.
 
-    Timing: in each cycle a list is taken, of each array a line asked for and a line taken, and an element or
-    a stop handed to each way that has room, an element when its lines are here. A merge begins when its
-    task's lists have all come and that before the last has handed on its elements; one of partial fibers,
-    when these are whole. The lines of the next are asked for when none of the present one's can be. Up to
-    ``waiting`` tasks wait, and each way has up to ``ahead`` lines of an array.
+    Timing: in each cycle the block takes a list, requests and receives one line of each array, and sends an
+    element that has arrived, or a stop, to each way with a free slot. A merge starts when all lists of its
+    task, or its partial fibers, are complete, and at most one other merge is running. Lines of the next merge
+    are requested when no line of the current one can be. Up to ``waiting`` tasks wait.
 
-    Counts: ``lists``; ``merged`` elements, of tasks with several lists, once a round; ``partial`` of these
-    that had been merged before; ``merges``; ``lines`` asked for.
+    Counts: ``lists``; ``merged`` elements in tasks with several lists, counted in each round; ``partial``,
+    those of ``merged`` that are elements of partial fibers; ``merges``; ``lines`` requested.
 
-    Source: Gamma (ASPLOS 2021) merges up to 64 fibers at once, and the partial fibers of longer tasks again;
-    the order of the rounds is that which TeAAL (MICRO 2023) counts. That a way takes an element a cycle is a
+    Source: Gamma (ASPLOS 2021) merges up to 64 fibers at once, and merges the partial fibers of longer tasks
+    again. The order of the rounds is that of TeAAL (MICRO 2023). That a way takes an element a cycle is a
     choice of this model.
 
     Args:
         name: instance name.
-        radix: ways of the merger.
-        segments, coordinates, values: of the level's fibers: where each begins, and their elements.
-        lists: shared with who follows the merger.
-        arrays: of the level that lie in memory.
-        ahead: lines.
-        waiting: tasks whose lists have come.
+        radix: number of ways of the merger.
+        segments, coordinates, values: arrays of the level with the fibers.
+        lists: state that this block shares with the block after the merger.
+        arrays: layout of the arrays of the level that are in memory.
+        ahead: largest number of lines in flight for a way and an array.
+        waiting: largest number of complete tasks that wait.
 
     Raises:
-        SimulationError: in the run, if the streams differ in shape.
+        SimulationError: during the run, if the streams differ in shape.
     """
 
     COUNTERS = ("lists", "merged", "partial", "merges", "lines")
@@ -134,32 +133,32 @@ class FiberWays(StreamBlock):
 
     @property
     def lines(self) -> int:
-        """Lines asked for, of all arrays."""
+        """Number of lines of all arrays that were requested so far."""
         return sum(lines.lines for lines in self.arrays)
 
     @property
     def fan_in(self) -> int:
-        """Ways of the present merge."""
+        """Number of ways of the current merge."""
         return self.taking[self.slot] if self.begun > 0 else 0
 
     @property
     def unfinished(self) -> int:
-        """Those of them that lack something."""
+        """Number of ways of the current merge that have not sent their stop."""
         return self.lacking[self.slot] if self.begun > 0 else 0
 
     def fetch(self, port: Port) -> object:
-        """As of ``StreamBlock``; the ways are no stream to several consumers, nor are requests."""
+        """Return the attribute of a port; ways and memory ports are channels, not streams of a block."""
         plain = port.name in ("ways", *PORTS_OF_MEMORY)
         return self.channels(port.name) if plain else super().fetch(port)
 
     def tick(self, now: int) -> int:
-        """Take a list and lines, hand an element to each way, begin a merge, ask for lines."""
+        """Take a list and lines, send an element to each way, start a merge, and request lines."""
         if self.done:
             return self.idle()
         return self.busy(now + 1) if self._work(now) else self._waits(now)
 
     def _work(self, now: int) -> bool:
-        """Do what can be done in this cycle; whether there was anything."""
+        """Do the work of this cycle, and return whether there was any."""
         moved = self._take(now) | self._hear()
         for place in range(self.memories):
             lines: WayLines = self.arrays[place]
@@ -175,7 +174,7 @@ class FiberWays(StreamBlock):
         return (self.begun > 0 and self._ask()) or moved
 
     def _hear(self) -> bool:
-        """Take word of partial fibers that are whole; whether there was any."""
+        """Count the partial fibers that became complete, and return whether there were any."""
         heard = self.partials.can_pop()
         while self.partials.can_pop():
             self.partials.pop()
@@ -197,7 +196,7 @@ class FiberWays(StreamBlock):
         return self.finish(now)
 
     def _waits_for_elements(self) -> int:
-        """The ways have no room, unless each of them lacks a line."""
+        """Wait for a free slot of a way, or for a line if no way has an element to send."""
         if self.memories == 0 or (self.hands and self._has_element()):
             return self.wait_any_output(self.ways)
         for place in range(self.memories):
@@ -207,7 +206,7 @@ class FiberWays(StreamBlock):
         return self.wait_any_output(self.requests)
 
     def _has_element(self) -> bool:  # C: noexcept
-        """Return whether the next element of any of the present merge's ways is here."""
+        """Return whether the next element or stop of any way of the current merge is available."""
         first = self.slot * self.radix
         for way in range(first, first + self.taking[self.slot]):
             if self.next_element[way] <= self.last_element[way] and self._is_here(way):
@@ -221,7 +220,7 @@ class FiberWays(StreamBlock):
         return self.in_crd
 
     def _take(self, now: int) -> bool:
-        """Take a list, or the stop behind those of a task; whether there was any."""
+        """Take a list, or the stop of a task, and return whether there was one."""
         crd, ref = self.in_crd, self.in_ref
         if self.all_came or self.closed.count == self.waiting or not (crd.can_pop() and ref.can_pop()):
             return False
@@ -260,7 +259,7 @@ class FiberWays(StreamBlock):
         self.lists += 1
 
     def _begin(self) -> bool:
-        """Begin the next merge, if there is one."""
+        """Start the next merge, and return whether one could start."""
         if self.left == 0 and not self._turn():
             return False
         if self._lacks_partials() or not self.tasks.can_push() or not self.groups.can_push():
@@ -269,7 +268,7 @@ class FiberWays(StreamBlock):
         return True
 
     def _lacks_partials(self) -> bool:
-        """Return whether the round waits for the results of the last one, or for readers of its area."""
+        """Return whether the round waits for results of the last round, or for readers of its area."""
         if self.place > 0:
             return False
         read = self.areas[self.slot] if self.begun > 0 else POINTS
@@ -277,7 +276,7 @@ class FiberWays(StreamBlock):
         return lacks or (read != POINTS and read == self._target())
 
     def _turn(self) -> bool:
-        """Turn to the next round, or to the first of the next task."""
+        """Select the next round, or the first of the next task, and return whether there is one."""
         if self.count > self.radix:
             self.area = self._target()
             self.count = self._merges()
@@ -295,17 +294,17 @@ class FiberWays(StreamBlock):
         return True
 
     def _merges(self) -> int:
-        """Merges of the present round."""
+        """Return the number of merges of the current round."""
         return (self.count + self.radix - 1) // self.radix
 
     def _target(self) -> int:
-        """Return the destination of the fibers of the round."""
+        """Return the area for the results of the round; ``POINTS`` for the last round."""
         if self.count <= self.radix:
             return POINTS
         return 0 if self.area == POINTS else 1 - self.area
 
     def _merge(self, fan_in: int) -> None:
-        """Give the next lists of the round a way each."""
+        """Start a merge: assign the next ``fan_in`` lists of the round to ways."""
         target = self._target()
         if target != POINTS and self.place == 0:
             self.table.clear(target)
@@ -339,7 +338,7 @@ class FiberWays(StreamBlock):
             self.table.most_partial = max(self.table.most_partial, ends.integer(place))
 
     def _ask(self) -> bool:
-        """Ask for a line of each array, of the present merge if it has one left, else of the next."""
+        """Request a line of each array for the current merge, or else for the next, if one is left."""
         asked = False
         for place in range(self.memories):
             lines: WayLines = self.arrays[place]
@@ -351,12 +350,12 @@ class FiberWays(StreamBlock):
         return asked
 
     def _is_here(self, way: int) -> bool:  # C: noexcept
-        """Return whether a way's next element, or what ends it, is here."""
+        """Return whether the next element of a way, or its stop, is available."""
         element = self.next_element[way]
         return element == self.last_element[way] or self._has_come(way, element)
 
     def _has_come(self, way: int, element: int) -> bool:  # C: noexcept
-        """Return whether an element of a way's is here."""
+        """Return whether an element of a way has arrived."""
         if self.areas[way // self.radix] != POINTS:
             return True
         for place in range(self.memories):
@@ -366,7 +365,7 @@ class FiberWays(StreamBlock):
         return True
 
     def _feed(self) -> bool:
-        """Hand an element, or the stop, to each way that has room."""
+        """Send an element, or the stop, to each way with a free slot."""
         moved = False
         first = self.slot * self.radix
         for way in range(self.taking[self.slot]):

@@ -1,4 +1,4 @@
-"""Fibers into the ways of a merger as RTL: the twin of ``FiberWays`` of ``fiberscope.hw.streams``."""
+"""RTL of the block that sends fibers to the ways of a merger, the twin of ``FiberWays``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["BLOCK"]
 
 
 def carried(parameters: WaysParameters) -> Carried:
-    """``load`` writes a word of the level at an address: a segment, a coordinate or a value."""
+    """Return the contents of the streams; ``load`` writes a segment, a coordinate or a value."""
     references = tokens.numbers(parameters.reference_bits)
     address = max(index_bits(parameters.fibers + 1), index_bits(parameters.elements))
     word = max(parameters.elements.bit_length(), parameters.coordinate_bits)
@@ -50,7 +50,7 @@ def carried(parameters: WaysParameters) -> Carried:
 
 
 def design(parameters: WaysParameters, between: Streams) -> None:
-    """TaskLists come, merges begin, and elements are handed on, side by side."""
+    """Build the logic that receives lists, starts merges and sends elements, all in the same cycle."""
     _Ways(parameters, between).design()
 
 
@@ -77,11 +77,11 @@ class _Ways:
         self._begin(came, slots)
 
     def _is_long(self, count: Signal) -> Signal:
-        """Return whether so many lists take several merges."""
+        """Return whether ``count`` lists need several merges."""
         return count > pyrtl.Const(self.parameters.radix)
 
     def _begin(self, came: TaskLists, slots: MergeSlots) -> None:
-        """Turn to the next round or task, and begin a merge."""
+        """Build the logic that selects the next round or task and starts a merge."""
         count_bits, index = self.count_bits, self.index_bits
         long = self._is_long(self.count)
         needs = named("needs_a_turn", slots.has_room & ~self.pending & ~self.done)
@@ -146,7 +146,7 @@ def _of_ways(ways: FiberWays) -> dict[str, object]:
     }
 
 
-# It is a half, and runs with the other one alone.
+# The block shares state with the block after the merger, and cannot run without it.
 BLOCK = unit(
     "fiber_ways",
     FiberWays,

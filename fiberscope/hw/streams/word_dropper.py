@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The dropper of words: bits go of whose fibers nothing is left."""
+"""The word dropper: a block that clears the bits of bit vectors whose inner fibers are empty."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from fiberscope.sim.errors import SimulationError
 class WordDropper(StreamBlock):
     """Clears the bits of outer words whose inner fibers are empty, and drops words of 0 and empty fibers.
 
-    Interface: words on ``in_outer``, of which each set bit has a fiber of words on ``in_inner``. What is left
-    leaves on ``out_outer`` and ``out_inner``, without the stops of empty fibers, see ``EmptyFiberDropper``.
+    Interface: ``in_outer`` carries words. ``in_inner`` carries a fiber of words for each set bit of an outer
+    word. The remaining words leave on ``out_outer`` and ``out_inner``, without the stops of empty fibers; see
+    ``EmptyFiberDropper``.
 
-    Timing: an outer word is taken, and with it in the same cycle the first inner token if it is seen; then an
-    inner token a cycle. The word goes on in the cycle in which the last of its fibers ends. Both streams
-    leave as an ``EmptyFiberDropper`` sends them, for which tokens wait in order; where a channel is bounded,
-    one does.
+    Timing: an outer word is taken in the same cycle as its first inner token, if that token is visible. Then
+    one inner token is taken a cycle. The outer word moves on in the cycle in which its last fiber ends. Both
+    output streams have the timing of an ``EmptyFiberDropper``, before which tokens wait in a queue. The queue
+    has one slot if an output channel is bounded, else it is unbounded.
 
-    Quirks: Q18, see ``EmptyFiberDropper``; Q19, the stop of an empty outer fiber goes on without waiting for
-    an inner stop.
+    Quirks: Q18, see ``EmptyFiberDropper``. Q19, the stop of an empty outer fiber does not wait for an inner
+    stop.
 
     Counts: ``cleared`` bits.
 
@@ -40,7 +41,7 @@ class WordDropper(StreamBlock):
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if the streams do not fit each other.
+        SimulationError: during the run, if the streams do not match.
     """
 
     PORTS = (
@@ -60,18 +61,18 @@ class WordDropper(StreamBlock):
 
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        self.outer: deque[tuple[int, int]] = deque()  # tokens on their way, each as kind and payload
-        self.inner: deque[tuple[int, int]] = deque()
-        self.inner_out: deque[tuple[int, int]] = deque()  # the same inner ones, on their way out
-        self.outer_out: deque[tuple[int, int]] = deque()
+        self.outer: deque[tuple[int, int]] = deque()  # tokens (kind, payload) to process
+        self.inner: deque[tuple[int, int]] = deque()  # inner tokens to process
+        self.inner_out: deque[tuple[int, int]] = deque()  # inner tokens to send
+        self.outer_out: deque[tuple[int, int]] = deque()  # outer tokens to send
         self.word = 0  # C: object
         self.fibers = 0  # C: object; bits of the word whose fiber has not ended, from the lowest on
-        self.seen = False  # data of the present fiber
-        self.bare = False  # a stop waits for its inner one
-        self.level = 0
-        self.after_stop = True
+        self.seen = False  # whether the current inner fiber has data
+        self.bare = False  # whether the stop of an empty outer fiber waits for its inner stop
+        self.level = 0  # level of this stop
+        self.after_stop = True  # whether the last outer token was a stop, or there was none
         self.cleared = 0
-        self.ended = 0  # outputs on which done has left
+        self.ended = 0  # number of outputs on which done was sent
 
     def elaborate(self) -> None:
         """Fetch the streams."""
@@ -80,7 +81,7 @@ class WordDropper(StreamBlock):
         self.merger_inner = StopMerger(self.out_inner, self.quirks)
 
     def update(self, now: int) -> int:
-        """Move tokens one step on."""
+        """Move tokens one stage forward: from the inputs, through the block, to the outputs."""
         fired = self._take(self.in_outer, self.outer, self.outer)  # C: bint
         fired = self._take(self.in_inner, self.inner, self.inner_out) or fired
         fired = self._clear(now) or fired
@@ -93,7 +94,7 @@ class WordDropper(StreamBlock):
         return self.wait_input(self.in_inner if self.outer or self.fibers or self.bare else self.in_outer)
 
     def _take(self, source: Channel, queue: deque[tuple[int, int]], other: deque[tuple[int, int]]) -> bool:
-        """Take a token; of the inner stream for two readers."""
+        """Move a token from an input to its queue, and to a second queue; return whether there was one."""
         if not source.can_pop() or (self.bounded and (queue or other)):
             return False
         token = (source.control(), source.coordinate())
@@ -113,7 +114,7 @@ class WordDropper(StreamBlock):
         return True
 
     def _clear(self, now: int) -> bool:
-        """Take an outer token if none is being worked on, and an inner one; whether anything was done."""
+        """Start the next outer token, and process an inner token; return whether either was possible."""
         fired = False
         if not self.fibers and not self.bare and self.outer:
             fired = True
@@ -151,7 +152,7 @@ class WordDropper(StreamBlock):
             self._end_fiber()
 
     def _end_fiber(self) -> None:
-        """The fiber of the word's next bit has ended."""
+        """End the fiber of the lowest bit left: clear the bit of an empty fiber, send a finished word."""
         place = bits.lowest(self.fibers)
         self.fibers &= self.fibers - 1
         if not self.seen:

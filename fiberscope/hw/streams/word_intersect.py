@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The intersection of words of bits."""
+"""The intersection of two streams of bit-vector words."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ from fiberscope.sim.errors import SimulationError
 
 
 class WordIntersect(StreamBlock):
-    """Lets through, of two streams of words, the bits that both have.
+    """Intersects two streams of words, bit by bit.
 
-    Interface: operand i comes as a pair, words on ``in_bv[i]`` and on ``in_ref[i]`` the reference of the
-    first one of each. The common bits leave as a word on ``out_bv`` unless there are none, and for each of
-    them the operands' references on ``out_ref0`` and ``out_ref1``; the reference of a bit counts the ones
-    below it. An operand whose fiber has ended counts as 0 until the other's has.
+    Interface: operand i sends words on ``in_bv[i]``, and with each word, on ``in_ref[i]``, the reference of
+    its lowest set bit. The reference of a bit is that reference plus the number of set bits below the bit.
+    A word of the common bits leaves on ``out_bv``, unless it is 0. For each common bit, the references of the
+    two operands leave on ``out_ref0`` and ``out_ref1``. An operand whose fiber has ended counts as 0 until
+    the fiber of the other operand ends.
 
-    Timing: a pair of words takes a cycle, in which the first references leave; each further bit takes one
-    more. Stops and done take a cycle each.
+    Timing: a pair of words takes a cycle, in which the references of the first common bit leave. Each further
+    common bit takes another cycle. A stop and done take a cycle each.
 
-    Counts: ``words`` joined, ``matches``: bits that left.
+    Counts: ``words``, the number of pairs; ``matches``, the number of common bits.
 
-    Source: SAM (ASPLOS 2023), Section 4.3; the public simulator (weiya711/sam at 6e477d1), which has the
-    intersection only.
+    Source: SAM (ASPLOS 2023), Section 4.3; the public simulator (weiya711/sam at 6e477d1), which has no union
+    of words.
 
     Args:
         name: instance name.
-        emit_zeros: whether words of 0 leave.
+        emit_zeros: whether words of 0 are sent as well.
         quirks: see ``StreamBlock``.
 
     Raises:
-        SimulationError: in the run, if the streams do not fit each other, naming the cycle and both tokens.
+        SimulationError: during the run, if the streams do not match; the message has the cycle and both
+            tokens.
     """
 
     PORTS = (
@@ -79,7 +81,7 @@ class WordIntersect(StreamBlock):
         self.ref_a, self.ref_b = self.in_ref
 
     def update(self, now: int) -> int:
-        """Send the references of a bit, or join what is next."""
+        """Send the references of the next common bit, or take the next pair of words or stops."""
         if self.left:
             self._send_references()
             return self.busy(now + 1)
@@ -99,7 +101,7 @@ class WordIntersect(StreamBlock):
         return self.finish(now) if kind_a == DONE else self.busy(now + 1)
 
     def _join(self, kind_a: int, kind_b: int, now: int) -> None:
-        """Take a word of each, or of the one whose fiber has not ended."""
+        """Intersect the next words; an operand whose fiber has ended keeps its stop and counts as 0."""
         if DONE in (kind_a, kind_b) or self.bv_a.value() or self.bv_b.value():
             self.refuse(now, f"do not fit each other, or a word has more than {bits.PART} bits")
         self.word_a = self.word_b = 0
@@ -125,7 +127,7 @@ class WordIntersect(StreamBlock):
         self.ref_b.pop()
 
     def _send_references(self) -> None:
-        """Send those of the lowest bit that is left."""
+        """Send the references of the lowest common bit that is left."""
         place = bits.lowest(self.left)
         self.left &= self.left - 1
         self.matches += 1
@@ -133,7 +135,11 @@ class WordIntersect(StreamBlock):
         self.out_ref1.push(DATA, self.reference_b + bits.rank(self.word_b, place))
 
     def refuse(self, now: int, fault: str) -> NoReturn:
-        """Refuse the heads.
+        """Report that the heads of the two operands do not match.
+
+        Args:
+            now: current cycle.
+            fault: end of the message.
 
         Raises:
             SimulationError: always.

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Writers: where streams end, as the arrays of a result."""
+"""Writers: blocks that store streams as the arrays of a result."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fiberscope.sim.protocol import ANY
 
 
 class Writer(StreamBlock):
-    """Takes a stream, one token a cycle, and never stalls it.
+    """Stores a stream, one token a cycle, without backpressure.
 
-    The writer is done when it has taken done. Subclasses say by ``take`` what they do with any other token.
+    The writer is done when it has taken done. Subclasses define ``take``, which stores any other token.
 
     Args:
         name: instance name.
@@ -48,14 +48,15 @@ class Writer(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def take(self, kind: int) -> None:
-        """Take in the head of ``source``, which is not done."""
+        """Store the head of ``source``, a token of this kind, which is not done."""
         raise NotImplementedError(f"{type(self).__name__} does not define take")
 
 
 class ValuesWriter(Writer):
-    """Writes values behind one another; stops are ignored.
+    """Stores values one after the other, and ignores stops.
 
-    Interface: ``in_val``. A stream of coordinates, references or words can be written as well, as integers.
+    Interface: ``in_val`` carries the values. A stream of coordinates, references or words is stored as
+    integers.
 
     Timing: that of ``Writer``. Counts: ``stored``.
 
@@ -63,7 +64,7 @@ class ValuesWriter(Writer):
 
     Args:
         name: instance name.
-        room: values that are allocated at first; it grows when that is exceeded.
+        room: number of values to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
 
@@ -77,12 +78,12 @@ class ValuesWriter(Writer):
         self.of_integers = False
 
     def elaborate(self) -> None:
-        """Fetch the channel, and see what it carries."""
+        """Fetch the channel, and note whether it carries values or integers."""
         super().elaborate()
         self.of_integers = self.in_val.protocol != VAL
 
     def take(self, kind: int) -> None:
-        """Store what is data."""
+        """Store a token if it is data."""
         if kind == DATA:
             self.stored += 1
             self._store()
@@ -95,18 +96,18 @@ class ValuesWriter(Writer):
 
     @property
     def values(self) -> array[int] | array[float]:
-        """Return the values that have been stored so far."""
+        """Return the values stored so far."""
         return self.memory.integers() if self.of_integers else self.memory.values()
 
 
 class FiberWriter(Writer):
-    """Writes a level: its elements, and where its fibers end, for which see ``FiberEnds``, and its quirk.
+    """Stores a level: its elements, and the positions at which its fibers end (see ``FiberEnds``).
 
-    N, which only blocks with quirks put on a stream of coordinates, is stored as 0.
+    An N is stored as the element 0. Only blocks with quirks send N in a stream of coordinates.
 
     Args:
         name: instance name.
-        room: elements that are allocated at first; it grows when that is exceeded.
+        room: number of elements to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
 
@@ -119,7 +120,7 @@ class FiberWriter(Writer):
         self.stops = Growing(room)
 
     def take(self, kind: int) -> None:
-        """Store an element, or the end of a fiber or of lists of them."""
+        """Store an element, or the end of a fiber or of a list of fibers."""
         if kind != STOP:
             self.level.append(self.source.coordinate() if kind == DATA else 0)
             self.stored += 1
@@ -131,19 +132,19 @@ class FiberWriter(Writer):
 
     @property
     def segments(self) -> array[int]:
-        """Return where each fiber that has ended begins, and the end of the last."""
+        """Return the first position of each fiber that has ended, and then the end of the last one."""
         return self.fibers.integers()
 
     @property
     def stopped_at(self) -> array[int]:
-        """Elements in front of each stop, also of those that end no fiber."""
+        """Return, for each stop, the number of elements before it, also if the stop ends no fiber."""
         return self.stops.integers()
 
 
 class CompressedWriter(FiberWriter):
-    """Writes the coordinates of a compressed level, and where its fibers end.
+    """Stores the coordinates of a compressed level, and the positions at which its fibers end.
 
-    Interface: ``in_crd``; the level is ``segments`` and ``coordinates``.
+    Interface: ``in_crd`` carries the coordinates. The result is in ``segments`` and ``coordinates``.
 
     Timing: that of ``Writer``. Counts: ``stored`` coordinates. Quirks: that of ``FiberEnds``.
 
@@ -151,7 +152,7 @@ class CompressedWriter(FiberWriter):
 
     Args:
         name: instance name.
-        room: coordinates that are allocated at first; it grows when that is exceeded.
+        room: number of coordinates to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
 
@@ -166,19 +167,19 @@ class CompressedWriter(FiberWriter):
 
 
 class BitVectorWriter(FiberWriter):
-    """Writes the words of a bit-vector level.
+    """Stores the words of a bit-vector level.
 
-    Interface: ``in_bv``; the level is ``segments`` and ``words``, low bits of a fiber first. A word of more
-    than 64 bits is written part by part, see ``BitVector``; a fiber has no words behind that of its last bit,
-    an empty one none at all: who reads the level takes 0 for them.
+    Interface: ``in_bv`` carries the words. The result is in ``segments`` and ``words``, with the low bits of
+    a fiber first. A word of more than 64 bits is stored in parts, see ``BitVector``. No words are stored
+    after the last set bit of a fiber, and none for an empty fiber; a reader of the level takes them as 0.
 
     Timing: that of ``Writer``. Counts: ``stored`` words. Quirks: that of ``FiberEnds``.
 
-    Source: a choice of this model; the public simulator stores words by its values writer.
+    Source: a choice of this model. The public simulator stores words with its values writer.
 
     Args:
         name: instance name.
-        room: words that are allocated at first; it grows when that is exceeded.
+        room: number of words to allocate at first; the memory grows when necessary.
         quirks: see ``StreamBlock``.
     """
 
@@ -188,5 +189,5 @@ class BitVectorWriter(FiberWriter):
 
     @property
     def words(self) -> list[int]:
-        """Return the words of all fibers so far, unsigned."""
+        """Return the words of all fibers so far, as unsigned numbers."""
         return [unsigned(bits) for bits in self.level.integers()]

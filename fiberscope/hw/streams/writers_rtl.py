@@ -1,6 +1,6 @@
-"""Writers as RTL: the twins of ``fiberscope.hw.streams``' ``ValuesWriter`` and ``CompressedWriter``.
+"""RTL of writers: the twins of ``fiberscope.hw.streams``' ``ValuesWriter`` and ``CompressedWriter``.
 
-What is written leaves through ``store``, the write port of a memory, with its address.
+Each word to write leaves with its address on ``store``, the write port of a memory.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class ValuesWriterParameters(ValueParameters):
     """Parameters of a writer of values.
 
     Args:
-        entries: the entries of the memory, 1 to 65536; more are for the sender to avoid.
-        value_bits: bits of a value that is a whole number, 1 to 53.
-        values: their type.
+        entries: number of words of the memory, 1 to 65536; the sender must not send more values.
+        value_bits: width of a value if values are integers, 1 to 53.
+        values: type of the values.
     """
 
     entries: int = number(512, 1, 1 << 16)
@@ -42,9 +42,9 @@ class CompressedWriterParameters(Parameters):
     """Parameters of a writer of a compressed level.
 
     Args:
-        fibers: 1 to 65536; more are for the sender to avoid.
-        elements: of all fibers, likewise.
-        coordinate_bits: 4 to 55.
+        fibers: largest number of fibers, 1 to 65536; the sender must not send more.
+        elements: largest number of elements of all fibers, 1 to 65536; the sender must not send more.
+        coordinate_bits: width of a coordinate, 4 to 55.
     """
 
     fibers: int = number(64, 1, 1 << 16)
@@ -53,13 +53,13 @@ class CompressedWriterParameters(Parameters):
 
 
 def values_carried(parameters: ValuesWriterParameters) -> Carried:
-    """``store`` is a value and its address."""
+    """Return the contents of the streams; ``store`` carries a value and its address."""
     store = value_words(parameters.entries, parameters.value_field)
     return {"in_val": tokens.values(parameters.value_field), STORE: store}
 
 
 def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
-    """A counter of what was written."""
+    """Build a writer of values: a counter of the values written is the address."""
     head, store = Head.from_stream(between.inputs["in_val"]), between.outputs[STORE]
     count: Signal = pyrtl.Register(index_bits(parameters.entries), "count")
     takes = named("takes", head.shown & (~head.is_data | store.ready))
@@ -69,19 +69,19 @@ def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
 
 
 def compressed_carried(parameters: CompressedWriterParameters) -> Carried:
-    """``store`` is a segment, or where ``control`` is 1 a coordinate, and its address.
+    """Return the contents of the streams; ``store`` carries a segment, or with ``control`` 1 a coordinate.
 
-    The segment at address 0, where the first fiber begins, is 0 and not written.
+    The segment at address 0, the start of the first fiber, is always 0 and is not written.
     """
     store = level_words(parameters.fibers, parameters.elements, parameters.coordinate_bits)
     return {"in_crd": tokens.numbers(parameters.coordinate_bits), STORE: store}
 
 
 def compressed_design(parameters: CompressedWriterParameters, between: Streams) -> None:
-    """A counter of coordinates and one of fibers; what a stop says depends on what came before it.
+    """Build a writer of a compressed level: counters of coordinates and of fibers are the addresses.
 
-    It ends a fiber, unless it can as well be the stop of a list without any: one of level 1 or higher, at the
-    start or behind another such.
+    A stop ends a fiber, unless it can be the stop of a list without fibers. That is a stop of level 1 or
+    higher at the start of the stream, or directly after another stop of level 1 or higher.
     """
     head, store = Head.from_stream(between.inputs["in_crd"]), between.outputs[STORE]
     count: Signal = pyrtl.Register(parameters.elements.bit_length(), "count")
@@ -110,21 +110,21 @@ def compressed_design(parameters: CompressedWriterParameters, between: Streams) 
 
 
 class WriterAdapter(StreamAdapter):
-    """Adapter of a writer, whose single output keeps the written values."""
+    """Adapter of a writer, whose only output is the port for the words that it writes."""
 
     def counters(self) -> dict[str, int]:
-        """Return no counters of tokens that leave."""
+        """Return no counters, because a writer has no output streams."""
         return {}
 
 
 class ValuesWriterAdapter(WriterAdapter):
-    """Adapter of a writer of values, with a port for what it writes."""
+    """Adapter of a writer of values, with a port for the words that it writes."""
 
     PORTS = (*ValuesWriter.PORTS, STORE_PORT)
 
 
 class CompressedWriterAdapter(WriterAdapter):
-    """Adapter of a writer of values, with a port for what it writes."""
+    """Adapter of a writer of a compressed level, with a port for the words that it writes."""
 
     PORTS = (*CompressedWriter.PORTS, STORE_PORT)
 
