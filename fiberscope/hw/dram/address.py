@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Address maps: which bits of an address choose the pseudo-channel, bank group, bank, row and column."""
+"""Address maps, which select pseudo-channel, bank group, bank, row and column by bits of an address."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from fiberscope.hw.dram.standards import Organisation
 from fiberscope.sim.names import nearest
 
-COLUMN_LOW = 2  # bits of the column that MOP keeps below the banks: four bursts side by side in a row
+COLUMN_LOW = 2  # column bits that MOP keeps below the bank bits: four consecutive bursts share a row
 
 
 @dataclass(frozen=True)
 class AddressMap:
-    """One way of cutting an address, as data.
+    """A division of an address into fields.
 
     Args:
-        name: its name in the literature, or what stands where from the highest bits down.
-        fields: what the bits above the byte within a burst choose, from the lowest bits up; what is left
-            above the last is the row, with no limit. ``column_low`` is the lowest two bits of the column.
-        fold: whether the column's bits are also XORed, in turn, into pseudo-channel, bank group, bank, row.
-        source: who describes it.
+        name: name in the literature, or the abbreviated fields from the highest bits down.
+        fields: fields above the byte within a burst, from the lowest bits up. All bits above the last field
+            are the row. ``column_low`` is the lowest two bits of the column, ``column_high`` the others.
+        fold: whether the bits of the column, from the lowest up, are XORed into the bits of pseudo-channel,
+            bank group, bank and row, in this order.
+        source: publication or program that defines the map.
     """
 
     name: str
@@ -59,10 +60,10 @@ ADDRESS_MAPS = {address_map.name: address_map for address_map in _MAPS}
 
 
 def address_map(name: str) -> AddressMap:
-    """The map with this name.
+    """Return the map with this name.
 
     Raises:
-        ValueError: if there is none, with the nearest name.
+        ValueError: if there is none; the message suggests the nearest name.
     """
     if name not in ADDRESS_MAPS:
         raise ValueError(f"no address map {name}; {nearest(name, ADDRESS_MAPS)}")
@@ -76,10 +77,10 @@ def _bits(count: int, what: str) -> int:
 
 
 def layout(cut: AddressMap, organisation: Organisation) -> dict[str, tuple[int, int]]:
-    """Lowest bit and number of bits of every field, counted in a channel's own address.
+    """Return the lowest bit and the number of bits of every field, in an address within a channel.
 
     Raises:
-        ValueError: if a part of the organisation is no power of two, or the map needs more columns.
+        ValueError: if a number of the organisation is not a power of two, or a row is too short for the map.
     """
     column = _bits(organisation.bursts, "bursts in a row")
     widths = {
@@ -102,9 +103,13 @@ def layout(cut: AddressMap, organisation: Organisation) -> dict[str, tuple[int, 
 
 
 class Decoder:  # C: final
-    """Cuts a channel's addresses: ``decode`` leaves the flat bank number in ``bank``, the row in ``row``.
+    """A decoder of the addresses within a channel. ``decode`` sets ``bank`` and ``row``.
 
-    Banks are numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank.
+    ``bank`` is numbered over the channel: (pseudo-channel * bank groups + bank group) * banks + bank.
+
+    Args:
+        cut: address map.
+        organisation: organisation of the device.
     """
 
     def __init__(self, cut: AddressMap, organisation: Organisation) -> None:
@@ -125,7 +130,7 @@ class Decoder:  # C: final
         self._row_shift = places["row"][0]  # C: long
 
     def decode(self, address: int) -> None:
-        """Cut one address (bytes, the channel-interleaving bits already taken out)."""
+        """Decode a byte address, from which the bits that select the channel have been removed."""
         pseudo = _slice(address, self._pseudo_shift, self._pseudo_bits)
         group = _slice(address, self._group_shift, self._group_bits)
         bank = _slice(address, self._bank_shift, self._bank_bits)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""One channel of DRAM as a component: requests in, replies out, a controller and a device in between."""
+"""A DRAM channel as a component, which consists of a controller and a device."""
 
 from __future__ import annotations
 
@@ -43,26 +43,29 @@ from fiberscope.sim.errors import SimulationError
 
 
 class DramChannel(Deferring):
-    """One DRAM channel, to be put in a clock domain of ``specification.clock_hertz``.
+    """One DRAM channel, for a clock domain of the frequency ``specification.clock_hertz``.
 
-    Ports: ``requests`` (reads, writes, write_throughs of ``request_bytes`` each; reads and writes of a single
-    burst) and ``replies``, to reads only, with the request's tag and address.
+    Interface: ``requests`` receives reads, writes and write-throughs of ``request_bytes`` each, and reads and
+    writes of a single burst. ``replies`` sends a reply to each read, with the tag and the address of the
+    request.
 
-    A request that can be seen in cycle t may have its first command issued in t; a read is answered in the
-    cycle in which its last burst has arrived, ``cl + burst`` after the RD, and replies keep the order of the
-    RDs. Counted from the cycle before it was taken, as if it had been pushed one cycle ahead, an unloaded
-    read of one burst takes 1 + cl + burst cycles from an open row.
+    Timing: the first command of a request can be issued in the cycle in which the request is seen. A reply is
+    sent in the cycle in which the last burst of the read arrives, ``cl + burst`` cycles after its RD. Replies
+    keep the order of the RDs. The latency of a read is counted from the cycle before it was accepted, in
+    which a channel with a latency of one cycle received it. An unloaded read of one burst from an open row
+    has a latency of 1 + cl + burst cycles.
 
     Args:
         name: instance name.
-        specification: what it is built from.
-        log: whether to keep every command issued, in ``commands``.
+        specification: device, address map and controller.
+        log: whether to keep all issued commands, for ``commands``.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
-    # Occupancies in bursts; the served burst; commands of the cycle with their bank and its open row, which
-    # is -1 for a closed bank. In a cycle without a command, bank and row are those of the last command.
-    # An idle channel makes up for its refreshes when it wakes; they are not shown.
+    # Occupancies in bursts; the mode of the controller; the commands of the cycle with their bank and its
+    # open row (-1 if the bank is closed). In a cycle without a command, bank and row are those of the last
+    # command. An idle channel executes its refreshes when it wakes, and the signals do not show these
+    # refreshes.
     SIGNALS = (
         Signal("read_queue", 16, "integer"),
         Signal("write_queue", 16, "integer"),
@@ -119,11 +122,11 @@ class DramChannel(Deferring):
 
     @property
     def commands(self) -> list[Command]:
-        """Every command issued so far; empty unless ``log`` was asked for."""
+        """All commands issued so far; empty without ``log``."""
         return list(self._controller.device.log or ())
 
     def tick(self, now: int) -> int:
-        """One memory clock cycle."""
+        """Advance by one cycle of the memory clock."""
         controller = self._controller
         self.settle(now)
         if controller.waiting or self.requests.can_pop():
@@ -135,18 +138,18 @@ class DramChannel(Deferring):
         return self._rest(now, issued, more)
 
     def settle(self, cycle: int) -> None:
-        """Issue the commands of the cycles before this one that nobody has noticed yet."""
+        """Issue the deferred commands of the cycles before this one."""
         while self._controller.waiting and self._next_step < cycle:
             self._step(self._next_step)
 
     def _step(self, cycle: int) -> bool:
-        """Issue what can be issued in a cycle, and note in which one something may be next; if it was."""
+        """Issue the commands that are ready in a cycle; return whether there were any."""
         issued = self._controller.step(cycle)
         self._next_step = self._controller.wake(cycle)
         return issued
 
     def _rest(self, now: int, issued: bool, more: bool) -> int:  # C: noexcept
-        """Say until when nothing that others notice can happen, and what the channel does until then."""
+        """Sleep until the next cycle with an effect outside the channel, and state the reason."""
         waiting = self._controller.waiting
         held_up = self._returns.due() <= now
         if not (waiting or issued or more or self._returns.count):
@@ -160,10 +163,10 @@ class DramChannel(Deferring):
         return self.busy(min(self._noticed_from(waiting), self._returns.due()))
 
     def _noticed_from(self, waiting: int) -> int:  # C: noexcept, inline
-        """The first cycle in which others may notice a command that is still to come.
+        """Return the first cycle in which a future command can have an effect outside the channel.
 
-        Those of reads by a reply, of writes, one a cycle at the most, by there being none left; both, in the
-        cycle behind, by the room for a request that had none.
+        A read has its effect with the reply. Writes, at most one a cycle, have it when none is left. If a
+        request waits for a free queue entry, any command can have an effect in the cycle after it.
         """
         if waiting == 0:
             return MAX_TIME
@@ -174,7 +177,7 @@ class DramChannel(Deferring):
         return self._next_step + (self._controller.read_latency if self._returns.awaited else waiting)
 
     def _take_requests(self, now: int) -> bool:
-        """Queue the requests that can be seen, while there is room; whether one is left over."""
+        """Enqueue the visible requests while queue entries are free; return whether one is left."""
         for _ in range(self._requests_per_cycle):
             if not self.requests.can_pop():
                 return False
@@ -188,7 +191,7 @@ class DramChannel(Deferring):
         return self.requests.can_pop()
 
     def _take(self, now: int) -> bool:
-        """Queue the first request; whether there was room."""
+        """Enqueue the first request; return whether enough queue entries were free."""
         operation = self.requests.control()
         address = self.requests.reference()
         tensor = address >> TENSOR_SHIFT
@@ -203,7 +206,7 @@ class DramChannel(Deferring):
         return self._take_write(first, tensor, now)
 
     def _measure(self, operation: int) -> None:  # C: noexcept
-        """Note how much the first request asks for."""
+        """Set the number of bursts and bytes of the first request."""
         if operation in (READ_BURST, WRITE_BURST):
             self._asked, self._asked_bytes = 1, self._burst_bytes
         else:
@@ -213,11 +216,11 @@ class DramChannel(Deferring):
         raise SimulationError(f"{self.name}: {fault}")
 
     def _local(self, address: int) -> int:  # C: noexcept
-        """The channel's own address: without what chose the channel."""
+        """Return the address within the channel, without the part that selects the channel."""
         return address // self._stride * self._interleave + address % self._interleave
 
     def _new_lines(self, first: int) -> int:  # C: noexcept
-        """Count the bursts of a request that are not in the write queue."""
+        """Return the number of bursts of a request that are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
             return self._asked
@@ -261,7 +264,7 @@ class DramChannel(Deferring):
         return True
 
     def _reply(self, now: int) -> bool:
-        """Send the bursts that are here on their way, in order; whether any was."""
+        """Remove the bursts that have arrived and send replies, in order; return whether there were any."""
         returns = self._returns
         before = returns.count
         while returns.due() <= now and (self.replies.can_push() or not returns.completes()):
@@ -276,7 +279,7 @@ class DramChannel(Deferring):
         return returns.count < before
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
-        """The reads that are not yet answered, each with the bank and the row that its next burst needs."""
+        """Return the reads without a reply, each with the bank and the row that its next burst needs."""
         queues, open_row = self._controller.queues, self._controller.device.open_row
         needs: dict[int, str] = {}
         for entry in [*queues.entries(READS), *queues.entries(OPENED)]:
@@ -296,15 +299,15 @@ class DramChannel(Deferring):
         ]
 
     def read_bytes(self, tensor: int) -> int:  # C: def
-        """Bytes of this tensor read so far."""
+        """Return the bytes of a tensor read so far."""
         return self._read_bytes[tensor]
 
     def write_bytes(self, tensor: int) -> int:  # C: def
-        """Bytes of this tensor written so far."""
+        """Return the bytes of a tensor written so far."""
         return self._write_bytes[tensor]
 
     def counters(self) -> dict[str, int]:
-        """Event counts, see ``docs/memory.md``; bursts, not requests, are counted as hits and so on."""
+        """Return the event counts, see ``docs/memory.md``; row hits, misses and conflicts count bursts."""
         controller = self._controller
         issued = controller.device.issued
         counts = {
@@ -354,7 +357,7 @@ class DramChannel(Deferring):
 
 
 def _returns(specification: DramSpecification) -> Returns:
-    """Room for all that can be on its way while replies are not held up: no read ever waits for it then."""
+    """Return a queue that holds all bursts in flight, so that it fills only while replies are blocked."""
     timing = specification.device.timing
     latency = timing.cl + timing.burst
     bursts = (latency + 2) * (1 + specification.requests_per_cycle * specification.bursts)

@@ -1,4 +1,4 @@
-"""DRAM commands and other numbers that the compiled modules of a channel share."""
+"""Constants that the modules of a DRAM channel share: commands and lists of bursts."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ REFRESH = 5
 PRECHARGE_ALL = 6
 REFRESH_BANK = 7
 COMMANDS = ("none", "ACT", "PRE", "RD", "WR", "REF", "PREA", "REFB")
-AUTO_PRECHARGE = "AP"  # in a log: a bank closes by itself; it is no command on a bus
+AUTO_PRECHARGE = "AP"  # name in a log for an automatic precharge, which is not a command on a bus
 
-CLOSED = -1  # the open row of a bank that has none
-NOBODY = -1  # no entry of a list
+CLOSED = -1  # value of ``open_row`` for a bank without an open row
+NOBODY = -1  # value for "no entry" in a list of bursts
 
-# Lists of waiting bursts.
+# Lists of waiting bursts
 READS = 0
 WRITES = 1
-OPENED = 2  # a row was opened for them: they go first, and their bank may not be closed before
+OPENED = 2  # bursts for which a row was opened: they have priority, and their row stays open until served
 LISTS = 3
 
 
 class Command(NamedTuple):
-    """One command as issued; ``bank`` and ``row`` are -1 where it concerns a whole pseudo-channel."""
+    """An issued command; ``bank`` and ``row`` are -1 for a command to a whole pseudo-channel."""
 
     cycle: int
     name: str

@@ -1,19 +1,19 @@
 # cython: infer_types=True
-"""The memory controller: which waiting burst gets the command buses, reads against writes, refresh.
+"""The memory controller of a DRAM channel, which schedules row and column commands and refreshes.
 
-In every cycle one row command (ACT, PRE, REF) and one column command (RD, WR) may be issued, or one command
-in all where the standard has a single bus. First ready, first come first served: of the bursts whose next
-command is ready, the oldest. A burst whose row was opened for it goes before all others, and its bank is
-not closed before it is served. With ``row_hit_first`` nor is it closed for a burst that is younger than one
-that waits for the open row: else, where a PRE is ready before the next RD, it takes the row away. Closed
-pages close after the last waiting burst. A burst's first command counts as its row hit, miss or conflict.
+The controller can issue one row command (ACT, PRE, REF) and one column command (RD, WR) a cycle, or one
+command in total if the standard has a single command bus. The scheduler is first-ready, first come first
+served: it serves the oldest burst whose next command is ready. A burst for which a row was opened has
+priority over all others, and its row is not closed before it is served. With ``row_hit_first``, a row also
+stays open for a burst that is older than the one that needs another row; otherwise, a PRE that is ready
+before the next RD closes it. Closed pages: a row closes after its last waiting burst of the same kind. The
+first command of a burst decides whether it counts as a row hit, a row miss or a row conflict.
 
-While a refresh of all banks is due, none but the opened bursts are served. While one of a single bank is,
-this holds for that bank only, and the refresh goes before all other row commands.
+While a refresh of all banks is due, only bursts whose row was opened for them are served. While a refresh of
+a single bank is due, the same holds for this bank, and the refresh has priority over all other row commands.
 
-For each kind of command the controller keeps a cycle before which no candidate can be ready, its bound, so
-that it neither searches nor is woken in vain. A search passes bursts whose next commands are of any kind: it
-finds their cycles by index and arithmetic, as the host would often guess a branch on the kind wrong.
+For each kind of command, a bound (a cycle before which no candidate can be ready) avoids useless searches and
+wake-ups. A search uses arithmetic, as the host would often mispredict a branch on the kind of a command.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from fiberscope.hw.dram.returns import Returns
 from fiberscope.hw.dram.specification import DramSpecification
 from fiberscope.sim.constants import MAX_TIME
 
-COLUMN = 1  # kinds of commands, as bits
+COLUMN = 1  # bits for the kinds of commands
 ROW = 2
 ANY_KIND = 3
 
 
 class Controller:  # C: final
-    """Schedules the commands of one channel.
+    """The scheduler of the commands of one channel.
 
     Args:
-        specification: device and policy.
-        returns: where the bursts that were read go.
+        specification: device and policies.
+        returns: queue of the bursts that have been read.
 
-    ``waiting`` is the bursts that still need a command. ``hits``, ``misses``, ``conflicts`` and, by
-    pseudo-channel, ``read_bursts`` and ``write_bursts`` count from the start; ``last_write`` is the cycle of
-    the last WR. ``mode`` is what is served, ``READS`` or ``WRITES``.
+    ``waiting`` is the number of bursts that still need a command. ``hits``, ``misses``, ``conflicts``, and
+    ``read_bursts`` and ``write_bursts`` for each pseudo-channel, are counts of bursts so far. ``last_write``
+    is the cycle of the last WR. ``mode`` is the list that is served, ``READS`` or ``WRITES``.
     """
 
     def __init__(self, specification: DramSpecification, returns: Returns) -> None:
@@ -61,13 +61,13 @@ class Controller:  # C: final
         self._write_low = max(1, low)  # C: long; at a mark of 0 too, reads go on when no write is left
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = MAX_TIME
-        # By bank, the index of its ACT or PRE in device.ready: first of the ACTs
+        # By bank, the index in device.ready of the row command it needs next: at first, that of its ACT
         self._next_row = array("q", range(self.device.activates, self.device.precharges))
-        self._held = array("q", bytes(8 * self.device.banks))  # whether a burst waits for the bank's open row
+        self._held = array("q", bytes(8 * self.device.banks))  # by bank: 1 if a burst waits for its row
         self.refresh = RefreshTimer(specification)
-        self._kept = NOBODY  # bank that serves no bursts, because its refresh is due
+        self._kept = NOBODY  # bank whose own refresh is due; it serves only a burst whose row was opened
         self._search = 0  # number of the current or last search
-        self._spared = array("q", bytes(8 * self.device.banks))  # by bank: last search that spared its row
+        self._spared = array("q", bytes(8 * self.device.banks))  # by bank: last search that kept its row
         self._last = -1  # last simulated cycle
         self.waiting = 0
         self._reset_counts()
@@ -81,7 +81,7 @@ class Controller:  # C: final
     def enqueue(
         self, which: int, bank: int, row: int, line: int, request: int, cycle: int
     ) -> None:  # C: cdef
-        """A new burst for the list ``READS`` or ``WRITES``."""
+        """Append a new burst to the list ``READS`` or ``WRITES``; a pool entry must be free."""
         queues = self.queues
         entry = queues.take()
         queues.bank[entry] = bank
@@ -98,7 +98,7 @@ class Controller:  # C: final
             self._lower_bound(entry)
 
     def _lower_bound(self, entry: int) -> None:  # C: noexcept
-        """A new candidate of the current mode."""
+        """Lower the bounds for a new candidate of the current mode."""
         ready = self._ready(entry, ANY_KIND)
         if self.device.open_row[self.queues.bank[entry]] == self.queues.row[entry]:
             self._column_bound = min(self._column_bound, ready)
@@ -106,11 +106,11 @@ class Controller:  # C: final
             self._row_bound = min(self._row_bound, ready)
 
     def recheck(self) -> None:  # C: cdef, noexcept
-        """Forget the bounds: something changed that may make any candidate ready."""
+        """Reset the bounds, after a change that can make any candidate ready."""
         self._opened_bound = self._column_bound = self._row_bound = 0
 
     def step(self, now: int) -> bool:  # C: cdef
-        """Issue what can be issued in cycle ``now``; whether anything was."""
+        """Issue the commands that are ready in cycle ``now``; return whether there were any."""
         self._last = now
         self._fall_due(now)
         issued = self._serve_opened(now)
@@ -125,7 +125,7 @@ class Controller:  # C: final
         return issued
 
     def wake(self, now: int) -> int:  # C: cdef, noexcept
-        """The next cycle in which something may be issued or the mode changes, while nothing arrives."""
+        """Return the next cycle in which a command may be issued or the mode changes, if nothing arrives."""
         wake = min(self._opened_bound, self.refresh.due, self._refresh_ready())
         if not self._all_wait():
             if self._next_mode() != self.mode:
@@ -135,7 +135,7 @@ class Controller:  # C: final
         return max(wake, now + 1)
 
     def _serve_opened(self, now: int) -> bool:
-        """Serve the oldest burst whose row was opened for it and is ready."""
+        """Serve the oldest ready burst whose row was opened for it; return whether there was one."""
         if self._opened_bound > now:
             return False
         queues = self.queues
@@ -159,7 +159,7 @@ class Controller:  # C: final
         return True
 
     def _serve_queue(self, now: int, kind: int) -> bool:
-        """Issue a command of this kind for the oldest burst of the current mode that is ready for one."""
+        """Issue a command of this kind for the oldest ready burst of the mode; return whether it could."""
         self._choose_mode()
         if self._bound(kind) > now or (self._in_order and self.queues.counts[OPENED]):
             return False
@@ -172,7 +172,7 @@ class Controller:  # C: final
         return True
 
     def _bound(self, kind: int) -> int:  # C: noexcept, inline
-        """No command of this kind is ready for the current mode's queue before this cycle."""
+        """Return a cycle before which no command of this kind is ready for the list of the current mode."""
         column_bound = max(self._column_bound, self.device.column_bus)
         if kind == COLUMN:
             return column_bound
@@ -186,14 +186,14 @@ class Controller:  # C: final
             self.recheck()
 
     def _next_mode(self) -> int:  # C: noexcept, inline
-        """Reads first, unless there are none or many writes; writes then go on until few are left."""
+        """Return the mode: reads, unless there are none or writes are between the high and the low mark."""
         reads, writes = self.queues.counts[READS], self.queues.counts[WRITES]
         if self.mode == READS:
             return WRITES if writes > self._write_high or reads == 0 else READS
         return READS if writes < self._write_low and reads else WRITES
 
     def _first_ready(self, now: int, kind: int) -> int:  # C: noexcept
-        """The oldest burst whose next command is of this kind and ready; else sets the bound."""
+        """Return the oldest burst with a ready command of this kind; without one, set the bound."""
         self._search += 1
         earliest = MAX_TIME
         entry = self.queues.heads[self.mode]
@@ -211,7 +211,7 @@ class Controller:  # C: final
         return NOBODY
 
     def _preempts_hit(self, entry: int) -> bool:  # C: noexcept
-        """Return whether a burst's next command closes a row that one which came no later waits for."""
+        """Return whether a burst's next command would close a row needed by a burst that came no later."""
         queues = self.queues
         bank = queues.bank[entry]
         if self.device.open_row[bank] in (CLOSED, queues.row[entry]):
@@ -226,29 +226,29 @@ class Controller:  # C: final
         return self._spared[bank] == self._search
 
     def _ready(self, entry: int, kind: int) -> int:  # C: noexcept, inline
-        """Earliest cycle of a burst's next command, bus apart; at least ``MAX_TIME`` for another kind."""
+        """Return a burst's earliest command cycle, bus ignored; at least ``MAX_TIME`` for another kind."""
         if kind == ROW:
             return self._row_ready(entry)
         hit_ready = self._column_ready(entry) + MAX_TIME * (1 - self._hits(entry))
         return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
     def _hits(self, entry: int) -> int:  # C: noexcept, inline
-        """1 if a burst's row is open to it, else 0: a number, for arithmetic in the place of a branch."""
+        """Return 1 if a burst's row is open and usable, else 0; a number, for arithmetic, not branches."""
         bank = self.queues.bank[entry]
         return (self.device.open_row[bank] == self.queues.row[entry]) & (bank != self._kept)
 
     def _row_ready(self, entry: int) -> int:  # C: noexcept, inline
-        """Earliest cycle of a burst's ACT or PRE; from ``MAX_TIME`` on if its row is open or bank held."""
+        """Return the earliest cycle of a burst's ACT or PRE; at least ``MAX_TIME`` if it cannot have one."""
         return self.device.ready[self._next_row[self.queues.bank[entry]]] + MAX_TIME * self._hits(entry)
 
     def _column_ready(self, entry: int) -> int:  # C: noexcept, inline
-        """Earliest cycle of the RD or WR of a burst whose row is open."""
+        """Return the earliest cycle of the RD or WR of a burst whose row is open."""
         if self.returns.count == self.returns.capacity and not self.queues.write[entry]:
             return MAX_TIME
         return self.device.ready[self.queues.column[entry]]
 
     def _advance(self, entry: int, now: int) -> None:
-        """Issue a burst's next command."""
+        """Issue the next command of a burst."""
         bank = self.queues.bank[entry]
         row = self.device.open_row[bank]
         if not self.queues.counted[entry]:
@@ -267,7 +267,7 @@ class Controller:  # C: final
         self.conflicts += open_row not in (CLOSED, self.queues.row[entry])
 
     def _issue_column(self, which: int, entry: int, now: int) -> None:
-        """Read or write a burst; it leaves the queues."""
+        """Issue the RD or WR of a burst, and remove the burst from the queues."""
         bank = self.queues.bank[entry]
         pseudo = self.device.pseudo_channel(bank)
         if self.queues.write[entry]:
@@ -291,7 +291,7 @@ class Controller:  # C: final
             self._next_row[bank] = bank + (self.device.activates if closes else self.device.precharges)
         if which != OPENED:
             self._column_bound = now + 1
-        # The burst may have prevented a precharge of its row.
+        # The bank may now be precharged: the burst that kept its row open is served.
         self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
 
     def _close_row(self, bank: int, now: int) -> None:
@@ -300,7 +300,7 @@ class Controller:  # C: final
         self._row_bound = now + 1
 
     def _open_row(self, entry: int, bank: int, now: int) -> None:
-        """Open a burst's row; the burst goes before all others from now on."""
+        """Open the row of a burst, which gives the burst priority over all others."""
         self.device.activate(bank, self.queues.row[entry], now)
         self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
@@ -312,7 +312,7 @@ class Controller:  # C: final
         self._column_bound = min(self._column_bound, ready)
 
     def catch_up(self, now: int) -> None:  # C: cdef
-        """Carry out the refreshes of the cycles before ``now`` in which nothing was waiting."""
+        """Issue the refreshes of the cycles before ``now`` in which no burst was waiting."""
         cycle = self._next_refresh_step()
         while cycle < now:
             self._fall_due(cycle)
@@ -331,7 +331,7 @@ class Controller:  # C: final
                 self._keep_bank()
 
     def _keep_bank(self) -> None:  # C: noexcept
-        """Keep the queues from the bank whose own refresh is due."""
+        """Choose the bank whose own refresh is due, and block it for the bursts of the queues."""
         if self.refresh.by_bank and self.refresh.owed:
             self.refresh.choose()
             self._kept = self.refresh.bank
@@ -342,7 +342,7 @@ class Controller:  # C: final
         return self.refresh.owed > 0 and not self.refresh.by_bank
 
     def _refresh_ready(self) -> int:  # C: noexcept
-        """Earliest cycle of the next command towards the refresh that is owed; ``MAX_TIME`` if none is."""
+        """Return the earliest cycle of the next command for a due refresh, ``MAX_TIME`` if none is due."""
         if self.refresh.owed == 0:
             return MAX_TIME
         if self.refresh.by_bank:
@@ -363,7 +363,7 @@ class Controller:  # C: final
         return max(self.device.ready[self.device.precharges + bank], self.device.row_bus)
 
     def _serve_refresh(self, now: int) -> bool:
-        """Take the next step towards the refresh that is owed, if it is ready: a precharge or the refresh."""
+        """Issue the next command for a due refresh, PRE or REF, if it is ready; return whether it was."""
         if self._refresh_ready() > now:
             return False
         if self.refresh.by_bank:
@@ -396,5 +396,5 @@ class Controller:  # C: final
                 self.recheck()
 
     def _row_closed(self, bank: int) -> None:  # C: noexcept, inline
-        """An ACT is next for a bank."""
+        """Note that a bank is closed and needs an ACT next."""
         self._next_row[bank] = self.device.activates + bank

@@ -1,10 +1,12 @@
 # cython: infer_types=True
-"""The DRAM device: banks with open rows, and when each command may next be issued to each of them.
+"""The DRAM device: banks with open rows, and the earliest cycle of each command to each bank.
 
-Every constraint is applied when its earlier command is issued: the earliest cycle of the later command is
-raised for all the banks in reach, be it one, a bank group or a pseudo-channel.
-Cycles are counted where a command starts on its bus. An ACT that takes two clocks is received one clock
-later, so that what is counted from it grows, and what is counted to it shrinks, by ``activate_cycles - 1``.
+A timing constraint between two commands is applied when the earlier command is issued. It raises the earliest
+cycle of the later command for all affected banks: one bank, a bank group or a pseudo-channel.
+
+The cycle of a command is the one in which it starts on its bus. A device receives an ACT of two clocks one
+clock later. Constraints from an ACT are therefore longer, and constraints to an ACT shorter, by
+``activate_cycles - 1``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from fiberscope.hw.dram.commands import (
 from fiberscope.hw.dram.standards import DramStandard
 from fiberscope.sim.constants import MAX_TIME
 
-ACTIVATES_IN_WINDOW = 4  # what tFAW limits
+ACTIVATES_IN_WINDOW = 4  # maximum number of ACTs in tFAW
 
 
 def _zeros(count: int) -> array[int]:
@@ -36,15 +38,22 @@ def _zeros(count: int) -> array[int]:
 
 
 class Device:  # C: final
-    """All banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
+    """The banks of one channel. Banks are numbered over the channel, as by ``Decoder``.
 
-    ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
-    RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE (``precharges +
-    bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place ``never`` it is
-    ``MAX_TIME``. ``column_bus`` is a cycle before which no bank is ready for a RD or WR. ``issued`` counts
-    commands, by the numbers of ``commands.py``; ``row_command``, ``row_bank``, ``row``, ``column_command``
-    and ``column_bank`` are what was issued in the current cycle. ``log`` is None, or a list to which every
-    command is appended.
+    Args:
+        standard: organisation and timings of the device.
+
+    Attributes:
+
+    - ``open_row``: for each bank, its open row or ``CLOSED``;
+    - ``ready``: earliest cycles of the commands of each bank: RD at index ``reads + bank``, WR at ``writes +
+      bank``, ACT at ``activates + bank``, PRE at ``precharges + bank``, and ``MAX_TIME`` at ``never``;
+    - ``row_bus``: earliest cycle of any row command, an additional constraint to ``ready``;
+    - ``column_bus``: a cycle before which no bank is ready for a RD or WR;
+    - ``issued``: number of commands issued so far, by the numbers of ``commands.py``;
+    - ``row_command``, ``row_bank``, ``row``, ``column_command``, ``column_bank``: the commands issued in the
+      current cycle;
+    - ``log``: None, or a list to which all commands are appended.
     """
 
     def __init__(self, standard: DramStandard) -> None:
@@ -60,7 +69,7 @@ class Device:  # C: final
         self._set_state()
 
     def _set_delays(self, standard: DramStandard) -> None:  # C: def
-        """The constraints as distances between the starts of two commands."""
+        """Set the constraints, as distances between the starts of two commands on their buses."""
         timing = standard.timing
         late = standard.activate_cycles - 1
         self._activate_cycles = standard.activate_cycles
@@ -78,7 +87,7 @@ class Device:  # C: final
         self._refresh_to_activate = timing.rfc - late  # C: long
         self._refresh_to_precharge = timing.rfc  # C: long
         self._activate_to_bank_refresh = timing.rrd_s + late  # C: long
-        # None where banks are not refreshed singly
+        # Not used by a standard that cannot refresh a single bank
         self._bank_refresh_to_refresh = timing.rfc_bank or 0  # C: long
         self._bank_refresh_to_activate = self._bank_refresh_to_refresh - late  # C: long
         self._bank_refresh_to_other_refresh = timing.rrefd or 0  # C: long
@@ -95,7 +104,7 @@ class Device:  # C: final
         )
 
     def _set_state(self) -> None:  # C: def
-        """Everything closed and ready."""
+        """Set the initial state: all banks are closed and ready."""
         self.open_row = array("q", [CLOSED] * self.banks)
         (
             self.reads,
@@ -115,17 +124,17 @@ class Device:  # C: final
         self._bank_refresh = _zeros(self.banks)
         self._open_banks = _zeros(self.pseudo_channels)
         self._window = array("q", [-self._activate_window] * (ACTIVATES_IN_WINDOW * self.pseudo_channels))
-        self._oldest = _zeros(self.pseudo_channels)  # of the last four ACTs, the one furthest back
+        self._oldest = _zeros(self.pseudo_channels)  # slot of the oldest of the last four ACTs
         self.issued = _zeros(len(COMMANDS))
         self.row_bank = self.row = self.column_bank = 0
         self.begin()
 
     def begin(self) -> None:  # C: noexcept
-        """A new cycle: nothing was issued in it yet."""
+        """Start a new cycle, without commands yet."""
         self.row_command = self.column_command = NONE
 
     def pseudo_channel(self, bank: int) -> int:  # C: noexcept
-        """The pseudo-channel of a bank."""
+        """Return the pseudo-channel of a bank."""
         return bank >> self._pseudo_shift
 
     def any_open(self, pseudo: int) -> bool:  # C: noexcept
@@ -133,15 +142,15 @@ class Device:  # C: final
         return self._open_banks[pseudo] > 0
 
     def precharge_all_ready(self, pseudo: int) -> int:  # C: noexcept
-        """Earliest cycle of a precharge of all banks of a pseudo-channel."""
+        """Return the earliest cycle of a precharge of all banks of a pseudo-channel."""
         return max(self._precharge_all[pseudo], self.row_bus)
 
     def refresh_ready(self, pseudo: int) -> int:  # C: noexcept
-        """Earliest cycle of a refresh of all (closed) banks of a pseudo-channel."""
+        """Return the earliest cycle of a refresh of all (closed) banks of a pseudo-channel."""
         return max(self._refresh[pseudo], self.row_bus)
 
     def bank_refresh_ready(self, bank: int) -> int:  # C: noexcept
-        """Earliest cycle of a refresh of one (closed) bank."""
+        """Return the earliest cycle of a refresh of one (closed) bank."""
         return max(self._bank_refresh[bank], self._any_bank_refresh[self.pseudo_channel(bank)], self.row_bus)
 
     def read(self, bank: int, cycle: int) -> None:
@@ -166,7 +175,7 @@ class Device:  # C: final
         self._record(WRITE_COLUMN, pseudo, bank, self.open_row[bank], cycle)
 
     def _take_column_bus(self, pseudo: int, cycle: int) -> None:  # C: noexcept
-        """The other pseudo-channels may go on meanwhile."""
+        """Update the column bounds of this pseudo-channel and of the channel."""
         self._column_bus[pseudo] = self.column_bus = cycle + self._column_to_column
         for other in range(self.pseudo_channels):
             self.column_bus = min(self.column_bus, self._column_bus[other])
@@ -187,7 +196,7 @@ class Device:  # C: final
         _raise(self._precharge_all, pseudo, pseudo + 1, until)
 
     def activate(self, bank: int, row: int, cycle: int) -> None:
-        """Issue an ACT: open a row."""
+        """Issue an ACT, which opens a row."""
         pseudo = bank >> self._pseudo_shift
         self.open_row[bank] = row
         self._open_banks[pseudo] += 1
@@ -204,7 +213,7 @@ class Device:  # C: final
         self._record(ACTIVATE, pseudo, bank, row, cycle)
 
     def _next_in_window(self, pseudo: int, cycle: int) -> int:  # C: noexcept
-        """Earliest next ACT in a pseudo-channel after one now: tRRD, and at most four in any tFAW."""
+        """Return the earliest cycle of an ACT after one in ``cycle``: tRRD, and at most four in a tFAW."""
         place = self._oldest[pseudo]
         self._window[pseudo * ACTIVATES_IN_WINDOW + place] = cycle
         place = (place + 1) % ACTIVATES_IN_WINDOW
@@ -213,7 +222,7 @@ class Device:  # C: final
         return max(fifth, cycle + self._activate_other_group)
 
     def precharge(self, bank: int, cycle: int) -> None:
-        """Issue a PRE: close the bank's row."""
+        """Issue a PRE, which closes the row of a bank."""
         pseudo = bank >> self._pseudo_shift
         row = self.open_row[bank]
         self.open_row[bank] = CLOSED
@@ -222,12 +231,13 @@ class Device:  # C: final
         _raise(self._bank_refresh, bank, bank + 1, cycle + self._precharge_to_refresh)
         self._after_precharge(pseudo, cycle)
         self._record(PRECHARGE, pseudo, bank, CLOSED, cycle)
-        self.row = row  # a waveform shows which it was
+        self.row = row  # signals show the row that was closed
 
     def auto_precharge(self, bank: int) -> None:
         """Close a bank after the RD or WR that was just issued to it, without a command on the row bus.
 
-        The row closes in the cycle of the earliest PRE. No burst may use it any more, so it counts as closed.
+        The row closes in the cycle of the earliest PRE. It counts as closed at once: no burst can use it any
+        more.
         """
         pseudo = bank >> self._pseudo_shift
         cycle = self.ready[self.precharges + bank]
@@ -240,7 +250,7 @@ class Device:  # C: final
             self.log.append(Command(cycle, AUTO_PRECHARGE, pseudo, bank, CLOSED))
 
     def precharge_all(self, pseudo: int, cycle: int) -> None:
-        """Close every row of a pseudo-channel."""
+        """Issue a PREA, which closes all rows of a pseudo-channel."""
         for bank in range(pseudo << self._pseudo_shift, (pseudo + 1) << self._pseudo_shift):
             self.open_row[bank] = CLOSED
         self._open_banks[pseudo] = 0
@@ -250,20 +260,20 @@ class Device:  # C: final
 
     def _after_precharge(self, pseudo: int, cycle: int) -> None:  # C: noexcept
         self.row_bus = cycle + 1
-        if self._precharge_to_precharge > 1:  # else the bus says as much
+        if self._precharge_to_precharge > 1:  # else the bus implies it
             self._in_pseudo(self.precharges, pseudo, cycle + self._precharge_to_precharge)
             _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._precharge_to_precharge)
         _raise(self._refresh, pseudo, pseudo + 1, cycle + self._precharge_to_refresh)
 
     def refresh(self, pseudo: int, cycle: int) -> None:
-        """Refresh all banks of a pseudo-channel."""
+        """Issue a REF, which refreshes all banks of a pseudo-channel."""
         self.row_bus = cycle + 1
         self._in_pseudo(self.activates, pseudo, cycle + self._refresh_to_activate)
         _raise(self._precharge_all, pseudo, pseudo + 1, cycle + self._refresh_to_precharge)
         self._record(REFRESH, pseudo, -1, CLOSED, cycle)
 
     def refresh_bank(self, bank: int, cycle: int) -> None:
-        """Refresh one bank; the others of its pseudo-channel go on."""
+        """Issue a REFB, which refreshes one bank while the other banks continue."""
         pseudo = bank >> self._pseudo_shift
         self.row_bus = cycle + 1
         self._in_pseudo(self.activates, pseudo, cycle + self._bank_refresh_to_other_activate)
@@ -273,7 +283,7 @@ class Device:  # C: final
         self._record(REFRESH_BANK, pseudo, bank, CLOSED, cycle)
 
     def _record(self, command: int, pseudo: int, bank: int, row: int, cycle: int) -> None:
-        """Count a command, show it and log it."""
+        """Count a command, set the signals of the cycle and append the command to the log."""
         self.issued[command] += 1
         if command in (READ_COLUMN, WRITE_COLUMN):
             self.column_command = command
@@ -289,6 +299,6 @@ class Device:  # C: final
 def _raise(
     ready: array[int], first: int, last: int, until: int
 ) -> None:  # C: ready=long[::1], cdef, noexcept
-    """Nothing before ``until`` for these places, ``last`` not among them."""
+    """Raise the entries ``first`` to ``last`` - 1 to at least ``until``."""
     for place in range(first, last):
         ready[place] = max(ready[place], until)

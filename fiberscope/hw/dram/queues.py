@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The bursts that wait in a DRAM controller: three lists over one pool of entries."""
+"""The bursts that wait in a DRAM controller: three linked lists that share one pool of entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.dram.commands import LISTS, NOBODY, READS, WRITES
 
-SIEVE = 1024  # a power of two
+SIEVE = 1024  # number of counters in the sieve, a power of two
 
 
 def _numbers(count: int) -> array[int]:
@@ -15,12 +15,22 @@ def _numbers(count: int) -> array[int]:
 
 
 class BurstQueues:  # C: final
-    """Linked lists of bursts, so that one is taken out of the middle at no cost.
+    """Doubly linked lists of bursts, from which a burst can be removed at any position in constant time.
 
-    Every entry has the ``bank``, ``row`` and ``line`` (burst number) it goes to, the ``request`` it is part
-    of, the cycle of its ``arrival``, whether it is a ``write``, the ``column``, which is the place of its RD
-    or WR in ``Device.ready``, and whether it was ``counted`` as row hit, miss or conflict. ``following`` is
-    the next entry of the list; ``heads`` and ``counts`` are by list.
+    Args:
+        entries: number of entries of the pool, the maximum number of waiting bursts.
+
+    Attributes of an entry, arrays by entry:
+
+    - ``bank``, ``row`` and ``line``: bank, row and burst number of the burst;
+    - ``request``: number of the request to which the burst belongs;
+    - ``arrival``: cycle in which the burst was enqueued;
+    - ``write``: whether the burst is a write;
+    - ``column``: index of its RD or WR in ``Device.ready``;
+    - ``counted``: whether the burst has been counted as a row hit, miss or conflict;
+    - ``following``: next entry of the same list.
+
+    ``heads`` is the first entry of each list, ``counts`` the number of its entries.
     """
 
     def __init__(self, entries: int) -> None:
@@ -38,23 +48,24 @@ class BurstQueues:  # C: final
         self.heads = array("q", [NOBODY] * LISTS)
         self._tails = array("q", [NOBODY] * LISTS)
         self.counts = _numbers(LISTS)
-        # Waiting writes by the low bits of their line, mostly none: short, for the host's nearest cache
+        # Number of waiting writes by the low bits of their line. Most counters are 0, which saves a search of
+        # the list. The array is small, so that it stays in the first-level cache of the host.
         self._sieve = array("H", bytes(2 * SIEVE))
 
     def take(self) -> int:  # C: cdef, noexcept
-        """An unused entry."""
+        """Allocate an entry and return it; one must be free."""
         entry = self._free
         self._free = self.following[entry]
         self.counted[entry] = 0
         return entry
 
     def give_back(self, entry: int) -> None:  # C: cdef, noexcept
-        """An entry that is in no list is no longer used."""
+        """Free an entry that is in no list."""
         self.following[entry] = self._free
         self._free = entry
 
     def append(self, which: int, entry: int) -> None:  # C: cdef, noexcept
-        """Put an entry at the end of a list."""
+        """Append an entry to a list."""
         tail = self._tails[which]
         self._before[entry] = tail
         self.following[entry] = NOBODY
@@ -68,7 +79,7 @@ class BurstQueues:  # C: final
             self._sieve[self.line[entry] & (SIEVE - 1)] += 1
 
     def remove(self, which: int, entry: int) -> None:  # C: cdef, noexcept
-        """Take an entry out of its list."""
+        """Remove an entry from its list."""
         before = self._before[entry]
         after = self.following[entry]
         if before == NOBODY:
@@ -104,7 +115,7 @@ class BurstQueues:  # C: final
         return False
 
     def entries(self, which: int) -> list[int]:  # C: def
-        """The entries of a list, oldest first."""
+        """Return the entries of a list, oldest first."""
         entries, entry = [], self.heads[which]
         while entry != NOBODY:
             entries.append(entry)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""When refreshes fall due, and whose turn it is."""
+"""The timer of refreshes, which decides when a refresh falls due and for which bank."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from fiberscope.sim.constants import MAX_TIME
 
 
 class RefreshTimer:  # C: final
-    """Deals out the refreshes of one channel.
+    """A timer that schedules the refreshes of one channel.
 
-    With ``all_bank`` every pseudo-channel is due for one each tREFI; with ``per_bank`` one bank of every
-    pseudo-channel each part of tREFI, as many parts as a pseudo-channel has banks, so that each bank's turn
-    comes once a tREFI. Turns are taken in order; with ``per_bank_lookahead`` the next is that of the bank for
-    which the fewest bursts wait, among those that were not refreshed in this round. None is passed over.
+    With ``all_bank``, a refresh of every pseudo-channel falls due each tREFI. With ``per_bank``, a refresh of
+    one bank of every pseudo-channel falls due each tREFI / n, where n is the number of banks of a
+    pseudo-channel: each bank is refreshed once per tREFI, in the order of the banks. With
+    ``per_bank_lookahead``, the next bank is the one with the fewest waiting bursts among those not yet
+    refreshed in this round. Every bank is refreshed once per round.
 
-    ``due`` is the cycle in which the next fall due, ``owed`` how many are due and not made. ``pseudo`` and
-    ``bank`` (numbered over the channel) are whose turn it is; ``refresh_counts`` counts by bank, or by
-    pseudo-channel.
-    ``wanted`` is the bursts that wait for each bank, to be kept by who queues them.
+    Args:
+        specification: device, and the refresh policy.
+
+    ``due`` is the cycle in which the next refreshes fall due. ``owed`` is the number of refreshes that are
+    due and not issued. ``pseudo`` and ``bank`` (numbered over the channel) are the target of the next
+    refresh. ``refresh_counts`` is the number of refreshes of each bank, or of each pseudo-channel.
+    ``wanted`` is the number of bursts that wait for each bank; the controller updates it.
     """
 
     def __init__(self, specification: DramSpecification) -> None:
@@ -31,25 +35,25 @@ class RefreshTimer:  # C: final
         self._pseudo_channels = organisation.pseudo_channels  # C: long
         self._turns = organisation.bank_groups * organisation.banks if self.by_bank else 1  # C: long
         self._interval = MAX_TIME if specification.refresh == "off" else device.timing.refi  # C: long
-        self._rounds = 1  # of all pseudo-channels, until the next falls due
+        self._rounds = 1  # number of the next time that refreshes fall due, from 1
         self.due = self._interval // self._turns  # C: long
         self.owed = 0
         self.pseudo = 0
         self.bank = 0
         self._turn = 0
-        self._taken = 0  # turns of every pseudo-channel so far
+        self._taken = 0  # refreshes issued to every pseudo-channel so far
         self.refresh_counts = array("q", bytes(8 * self._pseudo_channels * self._turns))
         self.wanted = array("q", bytes(8 * organisation.total_banks))
 
     def fall_due(self, now: int) -> None:  # C: cdef, noexcept
-        """Owe what falls due up to cycle ``now``."""
+        """Add the refreshes that fall due up to cycle ``now`` to ``owed``."""
         while self.due <= now:
             self._rounds += 1
-            self.due = self._rounds * self._interval // self._turns  # of whole tREFIs: parts add up to them
+            self.due = self._rounds * self._interval // self._turns  # no rounding error adds up
             self.owed += self._pseudo_channels
 
     def choose(self) -> None:  # C: cdef, noexcept
-        """Settle whose turn it is, with lookahead: what was chosen stays so until its refresh is done."""
+        """Choose the next bank, with lookahead only; the choice holds until the refresh is issued."""
         if not self._ahead:
             return
         first = self.pseudo * self._turns
@@ -60,7 +64,7 @@ class RefreshTimer:  # C: final
                 self.bank = bank
 
     def done(self) -> None:  # C: cdef, noexcept
-        """The refresh whose turn it is was made: the next one's turn."""
+        """Count the issued refresh, and advance to the next target."""
         self.refresh_counts[self.bank] += 1
         self.owed -= 1
         self.pseudo += 1

@@ -1,7 +1,7 @@
-"""Drives DRAM channels with a trace of requests, through the engine, and says what came of it.
+"""Simulation of a DRAM channel with a trace of requests.
 
-Requests are made in order, at most ``issue_per_cycle`` in a cycle, none before its
-earliest cycle, and one that finds no room holds up those behind it.
+Requests are issued in order, at most ``issue_per_cycle`` in a cycle, and each in or after its earliest
+cycle. A request that the channel cannot accept blocks all later requests.
 """
 
 from __future__ import annotations
@@ -21,12 +21,19 @@ from fiberscope.sim.statistics import ComponentStatistics
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """Result of replaying a trace on a channel; cycles are of the memory clock.
+    """The result of the replay of a trace on a channel. Cycles are those of the memory clock.
 
-    ``last_completion_cycle`` is that of the last WR or of the last reply, whichever is later;
-    ``bytes_per_second`` counts reads and writes until then. ``completions`` has (tag, cycle) of every
-    reply in the order in which they came, the tag being the request's place in the trace. Latencies count
-    from the cycle before the channel took the request.
+    Args:
+        requests: number of requests.
+        reads: number of reads.
+        last_completion_cycle: cycle of the last WR or of the last reply, whichever is later.
+        mean_read_latency: mean number of cycles from the cycle before the channel accepted a read to its
+            reply.
+        bytes_per_second: bandwidth of reads and writes together until the last completion.
+        counters: event counts of the channel.
+        statistics: statistics of the channel.
+        completions: (tag, cycle) of every reply, in the order of arrival; a tag is an index in the trace.
+        commands: commands issued, if ``log`` was set.
     """
 
     requests: int
@@ -41,7 +48,7 @@ class ReplayResult:
 
 
 def by_channel(requests: Iterable[Request], specification: DramSpecification) -> list[list[Request]]:
-    """The requests of each of the channels that share the addresses."""
+    """Return the requests of each of the channels over which the addresses are interleaved."""
     parts: list[list[Request]] = [[] for _ in range(specification.channels)]
     for request in requests:
         parts[request[2] // specification.interleave_bytes % specification.channels].append(request)
@@ -56,17 +63,17 @@ def replay(
     log: bool = False,
     sleep: bool = True,
 ) -> ReplayResult:
-    """Run a trace through one channel.
+    """Simulate one channel with the requests of a trace, and return the result.
 
     Args:
-        trace: path of a trace file, or requests as (earliest cycle, operation, address).
+        trace: path of a trace file, or requests as (earliest cycle, operation, byte address).
         specification: the channel; its ``requests_per_cycle`` is set to ``issue_per_cycle``.
-        issue_per_cycle: requests made in a cycle, at the most.
-        log: whether to keep the commands.
+        issue_per_cycle: maximum number of requests issued in a cycle.
+        log: whether to keep the issued commands.
         sleep: as of ``Kernel``.
 
     Raises:
-        KeyboardInterrupt: it was interrupted, be it by Ctrl-C or by a signal that acts so.
+        KeyboardInterrupt: if Ctrl-C, or a signal with the same effect, interrupts the run.
     """
     requests = read_trace(trace) if isinstance(trace, str | Path) else list(trace)
     kernel = Kernel(sleep=sleep)
@@ -78,7 +85,7 @@ def replay(
     sink = kernel.add(ReplySink("sink", reads_of(requests)))
     kernel.connect(source, "requests", dram, "requests", capacity=4 * issue_per_cycle)
     kernel.connect(dram, "replies", sink, "replies", capacity=64)
-    if not kernel.run().complete:  # what it came to is of no trace
+    if not kernel.run().complete:  # a partial result would not be that of the trace
         raise KeyboardInterrupt
     statistics = kernel.statistics()["dram"]
     return _result(

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Read bursts on their way back, in the order in which they were issued, and the requests they make up."""
+"""The read bursts in flight, in the order in which their RDs were issued, and their requests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def _numbers(count: int) -> array[int]:
 
 
 class Returns:  # C: final
-    """A first-in first-out of bursts; a request is complete when the last of its bursts has come.
+    """A FIFO of read bursts in flight. A request is complete when its last burst has arrived.
 
     Args:
-        bursts: bursts on their way back, at the most.
-        requests: reads not yet answered, at the most.
+        bursts: maximum number of bursts in flight.
+        requests: maximum number of open requests, that is, of reads without a reply.
 
-    ``count`` is the bursts on their way, ``awaited`` those of open requests that are not yet; ``tag``,
-    ``address``, ``arrival`` (cycle) are by request.
+    ``count`` is the number of bursts in flight. ``awaited`` is the number of bursts of open requests whose RD
+    has not been issued. ``tag``, ``address`` and ``arrival`` (the cycle of arrival) are arrays by request.
     """
 
     def __init__(self, bursts: int, requests: int) -> None:
@@ -38,7 +38,7 @@ class Returns:  # C: final
         self._unused_count = requests
 
     def open(self, tag: int, address: int, bursts: int, cycle: int) -> int:  # C: cdef, noexcept
-        """Number of a new request of this many bursts."""
+        """Open a request of ``bursts`` bursts and return its number."""
         self._unused_count -= 1
         request = self._unused[self._unused_count]
         self.tag[request] = tag
@@ -49,7 +49,7 @@ class Returns:  # C: final
         return request
 
     def append(self, request: int, due: int) -> None:  # C: cdef, noexcept
-        """A burst of this request will be here at cycle ``due``, but not before those ahead of it."""
+        """Append a burst of a request. It arrives in cycle ``due``, but not before the bursts ahead of it."""
         tail = self._head + self.count
         if tail >= self.capacity:
             tail -= self.capacity
@@ -59,7 +59,7 @@ class Returns:  # C: final
         self.awaited -= 1
 
     def due(self) -> int:  # C: cdef, noexcept
-        """When the first burst is here; ``MAX_TIME`` if none is on its way."""
+        """Return the cycle in which the first burst arrives, ``MAX_TIME`` if none is in flight."""
         return self._due[self._head] if self.count else MAX_TIME
 
     def completes(self) -> bool:  # C: cdef, noexcept
@@ -67,7 +67,7 @@ class Returns:  # C: final
         return self._missing[self._request[self._head]] == 1
 
     def pop(self) -> int:  # C: cdef, noexcept
-        """Take the first burst; returns its request, whose number is free again if it was the last."""
+        """Remove the first burst and return its request; the last burst of a request frees its number."""
         request = self._request[self._head]
         self._head += 1
         if self._head == self.capacity:
@@ -80,5 +80,5 @@ class Returns:  # C: final
         return request
 
     def open_requests(self) -> list[int]:  # C: def
-        """The numbers of the reads that are not yet answered."""
+        """Return the numbers of the open requests."""
         return [request for request in range(len(self._missing)) if self._missing[request] > 0]

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The simple mode: a memory of fixed latency and peak bandwidth, for comparison with the papers' models."""
+"""A simple memory with a fixed latency and peak bandwidth, as the models of many papers have it."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ from fiberscope.sim.errors import SimulationError
 
 @dataclass(frozen=True)
 class SimpleSpecification:
-    """A memory of fixed latency and peak bandwidth.
+    """The specification of a memory with a fixed latency and peak bandwidth.
 
     Args:
-        bytes_per_second: peak bandwidth, reads and writes together, exact.
-        clock_hertz: frequency of the clock domain that the memory is put in.
-        latency: cycles of that clock from the transfer's beginning to the reply, beside the transfer itself.
-        request_bytes: bytes of one request.
-        queue: reads on their way back, at the most.
-        burst_bytes: bytes of one burst, for requests of a single one; 0: as many as of any request.
+        bytes_per_second: peak bandwidth of reads and writes together, exact.
+        clock_hertz: frequency of the memory's clock domain.
+        latency: cycles of this clock from the start of a transfer to its reply, in addition to the transfer
+            time.
+        request_bytes: bytes of a request.
+        queue: maximum number of reads in flight.
+        burst_bytes: bytes of a request for a single burst; 0 for ``request_bytes``.
     """
 
     bytes_per_second: Fraction | int
@@ -49,10 +50,10 @@ class SimpleSpecification:
     burst_bytes: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built.
+        """Check the values.
 
         Raises:
-            ValueError: naming the field and its value.
+            ValueError: if a value is out of range; the message has the field and the value.
         """
         for name in ("bytes_per_second", "clock_hertz", "latency", "request_bytes", "queue"):
             if getattr(self, name) <= 0:
@@ -65,29 +66,31 @@ class SimpleSpecification:
 
     @staticmethod
     def cycles(nanoseconds: Fraction | int, clock_hertz: Fraction | int) -> int:
-        """A latency in ns as cycles of a clock, rounded up."""
+        """Return a latency in nanoseconds as cycles of a clock, rounded up."""
         return math.ceil(Fraction(nanoseconds) * clock_hertz / 10**9)
 
     @property
     def cycles_per_byte(self) -> Fraction:
-        """Cycles that the transfer of one byte takes, exact."""
+        """Return the exact number of cycles that the transfer of one byte takes."""
         return Fraction(self.clock_hertz) / Fraction(self.bytes_per_second)
 
 
 class SimpleMemory(Component):
-    """Transfers one request after the other at peak bandwidth; a read is answered ``latency`` cycles later.
+    """A memory that transfers one request after another at peak bandwidth, with a fixed read latency.
 
-    Ports and counters as of ``DramChannel``, where they make sense. A transfer begins when the request can
-    be seen and the one before has ended; ends are kept exact, in fractions of a cycle, so that no bandwidth
-    is lost to rounding. A reply is sent in the first cycle at or after begin + transfer + latency.
+    Interface: that of ``DramChannel``, with those of its counters that apply.
+
+    Timing: a transfer starts when the request is seen and the transfer before it has ended. The end of a
+    transfer is exact, in fractions of a cycle, so that rounding loses no bandwidth. A reply is sent in the
+    first cycle at or after the end of its transfer plus ``latency`` cycles.
 
     Args:
         name: instance name.
-        specification: what it is built from.
+        specification: latency, bandwidth and sizes.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
-    SIGNALS = (Signal("returning", 16, "integer"),)  # reads on their way back
+    SIGNALS = (Signal("returning", 16, "integer"),)  # reads in flight
 
     requests: Channel
     replies: Channel
@@ -97,10 +100,11 @@ class SimpleMemory(Component):
         self.specification = specification
         self._request_bytes = specification.request_bytes
         self._burst_bytes = specification.burst_bytes or specification.request_bytes
-        # Of a cycle, in which transfers' ends count
+        # Fractions of a cycle are counted in units of 1 / _parts; the transfer of a byte takes _per_byte
+        # units.
         self._parts = specification.cycles_per_byte.denominator  # C: long
         self._per_byte = specification.cycles_per_byte.numerator  # C: long
-        self._size = 0  # bytes of the request whose transfer begins
+        self._size = 0  # bytes of the last request whose transfer began
         self._latency = specification.latency
         self._capacity = specification.queue
         self._due = array("q", bytes(8 * self._capacity))
@@ -109,23 +113,23 @@ class SimpleMemory(Component):
         self._arrival = array("q", bytes(8 * self._capacity))
         self._head = 0
         self._count = 0
-        self._free = 0  # when the last transfer ends: cycle and parts of it
-        self._free_part = 0
-        # As of ``DramChannel``
+        self._free = 0  # cycle in which the last transfer ends
+        self._free_part = 0  # fraction of this cycle at the end, in units of 1 / _parts
+        # Called with cycle, operation, address and tag of each accepted request
         self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
         self._reads = self._writes = self._read_latency = 0
         self._read_bytes = array("q", bytes(8 * TENSORS))
         self._write_bytes = array("q", bytes(8 * TENSORS))
 
     def tick(self, now: int) -> int:
-        """Begin the transfers of this cycle and send the replies that are due."""
+        """Start the transfers of this cycle, and send the replies that are due."""
         while self._can_begin(now):
             self._begin(now)
         self._reply(now)
         return self._rest(now)
 
     def _can_begin(self, now: int) -> bool:  # C: noexcept
-        """Return whether a transfer begins in this cycle: within it, at the latest, the last has ended."""
+        """Return whether a transfer can start in this cycle: the one before ends in it or earlier."""
         return self._count < self._capacity and self._free <= now and self.requests.can_pop()
 
     def _begin(self, now: int) -> None:
@@ -153,7 +157,7 @@ class SimpleMemory(Component):
         raise SimulationError(f"{self.name}: {fault}")
 
     def _transfer(self, now: int) -> None:  # C: noexcept
-        """Occupy the bus for one request, from now or the end of the last transfer."""
+        """Occupy the bus for a request, from ``now`` or from the end of the last transfer."""
         if self._free < now:
             self._free = now
             self._free_part = 0
@@ -162,7 +166,7 @@ class SimpleMemory(Component):
         self._free_part = parts % self._parts
 
     def _remember(self, address: int, now: int) -> None:  # C: noexcept
-        """A read whose transfer has been given its place."""
+        """Append the read at the head of ``requests`` to the reads in flight."""
         tail = self._head + self._count
         if tail >= self._capacity:
             tail -= self._capacity
@@ -183,10 +187,10 @@ class SimpleMemory(Component):
                 self._head = 0
 
     def _rest(self, now: int) -> int:  # C: noexcept
-        """Sleep until a reply is due or the next transfer may begin."""
+        """Sleep until a reply is due or the next transfer can start."""
         begins = self._free
         if self._can_begin(now):
-            begins = now + 1  # the replies of this cycle made room
+            begins = now + 1  # a reply of this cycle has freed an entry
         if self._count == 0:
             return self.busy(begins) if begins > now else self.idle()
         due = self._due[self._head]
@@ -196,7 +200,7 @@ class SimpleMemory(Component):
         return begins if begins > now else NEVER
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
-        """The reads on their way back."""
+        """Return the reads in flight."""
         held = []
         for count in range(self._count):
             place = (self._head + count) % self._capacity
@@ -205,15 +209,15 @@ class SimpleMemory(Component):
         return held
 
     def read_bytes(self, tensor: int) -> int:  # C: def
-        """Bytes of this tensor read so far."""
+        """Return the bytes of a tensor read so far."""
         return self._read_bytes[tensor]
 
     def write_bytes(self, tensor: int) -> int:  # C: def
-        """Bytes of this tensor written so far."""
+        """Return the bytes of a tensor written so far."""
         return self._write_bytes[tensor]
 
     def counters(self) -> dict[str, int]:
-        """Event counts so far; the data bus is busy for the transfers, in whole cycles."""
+        """Return the event counts so far; ``data_bus_busy_0`` is the time of all transfers, rounded up."""
         moved = sum(self._read_bytes) + sum(self._write_bytes)
         counts = {
             "reads": self._reads,
@@ -228,5 +232,5 @@ class SimpleMemory(Component):
 
     @property
     def returning(self) -> int:
-        """Reads on their way back."""
+        """Return the number of reads in flight."""
         return self._count

@@ -1,4 +1,4 @@
-"""DRAM standards as rows of data: ``standards.yaml``, each row with its source."""
+"""The DRAM standards of the table ``standards.yaml``, whose rows have their sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ class _Row(BaseModel):
 
 
 class Organisation(_Row):
-    """Organisation of a channel: ``width`` in bits, ``columns`` of it in a row, ``banks`` in a group."""
+    """The organisation of a channel.
+
+    ``width`` is the number of data bits of a pseudo-channel, ``prefetch`` the number of transfers of this
+    width in a burst. A row has ``columns`` columns of this width. A bank has ``rows`` rows, a bank group
+    ``banks`` banks, a pseudo-channel ``bank_groups`` bank groups.
+    """
 
     width: int = Count
     prefetch: int = Count
@@ -32,27 +37,28 @@ class Organisation(_Row):
 
     @property
     def burst_bytes(self) -> int:
-        """Bytes that one column command moves."""
+        """Return the bytes that a column command moves."""
         return self.prefetch * self.width // 8
 
     @property
     def bursts(self) -> int:
-        """Bursts in a row."""
+        """Return the number of bursts in a row."""
         return self.columns // self.prefetch
 
     @property
     def total_banks(self) -> int:
-        """Banks of the whole channel."""
+        """Return the number of banks of the channel."""
         return self.pseudo_channels * self.bank_groups * self.banks
 
 
 class Timing(_Row):
     """Timings in memory clock cycles, named as JEDEC names them without the leading t.
 
-    ``burst`` is the data bus time of one burst, ``rtw`` read command to write command, ``ppd`` precharge to
-    precharge, ``refi`` the refresh interval. ``_s`` is between bank groups, ``_l`` within one. ``rfc_bank``
-    (tRFC of a single bank) and ``rrefd`` (from its refresh to an ACT or a refresh of another bank of the
-    pseudo-channel) are None where the standard refreshes no bank singly.
+    ``burst`` is the time of a burst on the data bus, ``rtw`` the time from a RD to a WR, ``ppd`` from a PRE
+    to a PRE, and ``refi`` the refresh interval. Timings in ``_s`` are between bank groups, timings in ``_l``
+    within a bank group. ``rfc_bank`` is tRFC of a single bank, ``rrefd`` the time from its refresh to an ACT
+    or a refresh of another bank of the pseudo-channel. Both are None if the standard cannot refresh a single
+    bank.
     """
 
     burst: int = Count
@@ -86,14 +92,15 @@ IN_CLOCKS = {
     "ccd_l",
     "ppd",
     "rtw",
-}  # the others are times of the array
+}  # all other timings are times of the DRAM array, which are constant in ns
 
 
 class DramStandard(_Row):
-    """One row of the table.
+    """A row of the table, which is a device of a DRAM standard.
 
-    ``hertz`` is the frequency of the memory clock, in which all timings count; ``command_buses`` is 2 where
-    row and column commands have a bus each; ``activate_cycles`` the clocks that an ACT takes on its bus.
+    ``hertz`` is the frequency of the memory clock, in whose cycles all timings are counted.
+    ``command_buses`` is 2 if row commands and column commands have separate buses. ``activate_cycles`` is
+    the number of clocks that an ACT takes on its bus.
     """
 
     name: str
@@ -106,15 +113,16 @@ class DramStandard(_Row):
 
     @property
     def bytes_per_second(self) -> Fraction:
-        """Peak bandwidth of the channel."""
+        """Return the peak bandwidth of the channel."""
         bytes_per_burst = self.organisation.pseudo_channels * self.organisation.burst_bytes
         return bytes_per_burst * self.hertz / self.timing.burst
 
     def at(self, hertz: Fraction | int) -> DramStandard:
-        """The same device on another clock: its times in ns stay, so their cycles are scaled and rounded up.
+        """Return the same device with another clock frequency.
 
-        What the interface sets (burst, column to column, precharge to precharge) stays in clocks, the
-        refresh interval is rounded down, and the read to write gap follows the two latencies.
+        Times of the DRAM array keep their ns: their cycles are scaled and rounded up, the refresh interval
+        down. Times of the interface (burst, column to column, PRE to PRE) keep their cycles. The time from a
+        RD to a WR changes with the read and the write latency.
         """
         ratio = Fraction(hertz) / self.hertz
         old = self.timing
@@ -126,23 +134,23 @@ class DramStandard(_Row):
         return self.model_copy(update={"hertz": Fraction(hertz), "timing": Timing(**cycles)})
 
     def with_width(self, width: int) -> DramStandard:
-        """The same device with pseudo-channels of ``width`` bits: bursts and rows shrink or grow with it."""
+        """Return the same device with pseudo-channels of ``width`` bits, bursts and rows in proportion."""
         return self.model_copy(update={"organisation": self.organisation.model_copy(update={"width": width})})
 
 
 @cache
 def standards() -> dict[str, DramStandard]:
-    """All rows of the table by name."""
+    """Return all rows of the table by name."""
     text = files("fiberscope.hw.dram").joinpath("standards.yaml").read_text(encoding="utf-8")
     table = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: DramStandard(name=name, **row) for name, row in table.items()}
 
 
 def standard(name: str) -> DramStandard:
-    """The row with this name.
+    """Return the row with this name.
 
     Raises:
-        ValueError: if there is none, with the nearest name.
+        ValueError: if there is none; the message suggests the nearest name.
     """
     table = standards()
     if name not in table:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The two ends of a replay: a source that makes the requests of a trace, a sink that notes the replies."""
+"""The components at the ends of a replay: a source of requests from a trace, and a sink of replies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ Request = tuple[int, int, int]  # earliest cycle, operation, byte address
 
 
 class TraceSource(Component):
-    """Makes requests in order, each not before its earliest cycle; the tag is the place in the trace.
+    """A source that issues the requests of a trace in order, each in or after its earliest cycle.
+
+    The tag of a request is its index in the trace.
 
     Args:
         name: instance name.
-        requests: the trace.
-        issue_per_cycle: requests made in a cycle, at the most.
+        requests: requests as (earliest cycle, operation, byte address).
+        issue_per_cycle: maximum number of requests issued in a cycle.
     """
 
     PORTS = (Output("requests", REQUEST),)
@@ -38,7 +40,7 @@ class TraceSource(Component):
         self._position = 0
 
     def tick(self, now: int) -> int:
-        """Make the requests of one cycle."""
+        """Issue the requests of one cycle."""
         for _ in range(self._issue_per_cycle):
             if self._earliest_of_next() > now or not self.requests.can_push():
                 break
@@ -52,16 +54,16 @@ class TraceSource(Component):
         return self.busy(max(now + 1, self._earliest_of_next()))
 
     def _earliest_of_next(self) -> int:  # C: noexcept
-        """Earliest cycle of the next request; ``MAX_TIME`` after the last."""
+        """Return the earliest cycle of the next request, ``MAX_TIME`` after the last one."""
         return self._earliest[self._position]
 
 
 class ReplySink(Component):
-    """Notes tag and cycle of every reply, the cycle being the one in which the memory sent it.
+    """A sink that records the tag of every reply, and the cycle in which the memory sent the reply.
 
     Args:
         name: instance name.
-        replies: how many there will be.
+        replies: expected number of replies.
     """
 
     PORTS = (Input("replies", REPLY),)
@@ -76,7 +78,7 @@ class ReplySink(Component):
         self._expected = replies
 
     def tick(self, now: int) -> int:
-        """Take all replies that can be seen."""
+        """Pop all visible replies."""
         while self.replies.can_pop():
             if self.count == self._expected:
                 raise SimulationError(f"{self.name}: more replies than the {self._expected} reads")
@@ -87,10 +89,10 @@ class ReplySink(Component):
         return self.idle()
 
     def completions(self) -> tuple[tuple[int, int], ...]:  # C: def
-        """(tag, cycle) of every reply, in the order in which they came."""
+        """Return (tag, cycle) of every reply, in the order of arrival."""
         return tuple((self.tags[place], self.cycles_sent[place]) for place in range(self.count))
 
 
 def reads_of(requests: Sequence[Request]) -> int:
-    """Return the number of requests that are answered."""
+    """Return the number of requests that get a reply."""
     return sum(request[1] in (READ, READ_BURST) for request in requests)

@@ -1,16 +1,16 @@
-"""Reads files of memory requests: our own, and those of public simulators of DRAM.
+"""A reader of trace files of memory requests, in Fiberscope's format and those of public DRAM simulators.
 
-Forms, one a file; ``#`` and ``//`` begin a comment, and letters may be small:
+All lines of a file have the same format. ``#`` and ``//`` start a comment. Letters can be lower case.
 
-| form | a line |
+| format | line |
 | --- | --- |
-| Fiberscope | ``cycle R|W address``, also ``RB`` and ``WB`` (a single burst); the address is hexadecimal |
+| Fiberscope | ``cycle R|W address``, also ``RB`` and ``WB`` (one burst); the address is hexadecimal |
 | Ramulator 2 | ``LD|ST address`` |
 | Ramulator 1 | ``address R|W`` |
 | DRAMsim3 | ``address READ|WRITE cycle``; the address is hexadecimal |
-| DRAMSys | ``cycle: read|write address``, and perhaps the data that is written |
+| DRAMSys | ``cycle: read|write address``, optionally followed by the written data |
 
-Sources: the simulators' own example traces and readers (Ramulator 1 and 2, DRAMsim3, DRAMSys).
+Sources: example traces and trace readers of the simulators (Ramulator 1 and 2, DRAMsim3, DRAMSys).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["read_trace"]
 ADDRESSES: Final = (
     TENSORS << TENSOR_SHIFT
 )  # bytes that a channel can address; addresses are taken modulo them
-LATEST: Final = 10**10  # cycles; the refreshes of a longer silence would take the host minutes to make up for
+LATEST: Final = 10**10  # highest cycle; the host would need minutes for the refreshes of a longer gap
 ADDRESS_BITS: Final = 64
 _OPERATIONS: Mapping[str, int] = {
     **dict.fromkeys(("R", "LD", "READ"), READ),
@@ -60,11 +60,14 @@ _COMMENT = re.compile(r"(?:#|//).*")
 
 
 def read_trace(path: str | Path) -> list[Request]:
-    """Read the requests of a trace file, plain or gzipped; the first line says which form it has.
+    """Read the requests of a trace file, plain or gzipped. The first line determines the format.
+
+    Args:
+        path: path of the file; a name that ends in ``.gz`` is a gzipped file.
 
     Raises:
-        OSError, EOFError: the file cannot be read to its end.
-        ValueError: naming file and line, if a line is none of the form.
+        OSError, EOFError: if the file cannot be read to its end.
+        ValueError: if a line does not have the format; the message has the file and the line.
     """
     opener = gzip.open if str(path).endswith(".gz") else open
     forms = _FORMS
@@ -85,7 +88,7 @@ def read_trace(path: str | Path) -> list[Request]:
 
 
 def _request(form: str, match: re.Match[str]) -> Request | None:
-    """The request of a line; None of a cycle or address that is too large."""
+    """Return the request of a line, None if its cycle or address is too large."""
     words = match.groupdict()
     cycle, text = int(words.get("cycle") or 0), words["address"].lower()
     address = int(text, 16 if text.startswith("0x") else _BASES.get(form, 10))

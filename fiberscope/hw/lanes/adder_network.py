@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""SIGMA's forwarding adder network (FAN): the sums of many vectors of any lengths that lie side by side."""
+"""SIGMA's forwarding adder network (FAN), which sums adjacent vectors of any lengths at once."""
 
 from __future__ import annotations
 
@@ -15,37 +15,43 @@ from fiberscope.sim.component import Input, Output, Signal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEAVES = (2, 256)  # least and most of a network, powers of two
-NO_NEURON = -1  # instead of a first leaf, or an id: a leaf without an operand
+LEAVES = (2, 256)  # minimum and maximum number of leaves, powers of two
+NO_NEURON = -1  # first leaf or id of the neuron, for a leaf without an operand
 
 
 def depth(leaves: int) -> int:
-    """Cycles from a vector in to its sums out: a level of adders a cycle, and the output register."""
+    """Return the cycles from a vector to its sums: one for each level, and one for the output register."""
     return leaves.bit_length()
 
 
 def level(adder: int) -> int:
-    """The level of an adder, which stands between the leaves ``adder`` and ``adder`` + 1: its trailing ones.
+    """Return the level of an adder, which is the number of trailing ones of its number.
 
-    An adder of level l spans the leaves ``adder`` - 2**l + 1 to ``adder`` + 2**l.
+    Adder a is between the leaves a and a + 1. In level l, it spans the leaves a - 2**l + 1 to a + 2**l.
     """
     return ((adder + 1) & ~adder).bit_length() - 1
 
 
 def output_lanes(first: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
-    """The lanes on which the sums of virtual neurons leave, from the first and the last leaf of each.
+    """Return the output lanes of the sums of virtual neurons.
 
-    That is the number of the highest adder within the neuron, or the leaf where it has but one. It lies among
-    the neuron's own leaves, so no two sums want one lane.
+    The lane is the number of the highest adder within the neuron, or the leaf of a neuron with one leaf. It
+    is the number of one of the neuron's own leaves, so that no two sums need the same lane.
+
+    Args:
+        first: first leaf of each neuron.
+        last: last leaf of each neuron.
     """
-    highest = np.frexp(first ^ last)[1]  # bits of the number: those above are the same in both
+    highest = np.frexp(first ^ last)[1]  # higher bits are equal in both
     adder = (last >> (highest - 1) << (highest - 1)) - 1
     return np.where(first == last, first, adder)
 
 
 def neurons(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """First and last leaf of each virtual neuron: of neighbours whose ids are equal; one that is negative
-    says that the leaf is empty.
+    """Return the first and the last leaf of each virtual neuron, a run of leaves with equal ids.
+
+    Args:
+        ids: for each leaf, the id of its neuron; negative for a leaf without an operand.
     """
     begins = np.flatnonzero(np.diff(ids, prepend=NO_NEURON - 1))
     ends = np.append(begins[1:], len(ids)) - 1
@@ -54,15 +60,15 @@ def neurons(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> NDArray[Any]:
-    """Return the sums of many vectors at once: those of the neurons in the order of the leaves.
+    """Return the sums of the neurons of many vectors, along the last axis in the order of the leaves.
 
-    They are added in the order in which the network does, so that rounding is that of the hardware, in the
-    precision of the operands.
+    The function adds in the same order as the network and in the precision of the operands, so that it
+    rounds as the hardware does.
 
     Args:
-        operands: vectors of operands along the last axis, as long as there are leaves: a power of two.
-        ids: of the neuron at each leaf, the same for all vectors; negative where there is none.
-        add: what adds two arrays, as an adder does.
+        operands: operands of the vectors; the last axis is the leaf, and its length is a power of two.
+        ids: for each leaf, the id of its neuron in all vectors; negative for a leaf without an operand.
+        add: function that adds two arrays as an adder does.
     """
     first, last = neurons(ids)
     beginning = np.full(len(ids), len(ids))
@@ -80,35 +86,36 @@ def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> N
 
 
 class AdderNetwork(RowPipeline):
-    """Sums the virtual neurons of a vector, any number of any lengths, by one network of adders.
+    """A network of adders that sums the virtual neurons of a vector, of any number and lengths.
 
-    Interface: a vector is a row of tokens, one on each of ``leaves``, see ``fiberscope.hw.lanes.rows``: the
-    coordinate is the id of a virtual neuron, the value its operand; a leaf without one is ``EMPTY``.
-    Neighbours with equal ids are one neuron. Its sum leaves as value with the id as coordinate on one of
-    ``sums``, see ``output_lanes``, and all other lanes are ``EMPTY``.
+    Interface: a vector is a row of tokens, one on each of ``leaves``, see ``fiberscope.hw.lanes.rows``. The
+    coordinate is the id of a virtual neuron, the value its operand; a leaf without an operand is ``EMPTY``. A
+    run of leaves with equal ids is one neuron. The sum of a neuron is sent as value, with the id as
+    coordinate, on one of ``sums``, see ``output_lanes``. All other lanes are ``EMPTY``.
 
-    Timing: one vector a cycle. A vector is taken when all leaves show their token, and its sums leave
-    together ``depth`` cycles later, when all of ``sums`` have space. The stages move in step, see
-    ``fiberscope.hw.lanes.pipeline``; the latency of the channels at ``sums`` comes on top.
+    Timing: one vector a cycle. A vector is accepted when all leaves have a token, and its sums are sent
+    together ``depth`` cycles later, when all of ``sums`` have a free slot. The stages move in step, see
+    ``fiberscope.hw.lanes.pipeline``. The latency of the channels at ``sums`` is additional.
 
-    The adders stand as in the hardware: adder a between the leaves a and a + 1, in the level that ``level``
-    gives. One whose two leaves belong to one neuron adds; the others forward. So a neuron of n leaves takes
-    n - 1 additions, and its sum is that of the two parts that its highest adder lies between, each summed in
-    the same way.
+    The adders are placed as in the hardware: adder a is between the leaves a and a + 1, and ``level``
+    returns its level. An adder whose two leaves belong to the same neuron adds; the others forward. A neuron
+    of n leaves therefore takes n - 1 additions. Its highest adder adds the sums of the two parts to its left
+    and to its right, which are computed in the same way.
 
-    Accounting: busy while vectors move through it; waiting for output while the oldest cannot leave; empty,
-    but with some leaves showing a token, waiting for the first that shows none.
+    Accounting: busy while vectors move; waiting for output while the oldest vector is blocked. An empty
+    network waits for the first leaf without a token, if another leaf has one.
 
     Source: SIGMA (HPCA 2020), Section IV, and its public RTL for the network (georgia-tech-synergy-lab/SIGMA
-    at 213a062). The lanes of the sums are a choice of this model: there, two sums can want one lane.
+    at 213a062). The lanes of the sums are a choice of this model: in the RTL, two sums can need the same
+    lane.
 
     Args:
         name: instance name.
         leaves: operands a cycle, a power of two from 2 to 256.
 
     Raises:
-        ValueError: for another number of leaves.
-        SimulationError: when built, unless as many ``leaves`` and ``sums`` are connected as there are leaves.
+        ValueError: if the number of leaves is out of its range.
+        SimulationError: when built, unless both port arrays have a connected port for each leaf.
     """
 
     PORTS = (Input("leaves", STREAM, array=True), Output("sums", STREAM, array=True))
@@ -119,8 +126,8 @@ class AdderNetwork(RowPipeline):
         if leaves not in range(least, most + 1) or leaves & (leaves - 1):
             raise ValueError(f"{name}: leaves must be a power of two from {least} to {most}, not {leaves}")
         super().__init__(name, ("leaves", "sums"), leaves, depth(leaves))
-        self.beginning = array("q", bytes(8 * leaves))  # by leaf: the first of its neuron
-        self.partial = array("d", bytes(8 * leaves))  # by the first leaf of what is summed so far
+        self.beginning = array("q", bytes(8 * leaves))  # by leaf: first leaf of its neuron
+        self.partial = array("d", bytes(8 * leaves))  # partial sums, by first leaf
         self.neurons = 0
         self.add = 0
 
@@ -130,7 +137,7 @@ class AdderNetwork(RowPipeline):
         self._place(place)
 
     def _load(self) -> None:
-        """The operands, and where their neurons begin."""
+        """Set the operand of each leaf and the first leaf of its neuron."""
         before = -1  # C: long
         beginning = NO_NEURON
         for leaf in range(self.lanes):
@@ -144,7 +151,7 @@ class AdderNetwork(RowPipeline):
             self.partial[leaf] = source.value()
 
     def _reduce(self) -> None:
-        """Add, level by level; an adder's left part begins where its span does, or the neuron."""
+        """Add level by level; the left part of an adder starts with its span or with the neuron."""
         span = 1
         while span < self.lanes:
             for adder in range(span - 1, self.lanes - 1, 2 * span):
@@ -156,7 +163,7 @@ class AdderNetwork(RowPipeline):
             span *= 2
 
     def _place(self, place: int) -> None:
-        """Put each sum on its lane, when the last leaf of its neuron is reached."""
+        """Write the sum of each neuron to its output lane."""
         for leaf in range(self.lanes):
             self.kinds[place + leaf] = EMPTY
         for leaf in range(self.lanes):
@@ -170,11 +177,11 @@ class AdderNetwork(RowPipeline):
                 self.neurons += 1
 
     def counters(self) -> dict[str, int]:
-        """Vectors taken, the neurons in them, and additions: in each vector its operands less its neurons."""
+        """Return the vectors accepted, their neurons, and the additions (operands minus neurons)."""
         return {"vectors": self.rows, "neurons": self.neurons, "add": self.add}
 
     def sample(self) -> tuple[int, ...]:
-        """Vectors within, and neurons and additions of all that were taken."""
+        """Return the vectors in the pipeline, and the neurons and additions so far."""
         return (self.pipeline.filled, self.neurons, self.add)
 
 

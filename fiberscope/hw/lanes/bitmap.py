@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""SIGMA's filter on bitmaps: which rows of the streaming matrix hold anything, and what that leaves to do."""
+"""SIGMA's bitmap filter, which removes stationary elements that meet only zeros of the streaming matrix."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Regor(RowPipeline):
-    """ORs the columns of a streaming bitmap, then ANDs the result with the rows of a stationary one.
+    """A filter that ANDs the rows of a stationary bitmap with the OR of the columns of a streaming one.
 
-    Interface: vectors, each a slice of K of a column of the streaming matrix or of a row of the stationary
-    one, come in on ``bitmaps``: so many a cycle, one behind the other, a word on each lane. First come the
-    columns of a slice, then its rows; a column behind a row is the first of the next slice. What is left of a
-    row leaves on ``kept``, with the references that its words came with; of a column an empty token.
+    Interface: ``bitmaps`` receives vectors, ``vectors`` of them a cycle, with one word on each lane. A
+    vector is a slice along K of a column of the streaming matrix or of a row of the stationary matrix. The
+    columns of a slice precede its rows; a column after a row is the first one of the next slice. ``kept``
+    sends the filtered words of each row with the references of the received words, and an empty token for
+    each word of a column.
 
-    Timing: a row of vectors a cycle, which leaves in the cycle in which it is seen, when there is space on
-    all lanes, see ``fiberscope.hw.lanes.rows``. Columns and rows may be in it together: each row meets all
-    columns before it.
+    Timing: ``vectors`` vectors a cycle, which are sent in the cycle in which they are seen, if all outputs
+    have a free slot, see ``fiberscope.hw.lanes.rows``. The vectors of a cycle can be columns and rows: each
+    row is filtered with all columns of its slice, those of the same cycle included.
 
     Source: SIGMA (HPCA 2020), Section IV: the REGOR of the streaming bitmap filters the stationary one; as
-    RTL in merledu/magma-si. Vectors a cycle, and both bitmaps on one port, are choices of this model.
+    RTL in merledu/magma-si. The number of vectors a cycle, and one port for both bitmaps, are choices of
+    this model.
 
     Args:
         name: instance name.
-        vectors: a cycle.
-        words: of a vector; there are 1 to 256 lanes in all.
+        vectors: number of vectors a cycle.
+        words: number of words of a vector; ``vectors`` * ``words`` is the number of lanes, 1 to 256.
         width: bits of a word, 1 to 62.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: when built, unless as many of each port are connected as there are lanes; in the run,
-            if a word has more bits, or the words of a vector are of both operands.
+        ValueError: if a number is out of its range.
+        SimulationError: when built, unless both port arrays have a connected port for each lane; during the
+            run, if a word has more than ``width`` bits, or a vector has words of both operands.
     """
 
     PORTS = (Input("bitmaps", BITMAP, array=True), Output("kept", BITMAP, array=True))
@@ -45,8 +47,8 @@ class Regor(RowPipeline):
         self.vectors = vectors
         self.words = words
         self.width = width
-        self.seen = [0] * words  # the OR of the slice's columns
-        self.filters = False  # whether the vector before was a row
+        self.seen = [0] * words  # the OR of the columns of the slice so far
+        self.filters = False  # whether the last vector was a row
         self.ones = self.ones_kept = 0
 
     def _take(self, place: int) -> None:
@@ -59,7 +61,7 @@ class Regor(RowPipeline):
                 self._take_word(kind, word, first + word)
 
     def _take_word(self, kind: int, word: int, lane: int) -> None:
-        """OR a word of a column into the register, or let through of one of a row what the register has."""
+        """OR a word of a column into the register, or AND a word of a row with the register."""
         source = self.inputs[lane]
         bits = source.coordinate()
         if source.control() != kind:
@@ -76,5 +78,5 @@ class Regor(RowPipeline):
         self.ones_kept += (bits & self.seen[word]).bit_count()
 
     def counters(self) -> dict[str, int]:
-        """Rows of vectors taken; ones of the stationary operand's rows, and those of them that were kept."""
+        """Return the cycles with vectors, the ones of the stationary rows, and the ones that were kept."""
         return {"rows": self.rows, "ones": self.ones, "kept": self.ones_kept}

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Arrays of ports as the lanes of a row, for blocks that are no plain pipeline of rows."""
+"""Functions on the channels of a port array, for blocks with lanes that are not a ``RowPipeline``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fiberscope.sim.errors import SimulationError
 
 
 def first_missing(sources: list[Channel]) -> int:  # C: cdef, noexcept
-    """The first lane that shows no token; -1 if all do."""
+    """Return the first lane without a token, -1 if all have one."""
     for lane in range(len(sources)):
         source = sources[lane]  # C: Channel
         if not source.can_pop():
@@ -18,7 +18,7 @@ def first_missing(sources: list[Channel]) -> int:  # C: cdef, noexcept
 
 
 def any_shown(sources: list[Channel]) -> bool:  # C: cdef, noexcept
-    """Return whether a lane shows a token."""
+    """Return whether any lane has a token."""
     for lane in range(len(sources)):
         source = sources[lane]  # C: Channel
         if source.can_pop():
@@ -27,7 +27,7 @@ def any_shown(sources: list[Channel]) -> bool:  # C: cdef, noexcept
 
 
 def first_full(sinks: list[Channel]) -> int:  # C: cdef, noexcept
-    """The first lane without space; -1 if all have some."""
+    """Return the first lane without a free slot, -1 if all have one."""
     for lane in range(len(sinks)):
         sink = sinks[lane]  # C: Channel
         if not sink.can_push():
@@ -36,10 +36,16 @@ def first_full(sinks: list[Channel]) -> int:  # C: cdef, noexcept
 
 
 def check_connected(component: Component, port: str, lanes: int, *, optional: bool = False) -> None:
-    """Refuse an array of ports of which not one a lane is connected, or none where that may be.
+    """Check the number of connected ports of a port array.
+
+    Args:
+        component: the component of the ports.
+        port: name of the port array.
+        lanes: required number of connected ports.
+        optional: whether no connected port is legal too.
 
     Raises:
-        SimulationError: naming the component and how many it needs.
+        SimulationError: if another number of ports is connected; the message has the required number.
     """
     count = len(component.channels(port))
     if count != lanes and not (optional and count == 0):

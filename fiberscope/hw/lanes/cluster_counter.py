@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The cluster counter: how often each key of a sorted row comes, and which of them a key is."""
+"""A cluster counter, which ranks the occurrences of each key in a sorted row."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from fiberscope.sim.component import Input, Output, Signal
 
 
 class ClusterCounter(ArrayPipeline):
-    """Ranks the equal keys that stand side by side in a row, a cluster, from 0.
+    """A counter that ranks the keys of each cluster from 0; a cluster is a run of equal keys in a row.
 
-    Interface: an array comes in on ``sorted`` and leaves on ``clusters``, row by row, see
-    ``fiberscope.hw.lanes.rows``. The coordinate is the key; as reference leaves the rank of the number in its
-    cluster, and the value stays. So the rank of the last of a cluster, and one, is how often the key comes in
-    the row.
+    Interface: ``sorted`` receives arrays and ``clusters`` sends arrays, row by row, see
+    ``fiberscope.hw.lanes.rows``. The coordinate is the key, and the value is not changed. The sent reference
+    is the rank of the key in its cluster. The number of occurrences of a key in a row is therefore the rank
+    of the last one, plus one.
 
-    Timing: one row a cycle, which leaves in the cycle in which it is taken: the channels at ``clusters`` are
-    its register.
+    Timing: one row a cycle, which is sent in the cycle in which it is accepted: the channels at ``clusters``
+    are the register.
 
-    Counts: ``numbers``, and ``clusters``.
+    Counts: ``numbers``, the keys; ``clusters``, the clusters.
 
-    Source: MINT (Section V-A, Figure 8) counts equal column ids of a sorted chunk. The rank, by which equal
-    keys of a row can be given places at once, is a choice of this model.
+    Source: MINT (Section V-A, Figure 8) counts equal column ids of a sorted chunk. The rank, with which equal
+    keys of a row can get consecutive slots in one cycle, is a choice of this model.
 
     Args:
         name: instance name.
@@ -30,7 +30,7 @@ class ClusterCounter(ArrayPipeline):
         width: bits of a key, 1 to 62.
 
     Raises:
-        ValueError: for a number out of its range.
+        ValueError: if a number is out of its range.
         SimulationError: as ``fiberscope.hw.lanes.rows.ArrayPipeline``.
     """
 
@@ -50,13 +50,13 @@ class ClusterCounter(ArrayPipeline):
             self.clusters += 1
 
     def counters(self) -> dict[str, int]:
-        """Keys, and clusters of them."""
+        """Return the numbers of keys and of clusters."""
         return {"numbers": self.numbers, "clusters": self.clusters}
 
     def signals(self) -> tuple[Signal, ...]:
-        """All keys and clusters so far."""
+        """Return the signals: keys and clusters so far."""
         return (Signal("numbers", 48), Signal("clusters", 48))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.numbers, self.clusters)

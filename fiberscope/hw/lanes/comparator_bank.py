@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A bank of comparators: which items of a row are no zeros, or begin a row, a block, a fiber."""
+"""A bank of comparators, which finds the nonzero items of an array, or the items with a new coordinate."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ TESTS = (NONZERO, CHANGED)
 
 
 class ComparatorBank(Component):
-    """Tests the items of an array, ``lanes`` a cycle.
+    """A bank of comparators that tests the items of an array, ``lanes`` items a cycle.
 
-    Interface: an array comes in on ``lanes``, row by row, see ``fiberscope.hw.lanes.rows``; lanes may be
-    empty. It leaves on ``flags`` with 1 as coordinate where the test holds and 0 where it does not, and on
-    ``kept`` as it came, lanes empty where it does not. Reference and value stay with an item on both; either
-    may be left out.
+    Interface: ``lanes`` receives arrays row by row, see ``fiberscope.hw.lanes.rows``; lanes can be empty.
+    ``flags`` sends each item with a coordinate of 1 if the test holds, else 0. ``kept`` sends the items for
+    which the test holds, and empty lanes for the others. Both outputs keep the reference and the value of an
+    item, and either output can be unconnected.
 
-    - ``nonzero``: its value, the word of an element, is not 0.
-    - ``changed``: its coordinate, as a number of a row, a block or a fiber's prefix, is not that of the item
-      before it in the array; that of the first is.
+    - ``nonzero`` holds if the value of the item is not 0.
+    - ``changed`` holds if the coordinate of the item (the number of a row, a block or a fiber) differs from
+      that of the item before it in the array. It holds for the first item of an array.
 
-    Timing: one row a cycle, which leaves in the cycle in which it is taken, when there is space on all
-    outputs: their channels are its register.
+    Timing: one row a cycle, which is sent in the cycle in which it is accepted, if all outputs have a free
+    slot. The output channels are the register.
 
-    Accounting: busy while rows move; within an array, or with a row of which not all lanes show, waiting for
-    the first that shows none; waiting for the first output without space.
+    Accounting: busy while rows move; waiting for the first output without a free slot; waiting for the first
+    lane without a token within an array, or if another lane has a token.
 
-    Counts: ``compares``, and how many of them ``held``.
+    Counts: ``compares``, the items tested; ``held``, the items for which the test holds.
 
-    Source: MINT (Section V, Figure 9): comparators find what is not zero, blocks that are new, and where a
-    fiber begins.
+    Source: MINT (Section V, Figure 9): comparators find nonzeros, new blocks, and the first element of a
+    fiber.
 
     Args:
         name: instance name.
@@ -44,9 +44,9 @@ class ComparatorBank(Component):
         test: ``"nonzero"`` or ``"changed"``.
 
     Raises:
-        ValueError: for another test, or lanes out of their range.
-        SimulationError: when built, unless as many of ``lanes`` are connected as it has, and of ``flags`` and
-            ``kept`` as many or none.
+        ValueError: if the test is unknown, or ``lanes`` is out of its range.
+        SimulationError: when built, unless the input array has ``lanes`` connected ports, and ``flags`` and
+            ``kept`` have as many or none.
     """
 
     PORTS = (
@@ -69,13 +69,13 @@ class ComparatorBank(Component):
             raise ValueError(f"{name}: test must be one of {', '.join(TESTS)}, not {test}")
         self.width = lanes
         self.of_values = test == NONZERO
-        self.in_array = False  # an array
-        self.first = True  # whether the next item is an array's first
-        self.before = 0  # the coordinate of the item before
+        self.in_array = False  # whether an item of an array was accepted, but not its stop
+        self.first = True  # whether the next item is the first one of an array
+        self.before = 0  # coordinate of the last item
         self.compares = self.held = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check their number."""
         super().elaborate()
         check_connected(self, "lanes", self.width)
         check_connected(self, "flags", self.width, optional=True)
@@ -84,7 +84,7 @@ class ComparatorBank(Component):
         self.keeping = len(self.kept) > 0
 
     def tick(self, now: int) -> int:
-        """Test one row."""
+        """Test the items of a row."""
         missing = lanes.first_missing(self.lanes)
         if missing >= 0:
             waiting = self.in_array or lanes.any_shown(self.lanes)
@@ -98,7 +98,7 @@ class ComparatorBank(Component):
         return self.busy(now + 1)
 
     def _pass_on(self, lane: int) -> None:
-        """Test what a lane shows, and send it."""
+        """Test the token of a lane, and send it."""
         source = self.lanes[lane]
         kind = source.control()
         holds = kind == DATA and self._test(source)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Counters in banks of a scratchpad: read, add and write in one flow, and sums of all put back."""
+"""Counters in the banks of a scratchpad, with pipelined increments and with exclusive prefix sums."""
 
 from __future__ import annotations
 
@@ -16,50 +16,52 @@ from fiberscope.sim.errors import SimulationError
 
 
 class CounterBanks(Component):
-    """Counts indices, several a cycle, in banks of which each reads one counter and writes one in a cycle.
+    """Counters of indices in several banks, each of which reads and writes one counter a cycle.
 
-    Interface: tokens on ``commands`` are done one behind the other.
+    Interface: the unit executes the tokens on ``commands`` one after another.
 
-    - ``COUNT``: an array comes in on ``updates``, row by row, see ``fiberscope.hw.lanes.rows``; lanes may be
-      empty. The coordinate is a counter's index, the reference the rank of the item in its cluster, as an
-      ``fiberscope.hw.lanes.cluster_counter.ClusterCounter`` gives it; 0 where there is none. Each counter
-      grows by the items that have its index.
-    - ``FETCH``: the same of an array on ``fetches``, of ``fetch_lanes``, or where there are none again on
-      ``updates``; and every row leaves on ``slots``, with what a counter was before an item as coordinate,
-      and its index as reference; the value stays. So items of one index get slots one behind another, those
-      of one row among them.
-    - ``SCAN``: as many counters as the command says, from 0 on, leave on ``counts`` as an array, with their
-      index as reference. On ``starts`` come their inclusive sums, and each is stored as the next counter, 0
-      as the first: exclusive sums.
-    - ``READ``: the same counters leave on ``stored``, and are 0 then.
+    - ``COUNT``: ``updates`` receives an array row by row, see ``fiberscope.hw.lanes.rows``; lanes can be
+      empty. The coordinate of an item is the index of a counter. Its reference is the rank of the item in
+      its cluster, as of a ``fiberscope.hw.lanes.cluster_counter.ClusterCounter``, or 0. Each counter is
+      increased by the number of items with its index.
+    - ``FETCH``: as ``COUNT``, for an array on ``fetches`` with ``fetch_lanes`` lanes, or on ``updates`` if
+      ``fetches`` is not connected. Each row is also sent on ``slots``: the coordinate of an item is the
+      counter before the item, the reference is the index, and the value is not changed. Items with the same
+      index therefore get consecutive slots, also within a row.
+    - ``SCAN``: the first n counters, where n is the coordinate of the command, are sent on ``counts`` as an
+      array, with their indices as references. ``starts`` receives their inclusive sums. The unit stores each
+      sum in the next counter, and 0 in the first one, which results in exclusive sums.
+    - ``READ``: the first n counters are sent on ``stored`` in the same way, and reset to 0.
 
-    Timing: a counter is in the bank of its index modulo ``banks``. A row takes as many cycles as a bank has
-    clusters in it at the most, at least one. What a row adds is written, and its slots can be seen, two
-    cycles behind its last one, where the channels at ``slots`` have a latency of 1; sums in flight are
-    forwarded to the rows behind. The next command begins when all is written. ``SCAN`` and ``READ`` read
-    ``sweep_lanes`` counters a cycle and write as many: a bank is as wide as that takes.
+    Timing: counter i is in bank i modulo ``banks``. A row takes as many cycles as its fullest bank has
+    clusters, at least one. The counters are written two cycles after the last of these cycles, and the slots
+    of the row are seen then if the channels at ``slots`` have a latency of 1. Sums in flight are forwarded
+    to later rows. The next command begins when all counters are written. ``SCAN`` and ``READ`` read and
+    write ``sweep_lanes`` counters a cycle; the width of a bank is chosen for that.
 
-    Accounting: busy while rows move; in the midst of a command waiting for the lane or output that it lacks.
+    Accounting: busy while rows move; within a command, waiting for the lane without a token or the output
+    without a free slot that blocks it.
 
-    Counts: ``reads`` and ``writes`` of counters, in a sweep of each of them; ``conflicts``, the cycles in
-    which a row waited for one of its banks.
+    Counts: ``reads`` and ``writes``, the counters read and written; ``conflicts``, the cycles in which a row
+    waited for one of its banks.
 
-    Source: MINT (Section V-A, Figure 8): counters in the scratchpad, an adder for the clusters' sizes, and
-    the prefix sum over them. Banks, conflicts, two cycles and the commands are choices of this model.
+    Source: MINT (Section V-A, Figure 8): counters in the scratchpad, an adder for the sizes of clusters, and
+    the prefix sum over the counters. Banks, conflicts, the two cycles and the commands are choices of this
+    model.
 
     Args:
         name: instance name.
-        counters: how many.
-        lanes: items of a row, 1 to 256.
-        sweep_lanes: counters that are read and written in a cycle, 1 to 256.
-        fetch_lanes: items of a row on ``fetches``, 0 to 256.
-        banks: 0 to 256; 0 for as many as lanes.
+        counters: number of counters, at least 1.
+        lanes: lanes of ``updates``, 1 to 256.
+        sweep_lanes: counters that ``SCAN`` and ``READ`` read and write in a cycle, 1 to 256.
+        fetch_lanes: lanes of ``fetches``, 0 to 256; 0 for ``lanes``.
+        banks: number of banks, 0 to 256; 0 for ``lanes``.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: when built, unless as many ports are connected as there are lanes, or none of those
-            that no command needs; in the run, for an unknown command, one whose ports are not connected, more
-            counters than there are, an index without one, or a rank that does not follow on.
+        ValueError: if a number is out of its range.
+        SimulationError: when built, if a port array has another number of connected ports than lanes, or none
+            although it is not optional; during the run, if a command is unknown, or needs unconnected ports
+            or more counters than exist, if an index has no counter, or if a rank is not consecutive.
     """
 
     PORTS = (
@@ -113,24 +115,24 @@ class CounterBanks(Component):
         self.fetch_lanes = fetch_lanes or lanes
         self.banks = banks or lanes
         self.command = WAITING
-        self.free = 0  # the cycle from which on a row, or a command, may be taken
-        self.ends = -1  # the last cycle of the row that shows; -1 before its first
-        self.holding = False  # a row of slots
-        self.moved = False  # anything in this cycle
+        self.free = 0  # cycle from which a row or a command can be accepted
+        self.ends = -1  # last cycle of the row at the inputs; -1 before its first cycle
+        self.holding = False  # whether a row of slots waits to be sent
+        self.moved = False  # whether a token moved in this cycle
         most = max(lanes, fetch_lanes)
         self.kinds = array("q", bytes(8 * most))
         self.indices = array("q", bytes(8 * most))
-        self.before = array("q", bytes(8 * most))  # the slots
+        self.before = array("q", bytes(8 * most))  # by lane: the slot
         self.values = array("d", bytes(8 * most))
-        self.clusters = array("q", bytes(8 * self.banks))  # of the row
-        self.swept = self.length = 0  # counters of the command that have left, and all of them
-        self.sent = False  # its last row has left
-        self.summed = 0  # counters that have been written
-        self.sum = 0  # of them
+        self.clusters = array("q", bytes(8 * self.banks))  # by bank: clusters of the row
+        self.swept = self.length = 0  # counters that the command has sent, and all counters of the command
+        self.sent = False  # whether the last row of the command is sent
+        self.summed = 0  # counters that the command has written
+        self.sum = 0  # value to write to the next counter
         self.reads = self.writes = self.conflicts = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check their number."""
         super().elaborate()
         check_connected(self, "updates", self.lanes)
         check_connected(self, "fetches", self.fetch_lanes, optional=True)
@@ -139,7 +141,7 @@ class CounterBanks(Component):
             check_connected(self, port, self.sweep_lanes, optional=True)
 
     def tick(self, now: int) -> int:
-        """Let slots out, and do a cycle of the command."""
+        """Send a row of slots, and execute a cycle of the command."""
         self.moved = self.holding
         if self.holding:
             full = lanes.first_full(self.slots)
@@ -155,7 +157,7 @@ class CounterBanks(Component):
         return self._sweep(now)
 
     def _begin(self) -> bool:
-        """Take up the next command, if there is one."""
+        """Start the next command; return whether there is one."""
         if not self.commands.can_pop():
             return False
         self.command = self.commands.control()
@@ -181,7 +183,7 @@ class CounterBanks(Component):
             )
 
     def _update(self, now: int) -> int:
-        """Take a row of indices, in the last of its cycles."""
+        """Accept a row of indices in the last of its cycles."""
         sources = self.fetches if self.command == FETCH and self.fetches else self.updates
         missing = lanes.first_missing(sources)
         if missing >= 0:
@@ -199,7 +201,7 @@ class CounterBanks(Component):
         return self.busy(now + 1)
 
     def _row_cycles(self, sources: list[Channel]) -> int:
-        """Cycles that the row which shows takes: the clusters of its fullest bank."""
+        """Return the cycles of the row at the inputs, which are the clusters of its fullest bank."""
         cycles = 1  # C: long
         previous = -1  # C: long; index of the item before
         rank = 0  # C: long; that an item of the same index has next
@@ -221,7 +223,7 @@ class CounterBanks(Component):
         return cycles
 
     def _check(self, index: int, rank: int, previous: int, next_rank: int) -> None:
-        """Refuse an index without a counter, and a rank that does not follow on."""
+        """Raise ``SimulationError`` if an index has no counter, or a rank is not consecutive."""
         if index < 0 or index >= self.counter_count:
             raise SimulationError(
                 f"{self.name}: there is no counter {index}; they are from 0 to {self.counter_count - 1}"
@@ -232,7 +234,7 @@ class CounterBanks(Component):
             )
 
     def _take(self, sources: list[Channel]) -> bool:
-        """Count the row that shows, and note its slots; whether the array ends with it."""
+        """Count the row at the inputs and store its slots; return whether the row ends the array."""
         ended = False
         for lane in range(len(sources)):
             source = sources[lane]  # C: Channel
@@ -258,7 +260,7 @@ class CounterBanks(Component):
         self.holding = False
 
     def _sweep(self, now: int) -> int:
-        """Let a row of counters out, and take a row of sums."""
+        """Send a row of counters, and accept a row of sums."""
         sinks = self.counts if self.command == SCAN else self.stored
         full = -1 if self.sent else lanes.first_full(sinks)
         sends = not self.sent and full < 0
@@ -289,7 +291,7 @@ class CounterBanks(Component):
             self.command = WAITING
 
     def _store(self) -> None:
-        """Write the row of sums that shows, a counter on."""
+        """Write each sum of a row to the counter after its own."""
         for lane in range(self.sweep_lanes):
             source = self.starts[lane]
             if source.control() != DATA:

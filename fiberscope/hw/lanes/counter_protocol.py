@@ -1,4 +1,4 @@
-"""Commands of counters in banks, see ``fiberscope.hw.lanes.counter_banks.CounterBanks``."""
+"""The commands of ``fiberscope.hw.lanes.counter_banks.CounterBanks``."""
 
 from fiberscope.sim.protocol import Protocol
 
@@ -6,4 +6,4 @@ COMMAND = Protocol("counter command", control="command", coordinate="counters")
 
 COMMANDS = ("count", "fetch", "scan", "read")
 COUNT, FETCH, SCAN, READ = range(len(COMMANDS))
-WAITING = len(COMMANDS)  # for one
+WAITING = len(COMMANDS)  # state of a unit without a command

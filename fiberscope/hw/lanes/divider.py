@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Pipelined dividers: quotient and remainder of unsigned integers, a row of several lanes a cycle."""
+"""Pipelined dividers of unsigned integers, which return quotient and remainder on several lanes a cycle."""
 
 from __future__ import annotations
 
@@ -8,53 +8,54 @@ from fiberscope.hw.stream import STREAM
 from fiberscope.sim.component import Input, Output, Signal
 from fiberscope.sim.protocol import Protocol
 
-DIVISOR = Protocol("divisor", coordinate="divisor")  # of an array
+DIVISOR = Protocol("divisor", coordinate="divisor")  # one token for each array
 
 
 def depth(width: int, bits_per_stage: int) -> int:
-    """Cycles from a dividend in to its quotient out: width / bits_per_stage, rounded up."""
+    """Return the cycles from a dividend to its quotient: ``width / bits_per_stage``, rounded up."""
     return -(-width // bits_per_stage)
 
 
 class Divider(ConstantPipeline):
-    """Divides the numbers of an array by one divisor, ``lanes`` numbers a cycle: quotient and remainder.
+    """A divider of the numbers of an array by one divisor, ``lanes`` numbers a cycle.
 
-    Interface: an array comes in on ``dividends`` and leaves on ``results``, row by row, see
-    ``fiberscope.hw.lanes.rows``. It has one token on ``divisors``, for all lanes, taken together with its
-    first row, even one of stops; so a constant is loaded once an array, and costs no cycle. The coordinate of
-    an element is the dividend. It leaves with the quotient as coordinate and the remainder as reference; the
-    reference it came with is dropped, its value stays with it. So a position in a matrix of K columns,
-    divided by K, becomes row, column and value. Division by zero gives a quotient of all ones and the
-    dividend as remainder, as in RISC-V (The RISC-V Instruction Set Manual, volume I, M extension, table
-    "Semantics for division by zero"), which is what restoring division gives of itself.
+    Interface: ``dividends`` receives arrays and ``results`` sends arrays, row by row, see
+    ``fiberscope.hw.lanes.rows``. ``divisors`` receives one token for each array, for all lanes. It is popped
+    together with the first row of the array, even if that row holds only stops, and takes no cycle. The
+    coordinate of a received token is the dividend. The sent token has the quotient as coordinate, the
+    remainder as reference and the received value; the received reference is dropped. For example, a position
+    in a matrix of K columns, divided by K, becomes row, column and value.
 
-    Timing: a row is taken when all lanes show their token, one row a cycle, from one array to the next too;
-    its results leave together ``depth`` cycles later, when all of ``results`` have space. The stages move in
-    step: while the oldest row cannot leave, nothing moves and no row is taken, see
-    ``fiberscope.hw.lanes.pipeline``. This depth is the block's own; the latency of the channels at
-    ``results`` comes on top. Not ``registered``, it leaves the last stage's register to them, and its own
-    depth is one less.
+    A division by zero returns a quotient of all ones and the dividend as remainder, as in RISC-V (The RISC-V
+    Instruction Set Manual, volume I, M extension, table "Semantics for division by zero"). Restoring division
+    has this result without a special case.
 
-    Accounting: busy while rows move through it; waiting for output while the oldest cannot leave; empty,
-    waiting for the first lane that shows no token, within an array or where another lane or a divisor is
-    there; waiting for the divisor where only that is missing.
+    Timing: a row is accepted when all lanes have a token, one row a cycle, also from one array to the next.
+    Its results are sent together ``depth`` cycles later, when all of ``results`` have a free slot. While the
+    oldest row is blocked, all stages stall and no row is accepted, see ``fiberscope.hw.lanes.pipeline``. The
+    latency of the channels at ``results`` is additional. If the divider is not ``registered``, these
+    channels are the register of the last stage, and its own depth is one less.
 
-    Source: MINT (Section V-B) divides positions by a dimension in parallel divide and mod units, eight of
-    them and pipelined (Section VII-B). Radix-2 restoring division is the textbook method; with its depth it
-    is a choice of this model.
+    Accounting: busy while rows move; waiting for output while the oldest row is blocked. An empty divider
+    waits for the first lane without a token, if it is within an array or if another lane or ``divisors`` has
+    a token. It waits for the divisor if only the divisor is missing.
+
+    Source: MINT divides positions by a dimension in parallel divide and mod units (Section V-B), of which it
+    has eight, all pipelined (Section VII-B). Radix-2 restoring division, the textbook method, and its depth
+    are choices of this model.
 
     Args:
         name: instance name.
         lanes: divisions a cycle, 1 to 256.
         width: bits of dividend, divisor, quotient and remainder, 1 to 62.
-        bits_per_stage: bits of the quotient that a stage finds in a cycle, 1 to ``width``.
+        bits_per_stage: bits of the quotient that a stage computes, 1 to ``width``.
         registered: whether the last stage has a register of its own.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: when built, unless as many of ``dividends`` and ``results`` are connected as it has
-            lanes; in the run, if a dividend or divisor is no unsigned integer of ``width`` bits, or a
-            dividend is behind a stop in its row.
+        ValueError: if a number is out of its range.
+        SimulationError: when built, unless ``dividends`` and ``results`` have ``lanes`` connected ports each;
+            during the run, if a dividend or divisor is not an unsigned integer of ``width`` bits, or a
+            dividend follows a stop in its row.
     """
 
     PORTS = (
@@ -92,13 +93,13 @@ class Divider(ConstantPipeline):
             self.references[place] = number % self.constant
 
     def counters(self) -> dict[str, int]:
-        """Rows taken, divisions begun, and those of them by zero."""
+        """Return the numbers of rows accepted, divisions, and divisions by zero."""
         return {"rows": self.rows, "divide": self.numbers, "by_zero": self.by_zero}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Rows in the pipeline, the divisor of the array taken last, and all divisions begun so far."""
+        """Return the signals: rows in the pipeline, divisor of the current array, divisions so far."""
         return (Signal("in_flight", 6), Signal("divisor", 62), Signal("divisions", 48))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.pipeline.filled, self.constant, self.numbers)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The packer: closes the gaps of rows, and makes full rows of another width of them."""
+"""A packer, which removes the empty lanes of rows and forms full rows of the output width."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Packer(Component):
-    """Moves the items of an array together, so that all its rows but the last are full.
+    """A packer that moves the items of an array together, so that all its rows but the last are full.
 
-    Interface: an array comes in on ``lanes``, row by row, see ``fiberscope.hw.lanes.rows``, with empty lanes
-    anywhere before its stops; its items leave on ``packed`` in their order, a full row or none in a cycle,
-    stops in what is left of the last. The two widths may differ. Coordinate, reference and value stay as they
-    are.
+    Interface: ``lanes`` receives arrays row by row, see ``fiberscope.hw.lanes.rows``, in which lanes before
+    the stops can be empty. ``packed`` sends the unchanged items in the same order, at most one row a cycle.
+    All rows but the last of an array are full; the last row has stops in its remaining lanes. Input rows and
+    output rows can have different widths.
 
-    Timing: a row is taken when no more than a row of items is held back, and what fills a row with them
-    leaves in the same cycle: the channels at ``packed`` are the register. Behind a stop what is held leaves
-    first, a row a cycle. While a row that is full or the last cannot leave, nothing moves.
+    Timing: a row is accepted when the packer holds at most ``outputs`` items. If the row completes an output
+    row, the output row is sent in the same cycle, as the channels at ``packed`` are the register. After the
+    stop of an array, the packer sends the items that it holds, a row a cycle, before it accepts the next
+    row. While a full or last output row is blocked, no row moves.
 
-    Accounting: busy while rows move; within an array, or with a row of which not all lanes show, waiting for
-    the first that shows none; waiting for the first output without space.
+    Accounting: busy while rows move; waiting for the first output without a free slot; waiting for the first
+    lane without a token within an array, or if another lane has a token.
 
-    Counts: ``rows`` taken, ``words`` that left, and ``packed_rows`` that left.
+    Counts: ``rows``, the rows accepted; ``words``, the items sent; ``packed_rows``, the rows sent.
 
-    Source: MINT (Section V-A, Figure 9): a crossbar, driven by a scan of what is valid. Different widths are
-    a choice of this model.
+    Source: MINT (Section V-A, Figure 9): a crossbar, which a prefix sum of the valid lanes controls.
+    Different widths are a choice of this model.
 
     Args:
         name: instance name.
-        inputs: lanes of a row that comes, 1 to 256.
-        outputs: lanes of a row that leaves, 1 to 256.
+        inputs: lanes of an input row, 1 to 256.
+        outputs: lanes of an output row, 1 to 256.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: when built, unless as many ports are connected; in the run, if an item or an empty
-            lane is behind a stop in its row.
+        ValueError: if a number is out of its range.
+        SimulationError: when built, unless ``inputs`` and ``outputs`` ports are connected; during the run,
+            if an item or an empty lane follows a stop in its row.
     """
 
     PORTS = (Input("lanes", STREAM, array=True), Output("packed", STREAM, array=True))
@@ -59,24 +60,24 @@ class Packer(Component):
                 raise ValueError(f"{name}: {what} must be from 1 to {MAXIMUM_LANES}, not {count}")
         self.inputs = inputs
         self.outputs = outputs
-        self.places = inputs + outputs  # of items, a ring
+        self.places = inputs + outputs  # size of the ring of items
         self.coordinates = array("q", bytes(8 * self.places))
         self.references = array("q", bytes(8 * self.places))
         self.values = array("d", bytes(8 * self.places))
-        self.oldest = 0
-        self.held = 0  # items
-        self.in_array = False  # an array
-        self.ending = False  # its stops are here, and have not left
+        self.oldest = 0  # index of the oldest item in the ring
+        self.held = 0  # number of items in the ring
+        self.in_array = False  # whether items of an array were accepted, but not its stop
+        self.ending = False  # whether the stop of an array was accepted, but not sent
         self.rows = self.words = self.packed_rows = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count them."""
+        """Fetch the channels, and check their number."""
         super().elaborate()
         check_connected(self, "lanes", self.inputs)
         check_connected(self, "packed", self.outputs)
 
     def tick(self, now: int) -> int:
-        """Take a row, and send one."""
+        """Accept a row, and send a row."""
         missing = lanes.first_missing(self.lanes)
         takes = missing < 0 and not self.ending and self.held <= self.outputs
         if not (takes or self.ending or self.held >= self.outputs):
@@ -93,7 +94,7 @@ class Packer(Component):
         return self.busy(now + 1)
 
     def _fills(self) -> bool:  # C: noexcept
-        """Return whether with the row that shows a row leaves: a full one, or the last."""
+        """Return whether the row at the inputs completes an output row, which is a full or a last one."""
         count = self.held  # C: long
         for lane in range(self.inputs):
             source = self.lanes[lane]
@@ -125,7 +126,7 @@ class Packer(Component):
         self.in_array = True
 
     def _send(self) -> None:
-        """Let out a row; the array has ended with it if that has a stop."""
+        """Send a row; the array ends if the row has a stop."""
         count = min(self.held, self.outputs)
         for lane in range(self.outputs):
             sink = self.packed[lane]

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The clocking of a pipeline whose stages move in step: who is in it, and when the oldest is at its end."""
+"""The timing of a pipeline whose stages move in step: slots in use, and the cycle in which each is due."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ from array import array
 
 
 class Pipeline:  # C: final
-    """Stages with a register behind each; all move in every cycle, or, when the oldest cannot leave, none.
+    """The timing of a pipeline with one enable for all its registers: all stages move, or all stall.
 
-    What enters in cycle t may leave from t + ``depth`` on. While what is in the last stage cannot leave,
-    nothing moves and nothing enters; empty stages between do not close up. In hardware that is one enable for
-    all registers: the last stage is empty, or what is in it leaves.
+    An item that enters in cycle t can leave from cycle t + ``depth``. While the item in the last stage cannot
+    leave, no item moves and none enters; empty stages between items are not filled. In hardware, the enable
+    of all registers is: the last stage is empty, or its item leaves.
 
-    The model keeps no stages. It counts the cycles in which the pipeline stood still, its ``lag``: by a clock
-    that is stopped in those, everything leaves exactly ``depth`` cycles after it entered.
+    The model keeps no stages. It counts the cycles in which the pipeline has stalled, its ``lag``. The
+    pipeline cycle is the cycle minus ``lag``: in pipeline cycles, each item leaves exactly ``depth`` cycles
+    after it entered.
 
-    Who uses it keeps what flows through in arrays of ``depth`` slots. In a cycle it first lets the oldest
-    leave, if that is at the end, then enter what is new.
+    The component that owns the pipeline stores the items in arrays of ``depth`` slots. In each cycle, it
+    first removes the oldest item, if that item is due, and then enters a new one.
 
     Args:
-        depth: stages, at least 1; cycles from entering to leaving.
+        depth: number of stages, at least 1, which is the number of cycles from entering to leaving.
     """
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.filled = 0  # slots in use
-        self.lag = 0
-        self.oldest = 0  # its slot
-        self._due = array("q", bytes(8 * depth))  # by slot: when it may leave, by the pipeline's own clock
+        self.filled = 0  # number of slots in use
+        self.lag = 0  # number of cycles stalled so far
+        self.oldest = 0  # slot of the oldest item
+        self._due = array("q", bytes(8 * depth))  # by slot: pipeline cycle in which the item can leave
 
     def due(self) -> int:  # C: noexcept
-        """The cycle from which the oldest may leave; only when not empty."""
+        """Return the cycle from which the oldest item can leave; only when the pipeline is not empty."""
         return self._due[self.oldest] + self.lag
 
     def stands(self, now: int) -> bool:  # C: noexcept
-        """Return whether the oldest is in the last stage, so that nothing moves unless it leaves."""
+        """Return whether the oldest item is due, so that the pipeline stalls unless the item leaves."""
         return self.filled > 0 and now >= self._due[self.oldest] + self.lag
 
     def leave(self, now: int) -> int:  # C: noexcept
-        """Take out the oldest, which is due; gives its slot."""
+        """Remove the oldest item, which must be due, and return its slot."""
         slot = self.oldest
         self.lag = now - self._due[slot]
         self.oldest += 1
@@ -49,7 +50,7 @@ class Pipeline:  # C: final
         return slot
 
     def enter(self, now: int) -> int:  # C: noexcept
-        """Give a slot to what enters in this cycle; only when the stages move."""
+        """Return the slot of an item that enters in this cycle; only when the pipeline does not stall."""
         slot = self.oldest + self.filled
         if slot >= self.depth:
             slot -= self.depth

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Pipelined multipliers for addresses and positions: a product and a sum a lane, several lanes a cycle."""
+"""Pipelined multiply-add units for addresses and positions, several lanes a cycle."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from fiberscope.sim.component import Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
-FACTOR = Protocol("factor", coordinate="factor")  # of an array
+FACTOR = Protocol("factor", coordinate="factor")  # one token for each array
 
 DEPTH = 3  # C: object; stages
 
 
 def digit_bits(width: int) -> int:
-    """Bits of a factor that a stage multiplies by: a third of them, rounded up."""
+    """Return the bits of a digit, the part of a factor that a stage multiplies by: a third, rounded up."""
     return -(-width // DEPTH)
 
 
 class PositionMultiplier(ConstantPipeline):
-    """Multiplies the numbers of an array by one factor and adds an offset: row * columns + column.
+    """A multiplier that computes number * factor + offset, such as row * columns + column, on several lanes.
 
-    Interface: an array comes in on ``lanes`` and leaves on ``products``, row by row, see
-    ``fiberscope.hw.lanes.rows``, and has one token on ``factors``. The coordinate of an element is the
-    number, its reference an unsigned offset. It leaves with coordinate * factor + offset, modulo
-    2**``width``, as coordinate, and its value.
+    Interface: ``lanes`` receives arrays and ``products`` sends arrays, row by row, see
+    ``fiberscope.hw.lanes.rows``. ``factors`` receives one token for each array. The coordinate of a received
+    token is the number, its reference an unsigned offset. The sent token has coordinate * factor + offset,
+    modulo 2**``width``, as coordinate, and the received value.
 
-    Timing: a row is taken when all lanes show their token, one row a cycle, and can be seen behind ``DEPTH``
-    cycles later where the channels at ``products`` have a latency of 1: they are the last stage's register.
-    Each stage adds the product with a digit of the factor. Stages in step and accounting: see
-    ``fiberscope.hw.lanes.divider.Divider``.
+    Timing: a row is accepted when all lanes have a token, one row a cycle. The reader sees its results
+    ``DEPTH`` cycles later if the channels at ``products`` have a latency of 1, as they are the register of
+    the last stage. Each stage adds the product of the number and a digit of the factor. The stages stall,
+    and cycles are accounted for, as in ``fiberscope.hw.lanes.divider.Divider``.
 
-    Counts: ``rows``; ``multiply``, the numbers.
+    Counts: ``rows``, the rows accepted; ``multiply``, the numbers multiplied.
 
-    Source: MINT (Section VII-B) has eight multipliers of 32 bits for addresses and positions. The adder
-    behind and three digits in three stages are choices of this model.
+    Source: MINT (Section VII-B) has eight multipliers of 32 bits for addresses and positions. The addition of
+    an offset, and three digits in three stages, are choices of this model.
 
     Args:
         name: instance name.
@@ -43,9 +43,9 @@ class PositionMultiplier(ConstantPipeline):
         width: bits of number, factor, offset and result, 1 to 62.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: as ``fiberscope.hw.lanes.divider.Divider``; and in the run, if an offset is no
-            unsigned integer of ``width`` bits.
+        ValueError: if a number is out of its range.
+        SimulationError: as ``fiberscope.hw.lanes.divider.Divider``; also during the run, if an offset is not
+            an unsigned integer of ``width`` bits.
     """
 
     PORTS = (
@@ -73,13 +73,13 @@ class PositionMultiplier(ConstantPipeline):
         self.references[place] = 0
 
     def counters(self) -> dict[str, int]:
-        """Rows taken, and numbers multiplied."""
+        """Return the numbers of rows accepted and of numbers multiplied."""
         return {"rows": self.rows, "multiply": self.numbers}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Rows in the pipeline, the factor of the array taken last, and all numbers so far."""
+        """Return the signals: rows in the pipeline, factor of the current array, numbers so far."""
         return (Signal("in_flight", 2), Signal("factor", 62), Signal("multiply", 48))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.pipeline.filled, self.constant, self.numbers)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Prefix sums: the running sums of an array, several numbers a cycle, by three networks of adders."""
+"""Prefix sums of an array, several numbers a cycle, with three alternative networks of adders."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ FORMS = (SERIAL, WORK_EFFICIENT, PARALLEL)
 
 Level = tuple[
     tuple[int, int], ...
-]  # adders (from, to) that work at once, adding the first place to the second
+]  # adders (from, to) of a level; an adder adds lane ``from`` to lane ``to``
 
 
 def network(form: str, lanes: int) -> tuple[Level, ...]:
-    """The adders within a row, level by level, without the row of adders for the offset.
+    """Return the adders of a network level by level, without the final adders of the offset.
 
-    Every level takes the numbers as the level before left them.
+    The inputs of each level are the results of the level before it.
 
-    - ``serial``: a chain, store and forward: the row is stored, then lane i takes over the sum up to lane
-      i - 1 and hands on its own. Only neighbours are linked.
-    - ``work-efficient`` (Brent and Kung 1982): an adder tree, then the same tree downwards.
-    - ``parallel`` (Kogge and Stone 1973): level k adds to every lane what is 2**k lanes before it.
+    - ``serial``: a chain with store and forward. The row is stored in the first level. In level i, lane i
+      adds the sum up to lane i - 1, which it gets from its neighbour.
+    - ``work-efficient`` (Brent and Kung 1982): an adder tree, followed by the inverse tree.
+    - ``parallel`` (Kogge and Stone 1973): level k adds the sum of lane i - 2**k to every lane i.
+
+    Args:
+        form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
+        lanes: number of lanes.
     """
     if form == SERIAL:
         return ((), *(((lane - 1, lane),) for lane in range(1, lanes)))
@@ -42,11 +46,14 @@ def _strided(first: int, span: int, lanes: int) -> Level:
 
 
 def depth(form: str, lanes: int) -> int:
-    """Cycles from a row in to its sums out: a level a cycle, and one for the row of adders for the offset.
+    """Return the cycles from a row to its sums: one for each level, and one for the adders of the offset.
 
-    With n lanes: ``serial`` n + 1, one of them to store the row; ``work-efficient`` floor(log2 n) +
-    floor(log2(n / 3)) + 2, which for a power of two is 2 log2 n, for fewer than 3 lanes n; ``parallel``
-    ceil(log2 n) + 1.
+    With n lanes:
+
+    - ``serial``: n + 1, including a cycle to store the row;
+    - ``work-efficient``: floor(log2 n) + floor(log2(n / 3)) + 2, which is 2 log2 n for a power of two; n for
+      fewer than 3 lanes;
+    - ``parallel``: ceil(log2 n) + 1.
     """
     if form == SERIAL:
         return lanes + 1
@@ -56,11 +63,14 @@ def depth(form: str, lanes: int) -> int:
 
 
 def adders(form: str, lanes: int) -> int:
-    """Adders, those for the offset among them, one a lane.
+    """Return the number of adders, including one adder of the offset for each lane.
 
-    With n lanes: ``serial`` 2n - 1; ``work-efficient`` 3n - 1 - floor(log2 n) - (ones in n as a binary
-    number), which for a power of two is 3n - 2 - log2 n; ``parallel`` n (l + 1) - 2**l + 1 with
-    l = ceil(log2 n).
+    With n lanes:
+
+    - ``serial``: 2n - 1;
+    - ``work-efficient``: 3n - 1 - floor(log2 n) - (number of ones in the binary form of n), which is 3n - 2
+      - log2 n for a power of two;
+    - ``parallel``: n (l + 1) - 2**l + 1 with l = ceil(log2 n).
     """
     if form == SERIAL:
         return 2 * lanes - 1
@@ -71,38 +81,38 @@ def adders(form: str, lanes: int) -> int:
 
 
 class PrefixSum(ArrayPipeline):
-    """Inclusive running sums of arrays of unsigned integers, ``lanes`` numbers a cycle.
+    """A unit that computes inclusive prefix sums of arrays of unsigned integers, ``lanes`` numbers a cycle.
 
-    Interface: an array comes in on ``lanes`` and leaves on ``sums``, row by row, see
-    ``fiberscope.hw.lanes.rows``. The coordinate is the number; in its place leaves the sum of it and all
-    numbers before it in the array, modulo 2**width. Reference and value stay with it. The next array starts
-    from 0.
+    Interface: ``lanes`` receives arrays and ``sums`` sends arrays, row by row, see
+    ``fiberscope.hw.lanes.rows``. The coordinate of a received token is a number. The coordinate of the sent
+    token is the sum of this number and all numbers before it in the array, modulo 2**``width``. Reference
+    and value are not changed. Each array starts from 0.
 
-    Timing: a row is taken when all lanes show their token, one row a cycle, and its sums leave together
-    ``depth`` cycles later, when all of ``sums`` have space. The stages move in step: while the oldest row
-    cannot leave, nothing moves and no row is taken, see ``fiberscope.hw.lanes.pipeline``. This depth is the
-    block's own; the latency of the channels at ``sums`` comes on top. Not ``registered``, it leaves the last
-    stage's register to them, and its own depth is one less. Adders and depth by form: ``adders`` and
-    ``depth``.
+    Timing: a row is accepted when all lanes have a token, one row a cycle. Its sums are sent together
+    ``depth`` cycles later, when all of ``sums`` have a free slot. While the oldest row is blocked, all
+    stages stall and no row is accepted, see ``fiberscope.hw.lanes.pipeline``. The latency of the channels at
+    ``sums`` is additional. If the unit is not ``registered``, these channels are the register of the last
+    stage, and its own depth is one less. The functions ``adders`` and ``depth`` return the cost of each
+    form.
 
-    Accounting: busy while rows move through it; waiting for output while the oldest cannot leave; empty, but
-    within an array or with a row of which not all lanes show, waiting for the first lane that shows none.
+    Accounting: busy while rows move; waiting for output while the oldest row is blocked. An empty unit waits
+    for the first lane without a token, if it is within an array or another lane has a token.
 
-    Source: MINT (Section V-A, Figure 9): serial chain, work-efficient and highly parallel; at the end of
-    each a row of adders for the offset, the last sum of the row before, so that a row can follow in every
+    Source: MINT (Section V-A, Figure 9): serial chain, work-efficient and highly parallel. The last stage of
+    each network adds the offset, which is the last sum of the row before, so that a row can follow in every
     cycle.
 
     Args:
         name: instance name.
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: numbers a cycle, 1 to 256.
-        width: bits of a number and of a sum, 1 to 62; MINT's are of 32.
+        width: bits of a number and of a sum, 1 to 62; 32 in MINT.
         registered: whether the last stage has a register of its own.
 
     Raises:
-        ValueError: for an unknown form, or a number out of its range.
-        SimulationError: when built, unless as many of ``lanes`` and ``sums`` are connected as it has lanes;
-            in the run, if a number is no unsigned integer of ``width`` bits, or is behind a stop in its row.
+        ValueError: if the form is unknown, or a number is out of its range.
+        SimulationError: when built, unless both port arrays have a connected port for each lane; during the
+            run, if a number is not an unsigned integer of ``width`` bits, or follows a stop in its row.
     """
 
     PORTS = (Input("lanes", STREAM, array=True), Output("sums", STREAM, array=True))
@@ -113,7 +123,7 @@ class PrefixSum(ArrayPipeline):
         stages = depth(form, lanes) - (0 if registered else 1)
         super().__init__(name, ("lanes", "sums"), lanes, width, stages)
         self.form = form  # C: str
-        self.total = 0  # of the array so far
+        self.total = 0  # sum over the current array so far
 
     def _begin(self) -> None:
         self.total = 0
@@ -124,26 +134,27 @@ class PrefixSum(ArrayPipeline):
         self.references[place] = reference
 
     def counters(self) -> dict[str, int]:
-        """Rows taken, and numbers in them; every adder works once for every row."""
+        """Return the numbers of rows and of numbers accepted; each adder adds once for each row."""
         return {"rows": self.rows, "numbers": self.numbers}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Rows in the pipeline, the sum of the array's rows taken so far, and all numbers summed so far."""
+        """Return the signals: rows in the pipeline, sum of the current array so far, numbers so far."""
         return (Signal("in_flight", 9), Signal("total", 62), Signal("numbers", 48))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.pipeline.filled, self.total, self.numbers)
 
 
 class PrefixPopcount(ArrayPipeline):
-    """Running counts of the ones in the words of a bitmap, ``lanes`` words a cycle.
+    """A unit that computes prefix sums of the ones in the words of a bitmap, ``lanes`` words a cycle.
 
-    Interface and timing are those of ``PrefixSum``, with one stage more, in which the ones of each word are
-    counted; without ``registers`` a row leaves in the cycle in which it is taken. The coordinate is a word of
-    ``width`` bits; in its place leaves the number of ones in it and all words before it in the array, modulo
-    2**``sum_width``, and as reference the word. So bit b of a word, where it is one, stands for packed
-    nonzero number (count - ones of the word + ones below b).
+    Interface and timing are those of ``PrefixSum``, with an additional stage that counts the ones of each
+    word. Without ``registers``, a row is sent in the cycle in which it is accepted. The coordinate of a
+    received token is a word of ``width`` bits. The coordinate of the sent token is the number of ones in
+    this word and all words before it in the array, modulo 2**``sum_width``; its reference is the word. A one
+    at bit b of a word therefore stands for the packed nonzero with the index (count - ones of the word +
+    ones below b).
 
     Source: SIGMA (HPCA 2020) packs nonzeros in the order of their bits. The networks are those of MINT.
 
@@ -153,7 +164,7 @@ class PrefixPopcount(ArrayPipeline):
         lanes: words a cycle, 1 to 256.
         width: bits of a word, 1 to 62.
         sum_width: bits of a count, 1 to 62.
-        registers: 1 for one behind each stage, or 0.
+        registers: 1 for a register after each stage, 0 for none.
 
     Raises:
         ValueError, SimulationError: as ``PrefixSum``.
@@ -170,7 +181,7 @@ class PrefixPopcount(ArrayPipeline):
         super().__init__(name, ("words", "counts"), lanes, width, (1 + depth(form, lanes)) * registers)
         self.form = form  # C: str
         self.most = (1 << sum_width) - 1
-        self.total = 0  # of the array so far
+        self.total = 0  # sum over the current array so far
 
     def _begin(self) -> None:
         self.total = 0
@@ -184,15 +195,15 @@ class PrefixPopcount(ArrayPipeline):
         self.coordinates[place] = self.total
 
     def counters(self) -> dict[str, int]:
-        """Rows taken, and words in them."""
+        """Return the numbers of rows and of words accepted."""
         return {"rows": self.rows, "words": self.numbers}
 
     def signals(self) -> tuple[Signal, ...]:
-        """Rows in the pipeline, the ones of the array's rows taken so far, and all words so far."""
+        """Return the signals: rows in the pipeline, ones of the current array so far, words so far."""
         return (Signal("in_flight", 10), Signal("total", 62), Signal("words", 48))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.pipeline.filled, self.total, self.numbers)
 
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Pipelines through which rows flow, a token from every lane: what the blocks of several lanes share."""
+"""Base classes of blocks with several lanes, which process a row, one token from each lane, per cycle."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from fiberscope.sim.component import Component
 from fiberscope.sim.errors import SimulationError
 
 MAXIMUM_LANES = 256
-MAXIMUM_WIDTH = 62  # a sum of two numbers fits a signed word
+MAXIMUM_WIDTH = 62  # the sum of two numbers of this many bits fits a signed word of 64 bits
 
 
 class RowPipeline(Component):
-    """Takes rows, and lets out a row for each ``depth`` cycles later.
+    """A pipeline that accepts a row a cycle and sends a result row for it ``depth`` cycles later.
 
-    A row is one token from every lane. It is taken when all lanes show their token, and leaves when all
-    outputs have space; the stages move in step, see ``fiberscope.hw.lanes.pipeline``. With a depth of 0 it
-    leaves in the cycle in which it is taken: the channels behind are the block's only register.
+    A row is one token from each lane. The pipeline accepts a row when all inputs have a token, and sends a
+    row when all outputs have a free slot. The stages move in step, see ``fiberscope.hw.lanes.pipeline``.
+    With a depth of 0, a row is sent in the cycle in which it is accepted, and the output channels are the
+    block's only registers.
 
-    Subclasses declare an array of input and of output ports, and compute: ``_take`` looks at the heads of
-    ``inputs`` and leaves the row that is to come out from ``place`` on in ``kinds``, ``coordinates``,
-    ``references`` and ``values``. What they need beside the rows they say by ``_can_take``
-    and ``_wait``, and take in by ``_prepare``.
+    A subclass declares an array of input ports and an array of output ports, and overrides ``_take``. This
+    method reads the heads of ``inputs`` and writes the result row to ``kinds``, ``coordinates``,
+    ``references`` and ``values``, from index ``place``. If rows need further tokens, the subclass also
+    overrides ``_can_take``, ``_prepare`` and ``_wait``.
 
     Args:
         name: instance name.
-        ports: the names of the input and of the output ports.
-        lanes: tokens a cycle, 1 to 256.
-        depth: stages, those whose register the channels behind are left out.
+        ports: names of the input port array and of the output port array.
+        lanes: number of lanes, 1 to 256.
+        depth: number of stages whose registers are within the block; the output channels are further
+            registers.
 
     Raises:
-        SimulationError: when built, unless as many ports are connected as there are lanes.
+        SimulationError: when built, unless both port arrays have ``lanes`` connected ports.
     """
 
     def __init__(self, name: str, ports: tuple[str, str], lanes: int, depth: int) -> None:
@@ -61,7 +63,7 @@ class RowPipeline(Component):
                 )
 
     def tick(self, now: int) -> int:
-        """Let the oldest row leave, if it is at the end, and take a new one."""
+        """Send the oldest row, if it is due, and accept a new row."""
         pipeline = self.pipeline
         if pipeline.depth == 0:
             return self._pass_on(now)
@@ -83,7 +85,7 @@ class RowPipeline(Component):
         return self._wait(shown)
 
     def _pass_on(self, now: int) -> int:
-        """Without stages: let the row that shows out."""
+        """Accept a row and send its result in the same cycle, for a block without stages."""
         shown = self._shown()
         if shown < self.lanes or not self._can_take():
             return self.busy(now + 1) if self._prepare() else self._wait(shown)
@@ -96,22 +98,22 @@ class RowPipeline(Component):
         return self.busy(now + 1)
 
     def _can_take(self) -> bool:  # C: noexcept
-        """Return whether all is there that a row needs beside its tokens."""
+        """Return whether everything is available that a row needs in addition to its tokens."""
         return True
 
     def _prepare(self) -> bool:
-        """Take in what is needed for rows to come; whether there was anything. Not while the stages stand."""
+        """Pop tokens that later rows need; return whether there were any. Not called during a stall."""
         return False
 
     def _take(self, place: int) -> None:
-        """Leave what becomes of the row that shows in the arrays, from ``place`` on."""
+        """Write the result of the row at the inputs to the arrays, from index ``place``."""
 
     def _wait(self, shown: int) -> int:
-        """Say for what the empty pipeline waits while this many lanes show a token."""
+        """Wait, with an empty pipeline; ``shown`` is the number of inputs that have a token."""
         return self.wait_input(self._missing()) if shown > 0 else self.idle()
 
     def _full(self) -> int:  # C: noexcept
-        """The first output without space, or -1."""
+        """Return the number of the first output without a free slot, or -1."""
         for lane in range(self.lanes):
             output = self.outputs[lane]  # C: Channel
             if not output.can_push():
@@ -119,7 +121,7 @@ class RowPipeline(Component):
         return -1
 
     def _shown(self) -> int:  # C: noexcept
-        """Count the lanes that show a token."""
+        """Return the number of inputs that have a token."""
         shown = 0
         for source in self.inputs:  # C: Channel
             if source.can_pop():
@@ -127,7 +129,7 @@ class RowPipeline(Component):
         return shown
 
     def _missing(self) -> Channel:
-        """The first lane that shows none; only when there is one."""
+        """Return the first input that has no token; there must be one."""
         lane = 0
         source = self.inputs[lane]  # C: Channel
         while source.can_pop():
@@ -136,14 +138,14 @@ class RowPipeline(Component):
         return source
 
     def _enter(self, place: int) -> None:
-        """Take a row; what becomes of it is known at once, and waits in the pipeline."""
+        """Accept a row; the model computes the result at once and stores it until the row is due."""
         self._take(place)
         for source in self.inputs:  # C: Channel
             source.pop()
         self.rows += 1
 
     def _send(self, first: int) -> None:
-        """Let out the row that stands from here on."""
+        """Send the result row that starts at index ``first`` of the arrays."""
         for lane in range(self.lanes):
             place = first + lane
             output = self.outputs[lane]  # C: Channel
@@ -154,44 +156,43 @@ class RowPipeline(Component):
 
 
 class ArrayPipeline(RowPipeline):
-    """Takes arrays of unsigned integers row by row.
+    """A pipeline that processes arrays of unsigned integers row by row.
 
-    An array ends with a row in which a lane and all behind it show stops; all lanes do, where its length is a
-    multiple of the lanes.
+    The last row of an array has a stop in some lane and in all higher lanes. If the length of the array is a
+    multiple of the number of lanes, all lanes of an additional row hold stops.
 
-    Subclasses compute: ``_begin`` at the first row of an array, ``_compute`` for each number, which is to
-    leave its result at ``place`` in ``coordinates`` and ``references``. What an array needs beside its rows
-    they say by ``_can_begin``.
+    A subclass overrides ``_begin``, which is called before the first row of an array, and ``_compute``,
+    which is called for each number and writes its result to ``coordinates`` and ``references`` at index
+    ``place``. If an array needs further tokens, the subclass also overrides ``_can_begin``.
 
     Args:
         name, ports, lanes, depth: as of a ``RowPipeline``.
         width: bits of a number, 1 to 62.
 
     Raises:
-        ValueError: for a number out of its range.
-        SimulationError: when built, unless as many ports are connected as there are lanes; in the run, if a
-            number is no unsigned integer of ``width`` bits, or is behind a stop in its row.
+        SimulationError: when built, unless both port arrays have ``lanes`` connected ports; during the run,
+            if a number is not an unsigned integer of ``width`` bits, or follows a stop in its row.
     """
 
     def __init__(self, name: str, ports: tuple[str, str], lanes: int, width: int, depth: int) -> None:
         super().__init__(name, ports, lanes, depth)
         self.width = width
         self.largest = (1 << width) - 1
-        self.in_array = False  # an array
-        self.numbers = 0
+        self.in_array = False  # whether the rows of an array have begun, and not ended
+        self.numbers = 0  # numbers accepted so far
 
     def _can_take(self) -> bool:
         return self.in_array or self._can_begin()
 
     def _can_begin(self) -> bool:  # C: noexcept
-        """Return whether all is there that an array needs beside its rows."""
+        """Return whether everything is available that an array needs in addition to its rows."""
         return True
 
     def _begin(self) -> None:
-        """Prepare for an array, whose first row is taken in this cycle."""
+        """Prepare for an array, whose first row is accepted in this cycle."""
 
     def _compute(self, number: int, reference: int, place: int) -> None:
-        """Leave the result for a number, in the order of the array."""
+        """Write the result for a number; called for the numbers in the order of the array."""
 
     def _wait(self, shown: int) -> int:
         return self.wait_input(self._missing()) if self.in_array or shown > 0 else self.idle()
@@ -212,7 +213,7 @@ class ArrayPipeline(RowPipeline):
         self.numbers += length
 
     def _check(self, number: int, lane: int, length: int) -> None:
-        """Refuse a number that is too wide, or that comes behind a stop."""
+        """Raise ``SimulationError`` if a number is too wide or follows a stop in its row."""
         if length < lane:
             raise SimulationError(
                 f"{self.name}: {self.ports[0]}[{lane}] shows a number in a row with a stop at "
@@ -226,17 +227,18 @@ class ArrayPipeline(RowPipeline):
 
 
 class ConstantPipeline(ArrayPipeline):
-    """Takes arrays that have a constant each, on a port of its own, for all lanes and with the first row.
+    """A pipeline that processes arrays with one constant each, which a separate port receives.
 
-    It is taken together with that row, even one of stops; so it is loaded once an array, and costs no cycle.
+    The constant applies to all lanes. It is popped together with the first row of its array, even if that
+    row holds only stops. Loading it therefore takes no cycle.
 
     Args:
         name, ports, lanes, width, depth: as of an ``ArrayPipeline``.
-        constants: the name of the port for the constants.
+        constants: name of the port for the constants.
 
     Raises:
-        ValueError, SimulationError: as an ``ArrayPipeline``; in the run, if a constant is no unsigned integer
-            of ``width`` bits.
+        SimulationError: as an ``ArrayPipeline``; also during the run, if a constant is not an unsigned
+            integer of ``width`` bits.
     """
 
     def __init__(
@@ -244,7 +246,7 @@ class ConstantPipeline(ArrayPipeline):
     ) -> None:
         super().__init__(name, ports, lanes, width, depth)
         self.constants_port = constants  # C: str
-        self.constant = 0  # of the array taken last
+        self.constant = 0  # constant of the current or last array
 
     def elaborate(self) -> None:
         """Fetch the channels."""
@@ -272,10 +274,10 @@ class ConstantPipeline(ArrayPipeline):
 
 
 def check_size(name: str, lanes: int, width: int) -> None:
-    """Refuse numbers of lanes and widths that cannot be.
+    """Check a number of lanes and a width of numbers in bits.
 
     Raises:
-        ValueError: naming the component and the range.
+        ValueError: if either is out of its range; the message names the component.
     """
     if not 1 <= lanes <= MAXIMUM_LANES:
         raise ValueError(f"{name}: lanes must be from 1 to {MAXIMUM_LANES}, not {lanes}")

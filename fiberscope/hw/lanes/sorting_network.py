@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A sorting network: the keys of a row in order, a row a cycle, by columns of compare-exchanges."""
+"""A sorting network, which sorts the keys of a row by columns of compare-exchange units, a row a cycle."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from fiberscope.hw.lanes.rows import MAXIMUM_LANES, ArrayPipeline, check_size
 from fiberscope.hw.stream import STREAM
 from fiberscope.sim.component import Input, Output, Signal
 
-Column = tuple[tuple[int, int], ...]  # pairs of lanes that compare at once; the smaller key goes to the first
+Column = tuple[tuple[int, int], ...]  # pairs of lanes; the first lane of a pair gets the smaller key
 
 
 def network(lanes: int) -> tuple[Column, ...]:
-    """The compare-exchanges, column by column (Batcher 1968): every lane is in one pair of each column.
+    """Return the columns of compare-exchange units of a bitonic sorter (Batcher 1968).
 
-    Runs of 2, 4, ... lanes are sorted by a bitonic merger each, every other one downwards, so that two
-    neighbours are bitonic for the next merger.
+    Each lane is in one pair of each column. Bitonic mergers sort runs of 2, 4, ... lanes, alternately in
+    ascending and descending order. Two neighbouring runs are therefore a bitonic sequence for the next
+    merger.
 
     Args:
-        lanes: a power of two, at least 2.
+        lanes: number of lanes, a power of two, at least 2.
     """
     return tuple(
         tuple(_pair(lane, span, run) for lane in range(lanes) if not lane & span)
@@ -35,28 +36,30 @@ def _pair(lane: int, span: int, run: int) -> tuple[int, int]:
 
 
 def depth(lanes: int) -> int:
-    """Cycles from a row in to it sorted: n (n + 1) / 2 columns, n the logarithm of the lanes."""
+    """Return the number of columns, a cycle each: n (n + 1) / 2 with n = log2(lanes)."""
     levels = lanes.bit_length() - 1
     return levels * (levels + 1) // 2
 
 
 class SortingNetwork(ArrayPipeline):
-    """Sorts each row of an array by its coordinates, ``lanes`` numbers a cycle.
+    """A sorting network that sorts each row of an array by its coordinates, ``lanes`` numbers a cycle.
 
-    Interface: an array comes in on ``lanes`` and leaves on ``sorted``, row by row, see
-    ``fiberscope.hw.lanes.rows``. Each row leaves with its coordinates in ascending order, stops behind them;
-    reference and value stay with the coordinate. Equal coordinates stay in their order: the network compares
-    the number of the lane too.
+    Interface: ``lanes`` receives arrays and ``sorted`` sends arrays, row by row, see
+    ``fiberscope.hw.lanes.rows``. The tokens of each row are sent in ascending order of their coordinates,
+    followed by the stops of the row; references and values move with their coordinates. The sort is stable,
+    as the network also compares lane numbers.
 
-    Timing: a row is taken when all lanes show their token, one row a cycle, and can be seen behind ``depth``
-    cycles later where the channels at ``sorted`` have a latency of 1: they are the last column's register.
-    Stages in step and accounting: see ``fiberscope.hw.lanes.prefix_sum.PrefixSum``.
+    Timing: a row is accepted when all lanes have a token, one row a cycle. The reader sees the sorted row
+    ``depth`` cycles later if the channels at ``sorted`` have a latency of 1, as they are the register of the
+    last column. The stages stall, and cycles are accounted for, as in
+    ``fiberscope.hw.lanes.prefix_sum.PrefixSum``.
 
-    Counts: ``chunks``, the rows with numbers; ``numbers``; ``compare_exchanges``, of every pair once a chunk.
+    Counts: ``chunks``, the rows with numbers; ``numbers``, the numbers; ``compare_exchanges``, the
+    operations of all compare-exchange units, one for each unit and chunk.
 
     Source: MINT (Section V-A, Figure 8) sorts a chunk of column ids in a pipelined network as wide as the
-    metadata of a cycle. That it is bitonic (Batcher, *Sorting networks and their applications*, 1968), and
-    stable, are choices of this model.
+    metadata of a cycle. The bitonic network (Batcher, *Sorting networks and their applications*, 1968) and
+    the stable order are choices of this model.
 
     Args:
         name: instance name.
@@ -64,7 +67,7 @@ class SortingNetwork(ArrayPipeline):
         width: bits of a coordinate, 1 to 62.
 
     Raises:
-        ValueError: for a number out of its range.
+        ValueError: if a number is out of its range.
         SimulationError: as ``fiberscope.hw.lanes.rows.ArrayPipeline``.
     """
 
@@ -92,7 +95,7 @@ class SortingNetwork(ArrayPipeline):
             self._insert(place, last)
 
     def _insert(self, first: int, last: int) -> None:
-        """Move the last of a row of which all before it are in order to where it belongs."""
+        """Insert element ``last`` into the sorted elements ``first`` to ``last`` - 1."""
         coordinate, reference, value = self.coordinates[last], self.references[last], self.values[last]
         while last > first and self.coordinates[last - 1] > coordinate:
             self.coordinates[last] = self.coordinates[last - 1]
@@ -102,7 +105,7 @@ class SortingNetwork(ArrayPipeline):
         self.coordinates[last], self.references[last], self.values[last] = coordinate, reference, value
 
     def counters(self) -> dict[str, int]:
-        """Rows with numbers, numbers, and compare-exchanges."""
+        """Return the numbers of rows with numbers, of numbers, and of compare-exchange operations."""
         return {
             "chunks": self.chunks,
             "numbers": self.numbers,
@@ -110,9 +113,9 @@ class SortingNetwork(ArrayPipeline):
         }
 
     def signals(self) -> tuple[Signal, ...]:
-        """Rows in the pipeline, and all chunks and numbers so far."""
+        """Return the signals: rows in the pipeline, chunks and numbers so far."""
         return (Signal("in_flight", 6), Signal("chunks", 48), Signal("numbers", 48))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         return (self.pipeline.filled, self.chunks, self.numbers)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Atomic updates of the destinations of edges: read, reduce, write, each destination one by one."""
+"""Atomic read-reduce-write updates of the destinations of edges, serialized for each destination."""
 
 from __future__ import annotations
 
@@ -26,51 +26,61 @@ MODES = (STALL, FORWARD)
 MIN = "min"
 ADD = "add"
 OPERATIONS = (MIN, ADD)
-LEAST, SUM, OWN = range(3)  # how a value is reduced
+LEAST, SUM, OWN = range(3)  # reductions: minimum, sum, or a function of the caller
 
 Operation: TypeAlias = str | Callable[[float, float], float]
 
-NOTHING, FIRST, END, READING = range(4)  # what leaves; of an update nothing, or that it was the first
+# Kinds of an operation in flight, by what it sends when it completes: nothing (an update of a property that
+# was not neutral), the destination (an update of a neutral property), a stop, or the property (a read).
+NOTHING, FIRST, END, READING = range(4)
 
 
 class AtomicUpdate(Component):
-    """Reduces each value into the temporary property of its destination: P6 to P9 of Graphicionado.
+    """A pipeline that reduces values into temporary properties of vertices: P6 to P9 of Graphicionado.
 
-    Interface: ``updates`` brings destinations and values. The temporary property of a destination is read,
-    reduced with the value and written. ``touched`` tells of a destination whose property was still neutral
-    when it was read, once that is written, and passes on stops behind all updates before them. The apply
-    phase may read by ``reads``: the property leaves on ``temporaries`` and is neutral again.
+    Interface: a token on ``updates`` holds a destination and a value. The unit reads the temporary property
+    of the destination, reduces it with the value and writes the result. If the property was neutral before
+    the update, the unit sends the destination on ``touched`` once the result is written. A stop on
+    ``updates`` is passed on to ``touched`` after all earlier updates. A token on ``reads`` is a request of
+    the apply phase: the unit sends the property of the destination on ``temporaries`` and resets the property
+    to neutral.
 
-    Timing: an update or a read a cycle, updates first. What is accepted in cycle t is written, and leaves, in
-    t + window, the sum of the three latencies; until then it is in flight. While what leaves finds no space,
-    all stand.
+    Timing: the unit accepts one update or one read a cycle; updates have priority. An operation accepted in
+    cycle t completes in cycle t + window, where window is the sum of the three latencies. It is in flight
+    until then, and its result is written and its token sent in that cycle. If the output for that token is
+    full, the whole pipeline stalls. The mode decides about an update whose destination is in flight:
 
-    - ``stall``: what finds its destination in flight waits until that is written.
-    - ``forward``: an update takes the reduced value of the youngest update of its destination in flight
-      instead of the property read, and waits only while that is not reduced: never, where reducing takes a
-      cycle.
+    - ``stall``: the update waits until the operation in flight is written.
+    - ``forward``: the update uses the reduced value of the youngest update of this destination in flight. It
+      waits only until this value is reduced. It therefore never waits if ``reduce_latency`` is 1.
 
-    A read waits for its destination in both, and an update for a read.
+    In both modes, a read waits while its destination is in flight, and an update waits for a read of its
+    destination.
 
-    Accounting: busy while anything is in flight, or accepted; waiting for output while all stand.
+    Accounting: busy while an operation is in flight or accepted; waiting for output while the pipeline
+    stalls.
 
-    Counts: updates ``accepted``; ``stalls``, the cycles that one waited for its destination; ``forwarded``.
+    Counts: ``accepted``, the updates accepted; ``stalls``, the cycles in which an update waited for its
+    destination; ``forwarded``, the updates accepted while their destination was in flight.
 
-    Source: Graphicionado (MICRO 2016), its control of atomic updates; forwarding: GraphDynS (MICRO 2019).
-    What a reduction of several cycles forwards, and when the apply phase reads, are choices of this model.
+    Source: Graphicionado (MICRO 2016) for the control of atomic updates, GraphDynS (MICRO 2019) for
+    forwarding. The cycle in which a reduction of several cycles is forwarded, and the priority of updates
+    over reads, are choices of this model.
 
     Args:
         name: instance name.
-        temporary: the properties by destination, as doubles; shared with the apply phase, not copied.
-        operation: ``"min"``, ``"add"`` or a function of the property and the value.
-        neutral: the property of a destination that nothing has reached.
+        temporary: the temporary property of each destination, as doubles; shared with the apply phase, not
+            copied.
+        operation: reduction: ``"min"``, ``"add"``, or a function of the property and the value that returns
+            the new property.
+        neutral: property of a destination without an update.
         mode: ``"stall"`` or ``"forward"``.
-        read_latency, reduce_latency, write_latency: in cycles, each at least 1.
-        values: the type of all values, by its name in ``TYPES``.
+        read_latency, reduce_latency, write_latency: latencies of the three steps in cycles, each at least 1.
+        values: type of all values, by its name in ``TYPES``.
 
     Raises:
-        ValueError: for another mode or operation, or a latency below 1.
-        SimulationError: in the run, if there is no such destination.
+        ValueError: if the mode or the operation is unknown, or a latency is below 1.
+        SimulationError: during the run, if a token names a destination that does not exist.
     """
 
     PORTS = (
@@ -114,22 +124,24 @@ class AtomicUpdate(Component):
         self.forwards = mode == FORWARD
         self.reduce_latency = reduce_latency
         self.window = read_latency + reduce_latency + write_latency
-        self.kinds = array("q", bytes(8 * self.window))  # by slot of a ring of what is in flight, as these:
+        # A ring of the operations in flight, one slot for each: kind, destination (-1 for a stop), property
+        # (of a read), and pipeline cycle of completion. The pipeline cycle is the cycle minus ``lag``.
+        self.kinds = array("q", bytes(8 * self.window))
         self.places = array("q", bytes(8 * self.window))
         self.values = array("d", bytes(8 * self.window))
-        self.due = array("q", bytes(8 * self.window))  # its end, by a clock that stops while all stand
-        self.oldest = 0
-        self.filled = 0
-        self.leaving = 0  # of these, those of which something leaves
-        self.left = -1  # the cycle in which something left last
-        self.lag = 0  # cycles for which all stood
-        self.waiting_since = -1  # by that clock: when the update that shows was first found to wait,
-        self.waiting_until = 0  # and when it may enter
-        self.destination = -1  # of the last update
+        self.due = array("q", bytes(8 * self.window))
+        self.oldest = 0  # slot of the oldest operation
+        self.filled = 0  # operations in flight
+        self.leaving = 0  # operations in flight that send a token when they complete
+        self.left = -1  # last cycle in which a token was sent
+        self.lag = 0  # cycles for which the pipeline has stalled so far
+        self.waiting_since = -1  # pipeline cycle from which the head of ``updates`` waits; -1 if it does not
+        self.waiting_until = 0  # pipeline cycle in which the head of ``updates`` can be accepted
+        self.destination = -1  # destination of the last update
         self.accepted = self.stalls = self.forwarded = 0
 
     def tick(self, now: int) -> int:
-        """Let what is at its end leave, and accept an update or a read."""
+        """Complete the operations that are due, and accept an update or a read."""
         if not self._leave(now):
             return self.wait_output(self._sink())
         if self.updates.can_pop():
@@ -146,11 +158,11 @@ class AtomicUpdate(Component):
         return self.busy(now + 1) if self.left == now else self.idle()
 
     def _shows(self) -> bool:  # C: noexcept
-        """Return whether more is to be accepted."""
+        """Return whether an update or a read waits at an input."""
         return self.updates.can_pop() or (self.reads is not None and self.reads.can_pop())
 
     def _leave(self, now: int) -> bool:
-        """Return whether all that is at its end has left; else nothing moves."""
+        """Complete the operations that are due; return whether none of them is blocked by a full output."""
         while self.filled > 0 and now >= self.due[self.oldest] + self.lag:
             if self.kinds[self.oldest] != NOTHING:
                 if not self._sink().can_push():
@@ -164,7 +176,7 @@ class AtomicUpdate(Component):
         return True
 
     def _sink(self) -> Channel:
-        """Return the channel through which the oldest leaves."""
+        """Return the output to which the oldest operation sends its token."""
         sink = self.temporaries if self.kinds[self.oldest] == READING else self.touched
         assert sink is not None
         return sink
@@ -179,7 +191,7 @@ class AtomicUpdate(Component):
             self._sink().push(DATA, self.places[slot])
 
     def _accepts(self, now: int) -> bool:  # C: noexcept
-        """Return whether the update at the input may enter; count the cycles of its wait, and forwarding."""
+        """Return whether the head of ``updates`` can be accepted; count its waiting cycles and forwarding."""
         if self.updates.control() == STOP:
             return True
         clock = now - self.lag
@@ -197,13 +209,13 @@ class AtomicUpdate(Component):
         return True
 
     def _end_of_wait(self, match: int) -> int:  # C: noexcept
-        """By the clock of all: when an update may enter behind this one of its destination."""
+        """Return the pipeline cycle from which an update can follow the operation in slot ``match``."""
         if self.forwards and self.kinds[match] != READING:
             return self.due[match] - self.window + self.reduce_latency
         return self.due[match]
 
     def _youngest(self, place: int) -> int:  # C: noexcept
-        """The slot of the youngest in flight of this destination; -1 if there is none."""
+        """Return the slot of the youngest operation in flight for this destination, -1 if there is none."""
         for behind in range(self.filled - 1, -1, -1):
             slot = self.oldest + behind  # C: long
             if slot >= self.window:
@@ -213,7 +225,7 @@ class AtomicUpdate(Component):
         return -1
 
     def _accept(self, now: int) -> None:
-        """The update that shows is done at once: nobody reads the property before it is written."""
+        """Accept the head of ``updates``; change the property now, as no read sees it before the write."""
         if self.updates.control() == STOP:
             self._enter(now, NOTHING if self.touched is None else END, -1, 0.0)
         else:
@@ -236,7 +248,7 @@ class AtomicUpdate(Component):
         self.reads.pop()
 
     def _reduced(self, before: float, value: float) -> float:
-        """A property and a value, reduced."""
+        """Return the property ``before`` reduced with the value."""
         if self.way == LEAST:
             return min(value, before)
         if self.way == SUM:
@@ -256,7 +268,7 @@ class AtomicUpdate(Component):
             self.leaving += 1
 
     def _next(self) -> int:  # C: noexcept
-        """The cycle in which something is to leave, or all is written."""
+        """Return the cycle of the next token to send; if there is none, that of the last completion."""
         slot = self.oldest  # C: long
         if self.leaving > 0:
             while self.kinds[slot] == NOTHING:
@@ -275,7 +287,11 @@ class AtomicUpdate(Component):
 
 
 def _way(name: str, operation: Operation) -> int:
-    """Return the number of the reduction for this operation."""
+    """Return the reduction of an operation: ``LEAST``, ``SUM`` or ``OWN``.
+
+    Raises:
+        ValueError: if the operation is unknown.
+    """
     if callable(operation):
         return OWN
     if operation not in OPERATIONS:

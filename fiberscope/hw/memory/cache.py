@@ -29,54 +29,53 @@ from fiberscope.sim.errors import SimulationError
 
 NONE = -1
 # Words of a request in the pipeline. They are adjacent and fill a line of the host's cache. ``PLACE`` is the
-# place of the line or of the victim, -1 if the request needs neither; ``PRESENT``: whether the line is there.
+# place of the line or of the victim, -1 without one. ``PRESENT`` is 1 if the line is held or in flight.
 OPERATION, TAG, ADDRESS, SET, PLACE, PRESENT = range(6)
 TAKEN = 8
 
 
 class FiberCacheBank(Component):
-    """A bank of the FiberCache, a pipeline: it decides about one request, or takes one fill, a cycle.
+    """A pipelined bank of the FiberCache, which processes one request or one reply of a miss a cycle.
 
-    Interface: requests come in on ``requests`` and are answered on ``replies`` (protocol in
-    ``fiberscope.hw.memory.protocol``); line reads and write-backs leave on ``memory_requests``, lines come
-    back on ``memory_replies``.
+    Interface: the bank receives ``requests`` and sends ``replies``, see ``fiberscope.hw.memory.protocol``.
+    It sends line reads and write-backs on ``memory_requests`` and receives lines on ``memory_replies``.
 
-    - ``READ`` answers with the line; the line's priority falls by one.
-    - ``FETCH`` brings the line in without an answer; its priority rises by one.
-    - ``WRITE`` puts a whole line into the cache without fetching it, and acknowledges. The line
-      awaits one read: its priority is one.
-    - ``WRITE_UNREAD`` is a write of a line that awaits no read; its priority is zero.
-    - ``CONSUME`` reads for the last time: the line is dropped and never written back, from one in flight
-      on its arrival.
-    - ``WRITE_THROUGH`` passes a whole line on to memory; a copy in the cache stays as it is.
+    - ``READ`` replies with the line and lowers its priority by one.
+    - ``FETCH`` brings the line into the cache without a reply, and raises its priority by one.
+    - ``WRITE`` allocates a whole line without fetching it, and replies. One read of the line is expected: its
+      priority is one.
+    - ``WRITE_UNREAD`` is a write of a line of which no read is expected; its priority is zero.
+    - ``CONSUME`` reads a line for the last time. The line is dropped without a write-back; a line in flight
+      is not kept when it arrives.
+    - ``WRITE_THROUGH`` passes a whole line on to memory, and does not change a copy in the cache.
 
-    A miss does not block later requests while a register for misses in flight, a target and a way are to be
-    had; requests to a line in flight join it. The victim is the line of the lowest priority, a clean
-    one before a dirty one, which would cost a write as well, and by SRRIP among equals. A dirty victim is
-    written back.
+    A miss does not block later requests as long as a miss register, a target and a way are free. A request to
+    a line in flight joins the miss. The victim is the line with the lowest priority; dirty bits and then
+    SRRIP decide among lines of equal priority (see ``fiberscope.hw.memory.tags``). A dirty victim is written
+    back.
 
-    Timing: tags are in synchronous memories, so a request is decided about ``stages`` cycles after it was
-    taken: a hit is answered then, and the latency of the channel at ``replies`` comes on top. One is taken a
-    cycle, and the stages move in step, see ``fiberscope.hw.lanes.pipeline``; but one behind another to the
-    same set waits until that has been decided, and one to a set whose ways are all in flight until a line
-    comes.
+    Timing: the bank accepts one request a cycle and processes it ``stages`` cycles later, when the tags have
+    been read from synchronous memories. A hit is answered in that cycle; the latency of the channel at
+    ``replies`` is additional. The stages move in step, see ``fiberscope.hw.lanes.pipeline``. A request waits
+    at the input while the pipeline holds a request to the same set, or while all ways of its set are in
+    flight.
 
-    A line that comes is taken from memory in one cycle and has the turn of the next, and one more for each
-    further request that it answers, in which no request is decided about; the last of these may take the
-    next line. Only a full channel at ``replies`` holds lines up: a requester must take its replies in the
-    end.
+    The bank pops a line from ``memory_replies`` in a cycle. It answers the waiting requests of the line
+    from the next cycle, one a cycle, and processes no request of the pipeline in these cycles, at least one.
+    It can pop the next line in the last of these cycles. Only a full channel at ``replies`` can block the
+    lines from memory, so every requester has to pop its replies eventually.
 
-    Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP; line size, misses in flight, the
-    stages and the widths of the counts are choices of this model.
+    Source: Gamma (ASPLOS 2021) for operations, priorities and SRRIP. Line size, number of misses in flight,
+    stages and widths of the counts are choices of this model.
 
     Args:
         name: instance name.
         specification: geometry and policies.
-        port: the bank's number on the network to memory.
+        port: number of the bank's port at the network to memory.
 
     Raises:
-        SimulationError: when built, if the channel at ``memory_requests`` has a capacity below 2; in the run,
-            if a request has no known operation or memory sends a line that was not asked for.
+        SimulationError: when built, if the channel at ``memory_requests`` has a capacity below 2; during the
+            run, if the operation of a request is unknown, or memory sends a line that was not requested.
     """
 
     PORTS = (
@@ -140,7 +139,7 @@ class FiberCacheBank(Component):
         self.evictions = self.write_backs = self.writes_through = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and check the size of that towards memory."""
+        """Fetch the channels, and check the capacity of the channel to memory."""
         super().elaborate()
         if self.memory_requests.capacity < 2:
             reason = "a line read and the victim written back leave together"
@@ -150,12 +149,12 @@ class FiberCacheBank(Component):
     def preload(
         self, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
-        """Replace what is held and that nobody waits for; a set that a request looks at stays as it is."""
+        """Replace the idle lines of the bank, except in the sets of requests in the pipeline."""
         sets = [self.taken[TAKEN * slot + SET] for slot in range(self.pipeline.depth)]
         self.tags.preload(lines, reuse, sets)  # which explains lines and reuse
 
     def tick(self, now: int) -> int:
-        """Decide about a request, take one, answer for the line that came, take a line, as each may."""
+        """Process the oldest request or answer a waiting one; accept a request and a line from memory."""
         pipeline = self.pipeline
         stood, line_has_turn = pipeline.stands(now), self.answering >= 0
         set_index = self._set_to_enter()
@@ -181,7 +180,7 @@ class FiberCacheBank(Component):
         return self._wait(blocked)
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
-        """The requests within the bank: in its pipeline, and those that wait for a line."""
+        """Return the requests in the pipeline, and the requests that wait for a line."""
         held = []
         for place in range(self.pipeline.filled):
             at = TAKEN * ((self.pipeline.oldest + place) % self.pipeline.depth)
@@ -193,7 +192,7 @@ class FiberCacheBank(Component):
         return held
 
     def _waiting_for(self, miss: int) -> list[HeldRequest]:  # C: def
-        """The requests that wait for the line of a miss."""
+        """Return the requests that wait for the line of a miss."""
         came, tags = miss == self.answering, self.misses.tags_of(miss)
         place = f"its line has come, as miss {miss}" if came else f"its line is fetched, as miss {miss}"
         forwarded = None if came else self.tag_base | miss
@@ -201,7 +200,7 @@ class FiberCacheBank(Component):
         return [HeldRequest(operation, tag, address, place, None, forwarded) for operation, tag in tags]
 
     def _wait(self, blocked: Channel | None) -> int:
-        """Nothing moves: wait for the channel that is known, or for a line."""
+        """Wait for the channel that blocks the bank, or else for a line from memory."""
         if blocked is None and self.misses.used == 0:
             return self.idle()
         if blocked is None or blocked is self.memory_replies:
@@ -209,7 +208,7 @@ class FiberCacheBank(Component):
         return self.wait_output(blocked)
 
     def _set_to_enter(self) -> int:  # C: noexcept
-        """The set of the request at the head, if none in the pipeline is to it and a way is not in flight."""
+        """Return the set of the head of ``requests``, or ``NONE`` if this request cannot be accepted."""
         if not self.requests.can_pop():
             return NONE
         set_index = self.sets.set_of(self.requests.reference() // self.line_bytes)
@@ -219,7 +218,7 @@ class FiberCacheBank(Component):
         return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
 
     def _enter(self, at: int, set_index: int, now: int) -> None:
-        """Take the request at the head and look up its line: its set stays so until it is decided about."""
+        """Accept the head of ``requests`` and look up its line, whose set cannot change meanwhile."""
         operation = self.requests.control()
         if operation < READ or operation > WRITE_UNREAD:
             fault = f"no operation {operation}; see OPERATIONS of hw.memory.protocol"
@@ -241,7 +240,7 @@ class FiberCacheBank(Component):
             self.policy.requested(address // self.line_bytes, operation, now)
 
     def _take_line(self) -> None:
-        """Take a line from memory; its register stays until its targets are answered."""
+        """Pop a line from memory; its register stays occupied until all its targets are answered."""
         miss = self.memory_replies.coordinate() & TAG_MASK
         if miss >= self.misses.registers or self.misses.lines[miss] < 0:
             raise SimulationError(f"{self.memory_replies.name}: a line that was not asked for (miss {miss})")
@@ -249,7 +248,7 @@ class FiberCacheBank(Component):
         self.answering = miss
 
     def _answer(self) -> Channel | None:
-        """Answer one of the requests that waited for the line that came, if any did; done behind the last."""
+        """Answer one target of the line that arrived; return the channel that blocks the reply, if any."""
         miss = self.answering
         if self.misses.first[miss] >= 0:
             if not self.replies.can_push():
@@ -265,7 +264,7 @@ class FiberCacheBank(Component):
         return None
 
     def _decide(self) -> Channel | None:
-        """Decide about the oldest request; returns the channel it has to wait for, if nothing can be done."""
+        """Process the oldest request of the pipeline; return the channel that blocks it, if any."""
         at = self.decided = TAKEN * self.pipeline.oldest
         operation, place = self.taken[at + OPERATION], self.taken[at + PLACE]
         present = self.taken[at + PRESENT]
@@ -309,7 +308,7 @@ class FiberCacheBank(Component):
         self.replies.push(operation, self.taken[self.decided + TAG], self.taken[self.decided + ADDRESS])
 
     def _join(self, operation: int, place: int) -> Channel | None:
-        """A request to a line that is in flight; one that is taken in this very cycle is joined no more."""
+        """Add a request to the miss of its line, unless the line is popped from memory in this cycle."""
         if operation == FETCH:
             self.tags.note_fetch(place)
             self.fetch_hits += 1
@@ -328,17 +327,17 @@ class FiberCacheBank(Component):
         return None
 
     def _comes(self, miss: int) -> bool:  # C: noexcept
-        """Return whether the line of a miss shows at ``memory_replies``."""
+        """Return whether the line of a miss is at the head of ``memory_replies``."""
         return self.memory_replies.can_pop() and self.memory_replies.coordinate() & TAG_MASK == miss
 
     def _allocate(self, operation: int, place: int) -> Channel | None:
-        """A write to a line that is not here: it takes a place without being fetched."""
+        """Allocate the line of a write that misses, without fetching it."""
         if not self.replies.can_push():
             return self.replies
         if self.tags.dirty[place] and not self.memory_requests.can_push():
             return self.memory_requests
         self._evict(place)
-        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # reads that it awaits
+        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # expected reads
         self.tags.dirty[place] = 1
         self._reply(operation)
         self.write_misses += 1
@@ -348,7 +347,7 @@ class FiberCacheBank(Component):
         return self.taken[self.decided + ADDRESS] // self.line_bytes
 
     def _miss(self, operation: int, place: int) -> Channel | None:
-        """A read, fetch or consume of a line that is not here; a consumed one gets no place."""
+        """Request the line of a read, fetch or consume that misses; a line to consume gets no place."""
         if self.misses.full() or (operation != FETCH and not self.misses.can_wait()):
             return self.memory_replies
         if not self.memory_requests.fits(2 if place >= 0 and self.tags.dirty[place] else 1):
@@ -363,7 +362,7 @@ class FiberCacheBank(Component):
         return None
 
     def _ask(self, operation: int, miss: int) -> None:
-        """Ask memory for the line of a new miss, whose first target is the request that missed."""
+        """Request the line of a new miss from memory; a read or consume becomes its first target."""
         self.memory_requests.push(READ, self.tag_base | miss, self.misses.lines[miss] * self.line_bytes)
         if operation == FETCH:
             self.fetch_misses += 1
@@ -375,7 +374,7 @@ class FiberCacheBank(Component):
                 self.read_misses += 1
 
     def _evict(self, place: int) -> None:
-        """Write the victim back if it is dirty; the tags forget it when the place is given away."""
+        """Count the eviction of a victim and write it back if it is dirty; the tags still hold the victim."""
         if self.tags.lines[place] >= 0:
             self.evictions += 1
         if self.tags.dirty[place]:
@@ -383,11 +382,12 @@ class FiberCacheBank(Component):
             self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes)
 
     def sample(self) -> tuple[int, ...]:
-        """Requests so far by what they found, misses in flight, lines.
+        """Return the current values of ``SIGNALS``.
 
-        - ``hits``, ``joins``, ``misses``: the line was here, in flight, or had to be asked for;
-        - ``in_flight``: misses that hold a register; ``answering``: one whose line came answers its targets;
-        - ``held``: lines, those in flight included; ``evictions``: lines that had to leave, so far.
+        - ``hits``, ``joins``, ``misses``: requests so far whose line was present, in flight, or neither;
+        - ``in_flight``: occupied miss registers;
+        - ``answering``: 1 while targets are answered; ``held``: lines held or in flight;
+        - ``evictions``: lines evicted so far.
         """
         return (
             self.read_hits + self.fetch_hits + self.consume_hits + self.write_hits,

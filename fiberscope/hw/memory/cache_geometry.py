@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The least and the most of each number of a specification.
+# Minimum and maximum of each number of a specification
 LIMITS = {
     "banks": (1, 4096),
     "sets": (1, 1 << 22),
@@ -22,23 +22,25 @@ INDEXES = (INTERLEAVED, HASHED)
 
 @dataclass(frozen=True)
 class FiberCacheSpecification:
-    """A FiberCache's geometry and policies, per bank where not said otherwise.
+    """The geometry and the policies of a FiberCache.
 
     Args:
-        banks: banks of the whole cache; lines are interleaved over them.
-        sets: sets of one bank.
-        ways: ways of a set.
+        banks: number of banks of the whole cache; lines are interleaved over the banks.
+        sets: number of sets of a bank.
+        ways: number of ways of a set.
         line_bytes: bytes of a line.
-        misses: misses in flight (miss status holding registers).
-        targets: reads that wait for lines in flight.
-        priority_limit: where a line's count of reads to come saturates; 0 for SRRIP alone.
-        reuse_limit: largest re-reference prediction value of SRRIP, 3 for its two bits.
-        stages: cycles from a request's entry to its decision: tags are read, compared, a victim is chosen.
-        index: how a line finds its set, see ``fiberscope.hw.memory.tags``: ``"interleaved"``, or
-            ``"hashed"``, for as many sets as a power of two.
+        misses: number of miss status holding registers of a bank, the maximum number of misses in flight.
+        targets: maximum number of requests of a bank that wait for lines in flight.
+        priority_limit: maximum of a line's priority, which counts its expected reads; 0 for SRRIP alone.
+        reuse_limit: largest re-reference prediction value of SRRIP; 3 for values of two bits.
+        stages: cycles from the acceptance of a request until the bank processes it. In these cycles, the bank
+            reads and compares the tags and chooses a victim.
+        index: mapping of lines to sets, see ``fiberscope.hw.memory.tags``: ``"interleaved"``, or
+            ``"hashed"``, which requires that ``sets`` is a power of two.
 
     Raises:
-        ValueError: if a number is out of its ``LIMITS``, or the index is none or none for so many sets.
+        ValueError: if a number is outside its ``LIMITS``, the index is unknown, or hashed sets are not a
+            power of two.
     """
 
     banks: int
@@ -53,7 +55,7 @@ class FiberCacheSpecification:
     index: str = INTERLEAVED
 
     def __post_init__(self) -> None:
-        """Refuse what no cache can have."""
+        """Check the values."""
         for name, (least, most) in LIMITS.items():
             number = getattr(self, name)
             if not least <= number <= most:

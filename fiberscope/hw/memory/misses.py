@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Miss status holding registers: which lines are in flight, and who waits for each."""
+"""Miss status holding registers (MSHRs): the lines in flight and the requests that wait for each line."""
 
 from __future__ import annotations
 
@@ -12,35 +12,39 @@ class MissTable:  # C: final
     """Registers for lines in flight, each with a queue of targets (the requests that wait for the line).
 
     Args:
-        registers: lines in flight at once.
-        targets: requests that wait, over all registers.
+        registers: number of registers, which is the maximum number of lines in flight.
+        targets: maximum number of waiting requests of all registers together.
+
+    ``lines[r]`` is the line of register r, ``NONE`` if the register is free. ``places[r]`` is the place in
+    the tag store that the line will occupy. ``used`` is the number of occupied registers. ``operations`` and
+    ``target_tags`` hold the operation and the request tag of each target.
     """
 
     def __init__(self, registers: int, targets: int) -> None:
         self.registers = registers
         self.used = 0
         self.lines = array("q", [NONE] * registers)  # C: public
-        # Where in the tags the line will go; -1: nowhere
+        # By register: the place in the tag store for the line, -1 if the line is not stored
         self.places = array("q", [NONE] * registers)  # C: public
         self.first = array("q", [NONE] * registers)  # C: public
         self.last = array("q", [NONE] * registers)
-        self.next_register = 0  # put by, when another is taken: the lowest that is free
-        self.lowest = 1  # none below is free but that
+        self.next_register = 0  # the register that ``open`` takes next; ``registers`` if all are occupied
+        self.lowest = 1  # no register below this one is free, except next_register
         self.operations = array("q", bytes(8 * targets))  # C: public
         self.target_tags = array("q", bytes(8 * targets))  # C: public
-        self.following = array("q", [*range(1, targets), NONE])  # the target behind, or the next free one
+        self.following = array("q", [*range(1, targets), NONE])  # by target: the next one of its list
         self.free_target = 0
 
     def full(self) -> bool:  # C: noexcept
-        """Return whether every register is taken."""
+        """Return whether every register is occupied."""
         return self.next_register >= self.registers
 
     def can_wait(self) -> bool:  # C: noexcept
-        """Return whether there is room for one more target."""
+        """Return whether another target can be appended."""
         return self.free_target != NONE
 
     def open(self, line: int, place: int) -> int:  # C: noexcept
-        """Take the register that was put by for a line that is asked of memory; only when not full."""
+        """Occupy a register for a line that is requested from memory, and return it; only when not full."""
         miss = self.next_register
         self.lines[miss] = line
         self.places[miss] = place
@@ -52,7 +56,7 @@ class MissTable:  # C: final
         return miss
 
     def close(self, miss: int) -> None:  # C: noexcept
-        """Give the register back; its targets must have been taken."""
+        """Free a register; its queue of targets must be empty."""
         self.lines[miss] = NONE
         if self.full():
             self.next_register = miss
@@ -61,7 +65,7 @@ class MissTable:  # C: final
         self.used -= 1
 
     def wait(self, miss: int, operation: int, tag: int) -> None:  # C: noexcept
-        """Append a target; only when ``can_wait``."""
+        """Append a target to the queue of a register; only when ``can_wait``."""
         target = self.free_target
         self.free_target = self.following[target]
         self.operations[target] = operation
@@ -74,7 +78,7 @@ class MissTable:  # C: final
         self.last[miss] = target
 
     def next_target(self, miss: int) -> int:  # C: noexcept
-        """Take the oldest target; its operation and tag stay readable until the next ``wait``; -1 if none."""
+        """Remove the oldest target and return it, or -1; its fields stay valid until the next ``wait``."""
         target = self.first[miss]
         if target != NONE:
             self.first[miss] = self.following[target]
@@ -83,7 +87,7 @@ class MissTable:  # C: final
         return target
 
     def tags_of(self, miss: int) -> list[tuple[int, int]]:  # C: def
-        """Operation and tag of each target of a miss, oldest first."""
+        """Return the operation and the tag of each target of a register, oldest first."""
         tags, target = [], self.first[miss]
         while target != NONE:
             tags.append((self.operations[target], self.target_tags[target]))

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Sequential reading ahead of use: line buffers, of which each that is free asks for the next line."""
+"""A stream prefetcher: reads consecutive elements from memory into line buffers ahead of their use."""
 
 from __future__ import annotations
 
@@ -12,45 +12,57 @@ from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
-NO_LINE = 1 << 62  # beyond every line
+NO_LINE = 1 << 62  # end line of an open job, above every line number
 
-JOBS, REPLIES, STOPS = range(3)  # inputs, in the order in which their heads show
+JOBS, REPLIES, STOPS = range(3)  # indices of the inputs in ``seen_from``
 
-FREE, IN_FLIGHT, HERE, DROPPED = range(4)  # what a line buffer is; dropped: free once its line has come
+# States of a line buffer. The line of a DROPPED buffer is in flight, and is discarded when it arrives.
+FREE, IN_FLIGHT, HERE, DROPPED = range(4)
 
 
 class StreamPrefetcher(Component):
-    """Reads elements that lie one behind another in memory, ahead of who takes them.
+    """A prefetcher that reads consecutive elements of an array from memory ahead of their use.
 
-    Interface: a token on ``jobs`` names the first element and the one behind the last, or ``OPEN``. The
-    elements' numbers leave on ``elements`` in order, a stop behind those of each job. A token on ``stops``
-    ends a job that is open: what was read ahead of it is dropped, and its stop leaves.
+    Interface: a token on ``jobs`` holds the first element of a job and the element after the last one, or
+    ``OPEN`` for a job without an end. The prefetcher sends the numbers of the elements on ``elements`` in
+    order, and a stop after the last element of each job. A token on ``stops`` ends an open job: the
+    prefetcher discards the lines that it has read ahead and sends the stop of the job.
 
-    Timing: in each cycle a line is asked for if the next buffer in turn is free, whose line then comes by
-    ``replies``; an element leaves if its last byte is here; and a job is taken once all lines of the one
-    before are asked for. A buffer is free again from the cycle behind that in which the last element that
-    ends in it leaves; what it has of the next one is kept beside. That takes a cycle only where no element of
-    a job ends in its first line. A stop takes a cycle, of a job as at ``stops``.
+    Timing: in each cycle, the prefetcher does each of the following if it can.
 
-    Accounting: busy while anything moves; within a job waiting for space in ``elements``, then for a line in
-    flight, then for space in ``requests``; an open job without any of these waits for a line too.
+    - It requests the next line, if the next buffer in round-robin order is free.
+    - It pops a line from ``replies``.
+    - It sends the next element, if the line with the last byte of the element has arrived.
+    - It accepts a job, if all lines of the jobs before it are requested.
 
-    Counts: ``lines`` asked for and their bytes, ``fetched_bytes``; ``used_bytes`` of elements that left.
+    A buffer is free from the cycle after the last element that ends in its line is sent. The first bytes of
+    an element that continues in the next line move to a register. This move takes a cycle of its own only if
+    no element of the job ends in its first line. The stop of a job takes a cycle, as does a token on
+    ``stops``.
 
-    Source: Graphicionado (MICRO 2016): up to four lines ahead. Lines of 64 bytes, buffers in turn, and that a
-    job that has an end is followed by the next without a gap, are choices of this model.
+    Accounting: busy while a token moves. Within a job without progress, the prefetcher waits for the first of
+    these that applies: a free slot in ``elements``, a free slot in ``requests`` for the next line, a line
+    from memory. An open job that lacks none of these also waits for a line.
+
+    Counts: ``lines``, the lines requested, and ``fetched_bytes``, their bytes; ``used_bytes``, the bytes of
+    the elements sent.
+
+    Source: Graphicionado (MICRO 2016), which reads up to four lines ahead. Lines of 64 bytes, the round-robin
+    order of the buffers, and that a job with an end is followed by the next job without a gap, are choices of
+    this model.
 
     Args:
         name: instance name.
         base: byte address of element 0, a multiple of ``line_bytes``.
-        element_bytes: of an element, up to a line.
-        port: number of its port at the network to memory.
-        line_bytes: of a line.
-        lines: buffers, and jobs taken and not ended at the most.
+        element_bytes: bytes of an element, from 1 to ``line_bytes``.
+        port: number of the prefetcher's port at the network to memory.
+        line_bytes: bytes of a line.
+        lines: number of line buffers, which is also the maximum number of jobs accepted and not ended.
 
     Raises:
-        ValueError: if an element is larger than a line, the base within one, or there is no buffer.
-        SimulationError: in the run, for a job that ends before its first element.
+        ValueError: if an element is larger than a line, ``base`` is not a multiple of a line, or ``lines`` is
+            below 1.
+        SimulationError: during the run, if a job ends before its first element, or a reply has no request.
     """
 
     PORTS = (
@@ -86,27 +98,31 @@ class StreamPrefetcher(Component):
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = line_bytes
         self.buffers = lines
-        self.states = array("b", bytes(lines))  # by buffer
-        self.asking = 0  # the buffer of the next line to ask for
-        self.reading = 0  # that of the next element's last byte
-        self.next_line = self.end_line = 0  # to ask for, and the one behind the last
-        self.nexts = array("q", bytes(8 * lines))  # by job, in a ring: its next element,
-        self.ends = array("q", bytes(8 * lines))  # the one behind its last,
-        self.offsets = array("q", bytes(8 * lines))  # and where in its line the next one begins
-        self.oldest = 0
+        self.states = array("b", bytes(lines))  # state of each line buffer
+        self.asking = 0  # buffer for the next line to request
+        self.reading = 0  # buffer of the line with the last byte of the next element
+        # The next line to request, and the line after the last one of the youngest job
+        self.next_line = self.end_line = 0
+        # A ring of the accepted jobs: next element, element after the last one, and the offset in bytes of
+        # the next element from the start of the line in buffer ``reading`` (negative: it starts in an
+        # earlier line)
+        self.nexts = array("q", bytes(8 * lines))
+        self.ends = array("q", bytes(8 * lines))
+        self.offsets = array("q", bytes(8 * lines))
+        self.oldest = 0  # slot of the oldest job in the ring
         self.job_count = 0
-        self.element = -1  # the last that left
+        self.element = -1  # last element sent
         self.lines = self.fetched_bytes = self.used_bytes = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels; the heads of the inputs show side by side."""
+        """Fetch the channels, and the array of the cycles in which the heads of the inputs are seen."""
         super().elaborate()
         self.seen_from = seen_from([self.jobs, self.replies, self.stops])  # C: long[::1]
 
     def tick(self, now: int) -> int:
-        """Stop or go on with the oldest job, ask for a line, take a line and a job.
+        """Stop or serve the oldest job, request a line, and accept a line and a job.
 
-        What a cycle does depends on what was there when it began; hence the order.
+        What a cycle does depends on the state at its begin. Therefore a line and a job are accepted last.
         """
         takes = self._takes(now)
         progress = self._stop(now)
@@ -123,7 +139,7 @@ class StreamPrefetcher(Component):
         return self.busy(now + 1) if progress else self._wait(now)
 
     def _takes(self, now: int) -> bool:  # C: noexcept, inline
-        """Return whether a job is to be taken: all lines of those before are asked for, and there is room."""
+        """Return whether a job can be accepted: all earlier lines are requested, and the ring is not full."""
         if self.next_line != self.end_line or self.job_count == self.buffers:
             return False
         return self.seen_from[JOBS] <= now
@@ -148,7 +164,7 @@ class StreamPrefetcher(Component):
         self.jobs.pop()
 
     def _stop(self, now: int) -> bool:  # C: inline
-        """Return whether an open job is stopped; it is the youngest too."""
+        """Stop the oldest job, if a stop for it is seen; return whether it did. No job follows it yet."""
         if not self._is_stopped(now) or not self.elements.can_push():
             return False
         assert self.stops is not None
@@ -164,11 +180,11 @@ class StreamPrefetcher(Component):
         return True
 
     def _is_stopped(self, now: int) -> bool:  # C: noexcept, inline
-        """Return whether a stop shows for the oldest job."""
+        """Return whether the oldest job is open and ``stops`` has a token."""
         return self.seen_from[STOPS] <= now and self.job_count > 0 and self.ends[self.oldest] == OPEN
 
     def _end(self) -> None:
-        """The oldest job's stop leaves."""
+        """Send the stop of the oldest job, and remove the job."""
         self.elements.push(STOP)
         self.oldest = self.oldest + 1 if self.oldest + 1 < self.buffers else 0
         self.job_count -= 1
@@ -188,7 +204,7 @@ class StreamPrefetcher(Component):
         return True
 
     def _serve(self) -> bool:  # C: inline
-        """Give the next element of the oldest job, or its stop."""
+        """Send the next element of the oldest job or its stop; return whether the job made progress."""
         job = self.oldest
         if self.nexts[job] == self.ends[job]:
             if not self.elements.can_push():
@@ -214,7 +230,7 @@ class StreamPrefetcher(Component):
         self.used_bytes += self.element_bytes
 
     def _free(self, job: int) -> None:  # C: noexcept, inline
-        """No further element ends in the line that is read."""
+        """Free the buffer that is read, as no further element ends in its line."""
         self.offsets[job] -= self.line_bytes
         self.states[self.reading] = FREE
         self.reading = self.reading + 1 if self.reading + 1 < self.buffers else 0
@@ -236,7 +252,7 @@ class StreamPrefetcher(Component):
         return self.wait_input(self.replies)
 
     def _is_blocked(self, now: int) -> bool:  # C: noexcept
-        """Return whether an element or a stop has no space to leave, which alone stalls the oldest job."""
+        """Return whether only a full ``elements`` keeps the oldest job from sending an element or a stop."""
         if self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE:
             return True
         return self._is_stopped(now)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Prefetch policies: which line of which fiber is fetched next."""
+"""The base class of prefetch policies, which choose the fiber whose next line is fetched."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["FiberLines", "PrefetchPolicy"]
 
 
 class FiberLines:  # C: final
-    """Lines of a fiber that are not fetched yet.
+    """The lines of a fiber that are not fetched yet.
 
     Args:
-        number: which input of its task the fiber is.
-        row: the row of B; -1 for a partial fiber.
-        line: the address of the next line, divided by the bytes of a line.
-        left: lines that are not fetched yet; 0 for an empty fiber, which takes one cycle.
-        fetched: lines that are.
+        number: index of the fiber among the inputs of its task.
+        row: row of B, -1 for a partial fiber.
+        line: byte address of the next line, divided by the bytes of a line.
+        left: number of lines not fetched yet; 0 for an empty fiber, which takes one cycle.
+        fetched: number of lines fetched so far.
     """
 
     def __init__(self, number: int, row: int, line: int, left: int, fetched: int = 0) -> None:
@@ -29,35 +29,35 @@ class FiberLines:  # C: final
         self.fetched = fetched
 
     def advance(self) -> None:  # C: noexcept
-        """The next line is fetched."""
+        """Record the fetch of the next line."""
         self.line += 1
         self.left -= 1
         self.fetched += 1
 
 
 class PrefetchPolicy(Policy):
-    """Policy of a prefetcher: chooses the fiber whose next line is fetched.
+    """A policy of a prefetcher, which chooses the fiber whose next line is fetched.
 
-    The first of the fibers is what the prefetcher would choose by itself. This class chooses the first.
+    This class chooses the first fiber, as a prefetcher without a policy does.
     """
 
     def fiber(self, fibers: Sequence[FiberLines], now: int) -> FiberLines | None:  # C: def
-        """Return the fiber whose next line is fetched; None to fetch no further line of all these.
+        """Return the fiber whose next line is fetched, or None to fetch no further line of these fibers.
 
-        The prefetcher asks in each cycle in which it can send a fetch. Lines that are not fetched miss when
-        they are read.
+        The prefetcher calls this method in each cycle in which it can send a fetch. Lines that are not
+        fetched miss when they are read.
 
         Args:
-            fibers: those of the task whose place is known, in the order of the task, at least one.
-            now: the cycle of the prefetcher.
+            fibers: the fibers of the task whose address is known, in the order of the task, at least one.
+            now: current cycle of the prefetcher.
         """
         return fibers[0]
 
     def place_of_fiber(self, fibers: Sequence[FiberLines], now: int) -> int:
-        """Return the place of the fiber that ``fiber`` chooses among these; -1 for none.
+        """Return the index in ``fibers`` of the fiber that ``fiber`` chooses, -1 for none.
 
         Raises:
-            SimulationError: the policy chose a fiber that is none of those.
+            SimulationError: if the policy chooses a fiber that is not one of ``fibers``.
         """
         chosen = self.fiber(fibers, now)
         if chosen is None:

@@ -1,4 +1,4 @@
-"""Requests and replies of a stream prefetcher, see ``fiberscope.hw.memory.prefetch``."""
+"""Protocols of the ports of a stream prefetcher, see ``fiberscope.hw.memory.prefetch``."""
 
 from fiberscope.sim.protocol import Protocol
 
@@ -6,4 +6,4 @@ STREAM_JOB = Protocol("stream job", coordinate="first", reference="end")
 STREAM_STOP = Protocol("stream stop")
 STREAM_ELEMENT = Protocol("stream element", control="kind", coordinate="element")
 
-OPEN = -1  # instead of an end: the job goes on until it is stopped
+OPEN = -1  # value of ``end`` for a job that continues until it is stopped

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Replacement policies of the FiberCache."""
+"""The base class of replacement policies of a FiberCache bank."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Line", "ReplacementPolicy"]
 
 
 class Line:  # C: final
-    """Line that a bank may evict.
+    """A line that a bank can evict.
 
     Args:
-        number: the address of the line, divided by the bytes of a line.
-        reads: reads that are known to come: fetches that were not read yet, and 1 for a partial row.
-        dirty: whether it has to be written back.
-        reuse: its re-reference prediction of SRRIP; large: the next use is far away.
+        number: byte address of the line, divided by the bytes of a line.
+        reads: number of expected reads: fetches that no read has followed yet, and 1 for a partial row.
+        dirty: whether an eviction has to write the line back.
+        reuse: re-reference prediction value (SRRIP) of the line; a large value predicts a distant next use.
     """
 
     def __init__(self, number: int, reads: int, dirty: bool, reuse: int) -> None:
@@ -29,29 +29,36 @@ class Line:  # C: final
 
 
 class ReplacementPolicy(Policy):
-    """Policy of a bank: chooses the line to evict."""
+    """A policy that chooses the line which a bank evicts."""
 
     def requested(self, number: int, operation: int, now: int) -> None:  # C: return=void
-        """Take note of a request that the bank takes; does nothing by default.
+        """Observe a request that the bank accepts; does nothing by default.
 
         Args:
-            number: of the line.
+            number: number of the requested line.
             operation: ``READ``, ``FETCH``, ``WRITE``, ... of ``fiberscope.hw.memory.protocol``.
-            now: the cycle of the bank.
+            now: current cycle of the bank.
         """
 
     def victim(self, lines: Sequence[Line]) -> Line:  # C: def
-        """Return the line of a full set that goes; lines that memory has not sent yet are not among them.
+        """Return the line of a full set to evict.
 
-        The bank asks once for each line that it evicts, before ``requested``.
+        The bank calls this method once for each line that it evicts, before ``requested``.
+
+        Args:
+            lines: the lines of the set, without the lines in flight.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which line goes: define victim(lines)")
 
     def place_of_victim(self, tags: TagStore, set_index: int) -> int:
         """Return the place of the line that ``victim`` chooses in a full set.
 
+        Args:
+            tags: tag store of the bank.
+            set_index: number of the set.
+
         Raises:
-            SimulationError: the policy chose a line that is none of those.
+            SimulationError: if the policy chooses a line that is not one of ``lines``.
         """
         lines: list[Line] = []
         first = set_index * tags.ways

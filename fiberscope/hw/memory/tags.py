@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Tags of a set-associative bank; the victim has the lowest priority, then costs least, and is SRRIP's."""
+"""Tags of a set-associative bank. The victim is chosen by priority, then by dirty bit, then by SRRIP."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ NONE = -1
 
 
 class Sets:  # C: final
-    """In which set of a bank a line is.
+    """The mapping of the lines of a bank to its sets.
 
-    Banks are interleaved: bank b of B has the lines b, b + B, b + 2B and so on, and those that follow one
-    another are to go to sets that do. Where the sets are a power of two, that takes no division by B = m *
-    2**k, m odd, which Gamma's 48 banks would need: line n * B + b divided by 2**k, which leaves bits out, is
-    n * m + b // 2**k, and as m is odd, that is in the same set for two n exactly if n modulo the sets is.
-    Only their order differs.
+    The lines are interleaved over the banks: bank b of B banks holds the lines b, b + B, b + 2B and so on.
+    The mapping distributes consecutive lines of a bank evenly over the sets. In general, the set of a line
+    is ``line // B % sets``.
 
-    Hashed, all bits above those k choose: sets' worth of them at a time are folded by XOR.
+    If the number of sets is a power of two, the mapping needs no division by B, which is not a power of two
+    for Gamma's 48 banks. Let B = m * 2**k with m odd. The set of line n * B + b is then the line divided by
+    2**k, modulo the number of sets, which is (n * m + b // 2**k) % sets. As m is odd, two lines share this
+    set if and only if they share the set by division. Only the numbering of the sets differs.
+
+    If the sets are hashed, the line number without its lowest k bits is cut into pieces of log2(sets) bits.
+    The XOR of all pieces is the set.
 
     Args:
-        banks: of the whole cache.
-        sets: of one bank; hashed, a power of two.
-        hashed: whether sets are hashed.
+        banks: number of banks of the whole cache.
+        sets: number of sets of one bank; a power of two if ``hashed``.
+        hashed: whether the sets are hashed.
     """
 
     def __init__(self, banks: int, sets: int, hashed: bool = False) -> None:
@@ -32,7 +36,7 @@ class Sets:  # C: final
         self.bits = sets.bit_length() - 1
 
     def set_of(self, line: int) -> int:  # C: noexcept
-        """The set of a line."""
+        """Return the set of a line."""
         rest = line // self.divisor  # C: long
         if not self.hashed:
             return rest % self.sets
@@ -44,13 +48,18 @@ class Sets:  # C: final
 
 
 class TagStore:  # C: final
-    """Which lines a bank holds. A place is a set and a way: ``set * ways + way``.
+    """The tag array of a bank. A place is the number of an entry: ``set * ways + way``.
 
     Args:
         sets: number of sets.
-        ways: ways a set.
-        priority_limit: where a line's count of reads to come, fetches and writes not yet read, saturates.
+        ways: number of ways of a set.
+        priority_limit: maximum of a line's priority, at least 0. The priority is the number of
+            expected reads of the line: its fetches and writes that no read has followed yet.
         reuse_limit: largest re-reference prediction value (SRRIP, Jaleel et al., ISCA 2010).
+
+    ``lines``, ``pending``, ``dirty``, ``priorities`` and ``reuse`` have an entry for each place,
+    ``in_flight`` has one for each set. ``held`` is the number of places that hold a line, lines in flight
+    included.
     """
 
     def __init__(self, sets: int, ways: int, priority_limit: int, reuse_limit: int) -> None:
@@ -58,11 +67,10 @@ class TagStore:  # C: final
         self.ways = ways
         self.priority_limit = priority_limit
         self.reuse_limit = reuse_limit
-        places = (
-            sets * ways
-        )  # small types, so that what is looked at of a set shares lines of the host's cache
+        places = sets * ways
+        # The element types are small, so that the entries of a set share cache lines of the host.
         self.lines = array("q", [NONE] * places)  # C: public
-        # The miss that will bring the line, if it is in flight
+        # The register of the miss if the line is in flight, else NONE
         self.pending = array("h", [NONE] * places)  # C: public
         self.dirty = array("b", bytes(places))  # C: public
         self.priorities = array("H", bytes(2 * places))  # C: public
@@ -71,7 +79,7 @@ class TagStore:  # C: final
         self.held = 0
 
     def find(self, set_index: int, line: int) -> int:  # C: noexcept
-        """Place of a line that is held or in flight, or -1."""
+        """Return the place of a line that is held or in flight, or -1."""
         first = set_index * self.ways
         for place in range(first, first + self.ways):
             if self.lines[place] == line:
@@ -79,7 +87,7 @@ class TagStore:  # C: final
         return NONE
 
     def victim(self, set_index: int) -> int:  # C: noexcept
-        """Place for a new line: a free one, or that of the line to evict; -1 if every line is in flight."""
+        """Return the place for a new line: a free one or the victim's, or -1 if all lines are in flight."""
         first = set_index * self.ways
         best = NONE
         lowest = 0
@@ -95,14 +103,15 @@ class TagStore:  # C: final
         return best
 
     def _before(self, place: int, other: int) -> bool:  # C: noexcept
-        """Return whether a line is to be evicted before another one of its priority."""
+        """Return whether a line is evicted in preference to another line of the same priority."""
         if self.dirty[place] != self.dirty[other]:
-            # One that awaits a read would be written and read again; one that awaits none is of no more use.
+            # If reads are expected, evict the clean line: the dirty one would be written and read again. If
+            # no read is expected, evict the dirty line, which is of no further use.
             return (self.dirty[place] < self.dirty[other]) == (self.priorities[place] > 0)
         return self.reuse[place] > self.reuse[other]
 
     def place_line(self, place: int, line: int, priority: int) -> None:  # C: noexcept
-        """Give a victim's place to a new line, aging the lines that it was chosen among as SRRIP does."""
+        """Replace the victim by a new line, and age the lines that competed with the victim as SRRIP does."""
         if self.lines[place] == NONE:
             self.held += 1
         else:
@@ -127,34 +136,36 @@ class TagStore:  # C: final
                 self.reuse[place] = min(self.reuse[place] + step, self.reuse_limit)
 
     def ask(self, place: int, miss: int) -> None:  # C: noexcept
-        """The line that was given the place is in flight, and this miss will bring it."""
+        """Mark the line as in flight; ``miss`` is the number of its miss register."""
         self.pending[place] = miss
         self.in_flight[place // self.ways] += 1
 
     def arrive(self, place: int) -> None:  # C: noexcept
-        """The line is in flight no more."""
+        """Mark the line as no longer in flight."""
         self.pending[place] = NONE
         self.in_flight[place // self.ways] -= 1
 
     def note_fetch(self, place: int) -> None:  # C: noexcept
-        """A fetch of a line that is here or in flight: one more read is to come."""
+        """Record a fetch of a line that is held or in flight: one more read is expected."""
         self.priorities[place] = min(self.priorities[place] + 1, self.priority_limit)
         self.reuse[place] = 0
 
     def note_read(self, place: int) -> None:  # C: noexcept
-        """A read of a line that is here or in flight."""
+        """Record a read of a line that is held or in flight: one read less is expected."""
         self.priorities[place] = max(self.priorities[place] - 1, 0)
         self.reuse[place] = 0
 
     def preload(
         self, lines: memoryview[int], reuse: memoryview[int], busy: list[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
-        """Replace the lines that are clean, not in flight and await no read, to begin from another state.
+        """Replace the contents of the bank by another state.
+
+        Lines that are dirty, in flight, or have a priority above 0 are kept.
 
         Args:
-            lines: by place, the lines to hold; ``NONE`` leaves a place as it is.
-            reuse: by place, their re-reference predictions.
-            busy: sets that stay as they are.
+            lines: for each place, the line to hold, ``NONE`` for none.
+            reuse: for each place, the re-reference prediction value of this line.
+            busy: sets that keep their contents.
         """
         for set_index in range(self.sets):
             if set_index not in busy:
@@ -182,7 +193,7 @@ class TagStore:  # C: final
         return self.pending[place] < 0 and not self.dirty[place] and self.priorities[place] == 0
 
     def drop(self, place: int) -> None:  # C: noexcept
-        """Forget a line, dirty or in flight or not."""
+        """Remove a line, even if it is dirty or in flight."""
         if self.pending[place] >= 0:
             self.arrive(place)
         self.lines[place] = NONE

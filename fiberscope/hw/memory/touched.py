@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A bitmap of what was touched: bits are set, then found one behind another, and cleared by that."""
+"""A bitmap of the elements that a round of updates touched, with a scan that finds and clears set bits."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ COUNT = Protocol("count", reference="count")
 SCAN = Protocol("scan", control="kind")
 FOUND = Protocol("found", control="kind", coordinate="bit")
 
-FIND = 0  # kinds of a scan: give the bits that are set,
+# Kinds of a scan: FIND sends the set bits and clears them; CLEAR clears all bits and sends none.
+FIND = 0
 CLEAR = 1  # C: object; or drop them all at once
 
-WIDTHS = (32, 64)  # bits looked at in a cycle
+WIDTHS = (32, 64)  # bits of a word, the bits that a scan examines in a cycle
 ONE = 1  # C: unsigned long; as wide as a word when compiled, where the literal is not
 
 PHASES = ("collecting", "telling", "waiting", "scanning", "ending")
@@ -28,34 +29,41 @@ COLLECTING, TELLING, WAITING, SCANNING, ENDING = range(len(PHASES))
 
 
 class TouchedBitmap(Component):
-    """Notes what is touched, then gives it in order: set, next set bit, clear on read.
+    """A bitmap that collects touched elements and then sends the set bits in ascending order.
 
-    Interface: what comes on ``sets[i]`` sets the bit of its coordinate, until each of them has brought a
-    stop. Then ``ready`` tells how many elements that were. A token on ``scans`` has all bits that are set
-    leave on ``found``, the lowest first, and a stop behind them; all outputs there get the same. Each is
-    cleared as it leaves. One of the kind ``CLEAR`` drops all bits, and the stop leaves. Only behind the stop
-    is more set.
+    Interface: the bitmap works in rounds.
 
-    Timing: an element of each input a cycle; the count leaves in the cycle behind the last stop. From the
-    cycle behind that of the scan on, a word is looked at in each cycle: its lowest set bit leaves, when there
-    is space on all outputs; one that has no more than one is done. The stop leaves behind the last word.
+    1. A data token on ``sets[i]`` sets the bit of its coordinate. This step ends when each input ``sets[i]``
+       has received a stop.
+    2. The bitmap sends the number of data tokens of the round on ``ready``.
+    3. It waits for a token on ``scans``. A scan of the kind ``FIND`` sends all set bits on ``found``, the
+       lowest first, and clears each bit that it sends. A scan of the kind ``CLEAR`` clears all bits and sends
+       none. Every output of ``found`` receives the same tokens.
+    4. The bitmap sends a stop on ``found``, and the next round begins.
 
-    Accounting: busy while bits are set or words looked at; waiting for output for ``ready`` or ``found``.
+    Timing: each input sets one bit a cycle. The count is sent in the cycle after the last stop. The scan
+    examines one word a cycle, the first word in the cycle after the token on ``scans``. It sends the lowest
+    set bit of the word when all outputs have a free slot. A word without set bits takes one cycle, a word
+    with n set bits takes n cycles. The stop is sent after the last word.
 
-    Counts: elements that ``sets`` brought; ``words`` that were done; bits ``found``.
+    Accounting: busy while bits are set or words are examined; waiting for output if ``ready`` or an output of
+    ``found`` is full.
+
+    Counts: ``set_tokens``, the data tokens received on ``sets``; ``words_done``, the words that scans have
+    finished; ``bits_found``, the bits that scans have sent.
 
     Source: Graphicionado's active lists by destination (MICRO 2016) and GraphDynS's ready-to-update bitmap
-    (MICRO 2019). Rounds and the words are choices of this model.
+    (MICRO 2019). The rounds and the width of the words are choices of this model.
 
     Args:
         name: instance name.
-        bits: how many.
+        bits: number of bits, at least 1.
         width: bits of a word, 32 or 64.
-        block: coordinates that share a bit: n sets bit n // block.
+        block: number of consecutive coordinates that share a bit; coordinate n sets bit ``n // block``.
 
     Raises:
-        ValueError: for no bits, another width, or a block below 1.
-        SimulationError: in the run, if there is no such bit.
+        ValueError: if ``bits`` or ``block`` is below 1, or ``width`` is neither 32 nor 64.
+        SimulationError: during the run, if a coordinate on ``sets`` has no bit.
     """
 
     PORTS = (
@@ -84,21 +92,21 @@ class TouchedBitmap(Component):
         self.contents = array("Q", bytes(8 * ((bits + width - 1) // width)))
         self.word_count = len(self.contents)
         self.phase = COLLECTING
-        self.through = 0  # inputs that have brought their stop
-        self.count = 0  # elements of the round
-        self.word = 0  # that is looked at, from the cycle ``looks`` on
-        self.looks = 0
+        self.through = 0  # inputs that have received their stop in this round
+        self.count = 0  # data tokens of this round
+        self.word = 0  # number of the word that the scan examines
+        self.looks = 0  # first cycle in which the scan examines this word
         self.set_tokens = self.words_done = self.bits_found = 0
 
     def elaborate(self) -> None:
-        """Count the inputs, and make room for who has ended."""
+        """Count the inputs and outputs, and allocate a flag for each input that has received its stop."""
         super().elaborate()
         self.writers = len(self.sets)
         self.readers = len(self.found)
         self.ended = array("b", bytes(self.writers))
 
     def tick(self, now: int) -> int:
-        """Do a cycle of the present phase."""
+        """Advance the current phase by a cycle."""
         if self.phase == COLLECTING:
             return self._collect(now)
         if self.phase == TELLING:
@@ -165,7 +173,7 @@ class TouchedBitmap(Component):
             self.contents[word] = 0
 
     def _full(self) -> int:  # C: noexcept
-        """The first output without space; -1 if all have some."""
+        """Return the number of the first output without a free slot, -1 if every output has one."""
         for reader in range(self.readers):
             sink = self.found[reader]
             if not sink.can_push():
@@ -173,14 +181,14 @@ class TouchedBitmap(Component):
         return -1
 
     def _empty_words(self) -> int:  # C: noexcept
-        """From the present one on."""
+        """Return the number of consecutive empty words, the current word (which is empty) included."""
         word = self.word + 1  # C: long
         while word < self.word_count and not self.contents[word]:
             word += 1
         return word - self.word
 
     def _pass_by(self, now: int, count: int) -> int:  # C: noexcept
-        """So many words are done, one a cycle; what comes behind them is known at once."""
+        """Finish ``count`` words, one a cycle, and sleep until the word after them is examined."""
         self.word += count
         self.words_done += count
         if self.word == self.word_count:
@@ -189,7 +197,7 @@ class TouchedBitmap(Component):
         return self.busy(self.looks)
 
     def _give(self, now: int) -> int:
-        """The lowest bit of the word leaves."""
+        """Send the lowest set bit of the word and clear it."""
         left = self.contents[self.word]
         self.contents[self.word] = left & (left - 1)
         self._send(DATA, self.word * self.width + raw_words.lowest_bit(left))

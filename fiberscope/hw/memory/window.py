@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The bookkeeping of a reorder buffer: requests sent in order, answered in any, counted without a gap."""
+"""A reorder window: tracks replies that arrive out of the order in which their requests were sent."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from fiberscope.sim.errors import SimulationError
 
 
 class ReorderWindow:  # C: final
-    """Which of the requests that were sent have been answered, the oldest first.
+    """The bookkeeping of a reorder buffer, without its data: which requests in flight have a reply.
 
-    Requests are numbered as they are sent. A request goes out with its slot, a number below ``size``, which
-    the answer brings back. An answer that came before that of an older request waits for it here.
+    Requests are numbered in the order in which they are sent. Each request carries a slot, a number below
+    ``size``, and its reply returns the slot. A request leaves the window when it and all older requests have
+    a reply. A reply that overtakes the reply of an older request is recorded until then.
 
-    Attributes: ``sent`` is requests ever sent; ``arrived`` how many of them are answered without a gap: all
-    with a lower number are.
+    Attributes: ``sent`` is the number of requests sent so far. ``arrived`` is the number of requests that
+    have left the window: requests 0 to ``arrived`` - 1 all have a reply.
 
     Args:
-        size: requests in flight at the most, those counted whose answer waits for an older one's.
+        size: maximum number of requests in the window. A request whose reply has overtaken an older reply
+            still counts.
 
     Raises:
-        ValueError: if the size is below 1.
+        ValueError: if ``size`` is below 1.
     """
 
     def __init__(self, size: int) -> None:
@@ -30,19 +32,20 @@ class ReorderWindow:  # C: final
         self.size = size
         self.sent = 0
         self.arrived = 0
-        self._next = self._oldest = 0  # slots: of the next request, and of the oldest in flight
-        self._here = array("b", bytes(size))
+        # Slots of the next request and of the oldest request in the window
+        self._next = self._oldest = 0
+        self._here = array("b", bytes(size))  # by slot: 1 if only older replies are missing
 
     def in_flight(self) -> int:  # C: noexcept
-        """Requests without an answer, or whose answer waits for an older one's."""
+        """Return the number of requests in the window, those whose reply overtook an older one included."""
         return self.sent - self.arrived
 
     def has_room(self) -> bool:  # C: noexcept
-        """Return whether another request may be sent."""
+        """Return whether the window has a free slot for another request."""
         return self.sent - self.arrived < self.size
 
     def send(self) -> int:
-        """Send the next request; returns its slot.
+        """Record the sending of the next request, and return its slot.
 
         Raises:
             SimulationError: if the window is full.
@@ -55,14 +58,14 @@ class ReorderWindow:  # C: final
         return slot
 
     def _next_slot(self, slot: int) -> int:  # C: noexcept, inline
-        """The slot of the request that follows; a division would take as long as all else."""
+        """Return the slot after this one; a comparison is much faster than the division of a modulo."""
         return slot + 1 if slot + 1 < self.size else 0
 
     def receive(self, slot: int) -> int:
-        """Take the answer to the request in a slot; returns by how many ``arrived`` grows.
+        """Record the reply to the request in a slot, and return by how much ``arrived`` grows.
 
         Raises:
-            SimulationError: if no request in this slot waits for an answer.
+            SimulationError: if no request in this slot waits for a reply.
         """
         place = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
         if slot < 0 or slot >= self.size or place >= self.in_flight() or self._here[slot]:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Arbitration policies of crossbars."""
+"""The base class of arbitration policies of a crossbar."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ __all__ = ["ArbitrationPolicy", "Head", "head_of"]
 
 
 class Head:  # C: final
-    """Token at the head of an input.
+    """The token at the head of an input.
 
     Args:
-        port: the number of the input.
-        control, coordinate, reference: words of the token; of a request of memory operation, tag, address.
+        port: number of the input.
+        control, coordinate, reference: fields of the token; for a memory request, these are its operation,
+            tag and address.
     """
 
     def __init__(self, port: int, control: int, coordinate: int, reference: int) -> None:
@@ -27,25 +28,26 @@ class Head:  # C: final
 
 
 def head_of(port: int, source: Channel) -> Head:
-    """Return the head of an input, by the channel at the input."""
+    """Return the head of the input ``port``, whose channel is ``source``."""
     return Head(port, source.control(), source.coordinate(), source.reference())
 
 
 class ArbitrationPolicy(Policy):
-    """Policy of a crossbar: chooses among the heads that want the same output."""
+    """A policy that chooses among the heads which request the same output of a crossbar."""
 
     def served(self, output: int, head: Head, now: int) -> None:  # C: return=void
-        """Take note of a head that goes to an output; does nothing by default."""
+        """Observe a head that is sent to an output in cycle ``now``; does nothing by default."""
 
     def winner(self, output: int, heads: Sequence[Head], now: int) -> Head:  # C: def
-        """Return the head that goes to an output.
+        """Return the head to send to an output.
 
-        The crossbar asks if two heads or more want the output, in every cycle until one has gone.
+        The crossbar calls this method if two or more heads request the output, in every cycle until one of
+        them is sent.
 
         Args:
-            output: the number of the output.
-            heads: by port, lowest first.
-            now: the cycle of the crossbar.
+            output: number of the output.
+            heads: heads that request the output, in ascending order of their ports.
+            now: current cycle of the crossbar.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say which head wins: define winner(...)")
 
@@ -53,7 +55,7 @@ class ArbitrationPolicy(Policy):
         """Return the input of the head that ``winner`` chooses.
 
         Raises:
-            SimulationError: the policy chose a head that is none of those.
+            SimulationError: if the policy chooses a head that is not one of ``heads``.
         """
         chosen = self.winner(output, heads, now)
         if chosen not in heads:

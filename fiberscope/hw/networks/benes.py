@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Benes networks: the minimal one, which permutes, and SIGMA's, which multicasts in one pass."""
+"""Benes networks: the minimal network for permutations, and SIGMA's network for multicasts in one pass."""
 
 from __future__ import annotations
 
@@ -15,37 +15,39 @@ from fiberscope.sim.protocol import Protocol
 MINIMAL = "minimal"
 DOUBLE = "double"
 FORMS = (MINIMAL, DOUBLE)
-LANES = (2, 256)  # least and most of a network, powers of two
+LANES = (2, 256)  # minimum and maximum number of lanes, powers of two
 
 ROUTE_TASK = Protocol("route task", coordinate="vectors")
-SETTING = Protocol("setting", coordinate="bits")  # of one row of the network
+SETTING = Protocol("setting", coordinate="bits")  # settings of one row of the network
 
 
 def columns(form: str, lanes: int) -> int:
-    """Columns of multiplexers, n being log2 of the lanes: 2 n - 1 of switches, or 2 n behind column 0."""
+    """Return the number of columns of multiplexers: 2 n - 1 (``minimal``) or 2 n, with n = log2(lanes)."""
     n = lanes.bit_length() - 1
     return 2 * n - 1 if form == MINIMAL else 2 * n
 
 
 def setting_rows(form: str, lanes: int) -> int:
-    """Rows of settings: one for each row of switches (``minimal``) or of nodes (``double``)."""
+    """Return the number of rows of settings: one per row of switches (``minimal``) or nodes (``double``)."""
     return lanes // 2 if form == MINIMAL else lanes
 
 
 def setting_bits(form: str, lanes: int) -> int:
-    """Bits of a row of settings.
+    """Return the number of bits of a row of settings, with n = log2(lanes).
 
-    - ``minimal``: bit s of row i says whether switch i of stage s crosses; 2 n - 1 bits.
-    - ``double``: bits 2 (j - 1) and 2 (j - 1) + 1 of row i are those of node (i, j), for its horizontal and
-      its diagonal output; the last bit is that of output i. A 1 chooses the diagonal input. 4 n - 1 bits.
+    - ``minimal``: 2 n - 1 bits. Bit s of row i is 1 if switch i of stage s crosses.
+    - ``double``: 4 n - 1 bits. Bits 2 (j - 1) and 2 (j - 1) + 1 of row i select the input of the horizontal
+      and of the diagonal output of node (i, j). The last bit selects the input of output i. A 1 selects the
+      diagonal input.
     """
     return columns(form, lanes) if form == MINIMAL else 2 * columns(form, lanes) - 1
 
 
 def select_word(settings: Sequence[int], lanes: int) -> int:
-    """The select word of SIGMA's RTL from rows of settings: those of all nodes, then those of the outputs.
+    """Return the select word of SIGMA's RTL for rows of settings.
 
-    With N lanes, 2 N (2 n - 1) + N bits.
+    The bits of all nodes are the low bits of the word, the bits of the outputs follow. With N lanes and n =
+    log2(N), the word has 2 N (2 n - 1) + N bits.
     """
     nodes = setting_bits(DOUBLE, lanes) - 1
     word = 0
@@ -61,7 +63,7 @@ def distance(column: int, lanes: int) -> int:
 
 
 def wiring(lanes: int) -> list[list[int]]:
-    """For each stage of a minimal network but the first, the place behind the one before it for each."""
+    """Return, for each stage after the first, the output of the stage before that feeds each input."""
     n = lanes.bit_length() - 1
     inward = [_halves(lanes, lanes >> level) for level in range(n - 1)]
     outward = [sorted(range(lanes), key=places.__getitem__) for places in reversed(inward)]
@@ -69,7 +71,7 @@ def wiring(lanes: int) -> list[list[int]]:
 
 
 def _halves(lanes: int, block: int) -> list[int]:
-    """Every block takes the even places of itself into its upper half, the odd ones into its lower half."""
+    """Return a permutation that moves even places of each block to its upper half, odd ones to its lower."""
     half = block // 2
     return [
         start + 2 * place + side
@@ -80,10 +82,12 @@ def _halves(lanes: int, block: int) -> list[int]:
 
 
 def route_permutation(sources: Sequence[int]) -> list[int]:
-    """The settings of a minimal network by the looping algorithm: output o shall take input ``sources[o]``.
+    """Return the rows of settings of a minimal network that connect each output o to input ``sources[o]``.
+
+    The settings are found by the looping algorithm.
 
     Raises:
-        ValueError: if that is no permutation of a power of two of lanes.
+        ValueError: if ``sources`` is not a permutation, or its length is not a power of two.
     """
     lanes = len(sources)
     if sorted(sources) != list(range(lanes)) or lanes & (lanes - 1) or lanes < 2:
@@ -93,7 +97,7 @@ def route_permutation(sources: Sequence[int]) -> list[int]:
 
 
 def _stages_of(sources: list[int]) -> list[list[int]]:
-    """Return whether each switch crosses, stage by stage."""
+    """Return the settings of all switches stage by stage, 1 for a switch that crosses."""
     if len(sources) == 2:
         return [[int(sources[0] == 1)]]
     lower = _lower_outputs(sources)
@@ -110,19 +114,19 @@ def _stages_of(sources: list[int]) -> list[list[int]]:
 
 
 def _lower_outputs(sources: list[int]) -> list[bool]:
-    """Which outputs are served through the lower half: of each switch at either end one."""
+    """Return, for each output, whether its path uses the lower half, as one path of each switch does."""
     taker = {source: output for output, source in enumerate(sources)}
     lower: dict[int, bool] = {}
     for start in range(0, len(sources), 2):
         output = start
         while output not in lower:
             lower[output], lower[output ^ 1] = False, True
-            output = taker[sources[output ^ 1] ^ 1]  # must come from the upper half: its switch's other input
+            output = taker[sources[output ^ 1] ^ 1]  # its input shares a switch with one in the lower half
     return [lower[output] for output in range(len(sources))]
 
 
 def sources_of(form: str, settings: Sequence[int]) -> list[int]:
-    """The input that each output takes with these rows of settings."""
+    """Return the input that each output receives with these rows of settings."""
     if form == MINIMAL:
         return _permuted(settings)
     lanes = len(settings)
@@ -130,7 +134,7 @@ def sources_of(form: str, settings: Sequence[int]) -> list[int]:
 
 
 def _permuted(settings: Sequence[int]) -> list[int]:
-    """Stage by stage, which input is at each place."""
+    """Return the input that each output of a minimal network receives, computed stage by stage."""
     lanes = 2 * len(settings)
     places = list(range(lanes))
     for stage, before in enumerate([places, *wiring(lanes)]):
@@ -141,7 +145,7 @@ def _permuted(settings: Sequence[int]) -> list[int]:
 
 
 def _traced(settings: Sequence[int], output: int, lanes: int) -> int:
-    """From an output of SIGMA's network back to the input."""
+    """Return the input that an output of SIGMA's network receives, traced from the output."""
     row, wire = output, 0
     for column in range(columns(DOUBLE, lanes), 0, -1):
         wire = settings[row] >> (2 * (column - 1) + wire) & 1
@@ -150,10 +154,10 @@ def _traced(settings: Sequence[int], output: int, lanes: int) -> int:
 
 
 def check_lanes(name: str, lanes: int) -> None:
-    """Refuse numbers of lanes that no network has.
+    """Check a number of lanes.
 
     Raises:
-        ValueError: naming who wants them.
+        ValueError: if it is not a power of two from 2 to 256; the message has ``name``.
     """
     least, most = LANES
     if lanes not in range(least, most + 1) or lanes & (lanes - 1):
@@ -161,29 +165,31 @@ def check_lanes(name: str, lanes: int) -> None:
 
 
 class BenesNetwork(RowPipeline):
-    """Takes each output from the input that the settings say, for a vector a cycle.
+    """A network that sends to each output the token of the input that its settings select, a vector a cycle.
 
-    Interface: a token on ``tasks`` says for how many vectors the settings hold that come with it, one on each
-    of ``settings``, see ``setting_bits``. A vector is a row of tokens, one on each of ``inputs``, see
-    ``fiberscope.hw.lanes.rows``; on each of ``outputs`` leaves the token of the input to which the settings
-    lead, unchanged. With ``double`` several outputs may take one input.
+    Interface: a vector is a row of tokens, one on each of ``inputs``, see ``fiberscope.hw.lanes.rows``. A
+    token on ``tasks`` holds the number of vectors of a task. It comes with one token on each of
+    ``settings``, see ``setting_bits``, which apply to all vectors of the task. Each of ``outputs`` sends the
+    unchanged token of the input that the settings select. With ``double``, several outputs can select the
+    same input.
 
-    - ``minimal``: 2 log2 N - 1 stages of N / 2 switches, which cross or not; ``route_permutation`` has the
-      settings of any permutation.
-    - ``double``: SIGMA's. N rows and 2 log2 N + 1 columns of nodes, numbered from 0. Node (i, j) has an input
-      from node (i, j - 1) and a diagonal one from ``distance(j)`` rows away, and a horizontal and a diagonal
-      output, each of which takes either input; column 0 has one input, and the last column one output.
-      ``fiberscope.hw.networks.benes_router`` has the settings of any multicast.
+    - ``minimal``: 2 log2 N - 1 stages of N / 2 switches, each of which passes or crosses its two inputs.
+      ``route_permutation`` returns the settings of any permutation.
+    - ``double``: SIGMA's network, with N rows and 2 log2 N + 1 columns of nodes, numbered from 0. Node (i, j)
+      has a horizontal input from node (i, j - 1) and a diagonal input from ``distance(j)`` rows away. Its
+      horizontal and its diagonal output each select one of the inputs. Nodes of column 0 have one input,
+      nodes of the last column one output. ``fiberscope.hw.networks.benes_router`` finds the settings of any
+      multicast.
 
-    Timing: settings are taken into a register in a cycle, when no vector of the task before is left or the
-    last one is taken in it, and hold from the next cycle on. A vector is taken when all inputs show their
-    token, one a cycle, and leaves together ``stages`` + 1 cycles later, when all outputs have space: one
-    register behind the last column and ``stages`` between columns. The stages move in step, see
-    ``fiberscope.hw.lanes.pipeline``; no settings are taken while they stand.
+    Timing: the settings of a task are popped in one cycle, at the earliest in the cycle in which the last
+    vector of the task before is accepted, and apply from the next cycle. A vector is accepted when all
+    inputs have a token, one a cycle. It is sent ``stages`` + 1 cycles later, when all outputs have a free
+    slot: there is a register after the last column, and ``stages`` registers between columns. The stages
+    move in step, see ``fiberscope.hw.lanes.pipeline``. No settings are popped while the stages stall.
 
-    Accounting: busy while vectors or settings move; waiting for output while the oldest vector cannot leave;
-    empty, within a task waiting for the first input that shows no token, else for the task or the first
-    setting that is missing where anything shows, else idle.
+    Accounting: busy while vectors or settings move; waiting for output while the oldest vector is blocked. An
+    empty network waits, within a task, for the first input without a token. Between tasks, it waits for the
+    task or for the first missing setting if any other token has arrived, and is idle otherwise.
 
     Source: Benes, *Mathematical Theory of Connecting Networks and Telephone Traffic* (1965); SIGMA (HPCA
     2020), Section IV, and its public RTL (georgia-tech-synergy-lab/SIGMA at 213a062, ``benes.v``), whose
@@ -196,9 +202,9 @@ class BenesNetwork(RowPipeline):
         stages: registers between columns, 0 to the number of columns of multiplexers.
 
     Raises:
-        ValueError: for another form or number.
-        SimulationError: when built, unless as many ports are connected as there are lanes, and rows of
-            settings; in the run, for a setting of more bits than a row has.
+        ValueError: if the form is unknown, or a number is out of its range.
+        SimulationError: when built, if the number of connected ports is not that of the lanes or of the rows
+            of settings; during the run, if a setting has more bits than a row.
     """
 
     PORTS = (
@@ -218,8 +224,8 @@ class BenesNetwork(RowPipeline):
         super().__init__(name, ("inputs", "outputs"), lanes, stages + 1)
         self.form = form  # C: str
         self.bits = array("q", bytes(8 * setting_rows(form, lanes)))  # the settings, row by row
-        self.sources = array("q", range(lanes))  # of each output, as the settings say
-        self.left = 0  # vectors of the task that have yet to come
+        self.sources = array("q", range(lanes))  # by output: the input that the settings select
+        self.left = 0  # vectors of the task that are not accepted yet
         self.tasks_taken = 0
 
     def elaborate(self) -> None:
@@ -247,7 +253,7 @@ class BenesNetwork(RowPipeline):
         self.left -= 1
 
     def _prepare(self) -> bool:
-        """Take the next task and its settings, if no vector of this one is left."""
+        """Pop the next task and its settings, if no vector of the current task is left."""
         if self.left > 0 or not self.tasks.can_pop() or self._missing_setting() >= 0:
             return False
         for row in range(len(self.bits)):
@@ -260,7 +266,7 @@ class BenesNetwork(RowPipeline):
         return True
 
     def _load(self, row: int) -> None:
-        """Take the settings of a row."""
+        """Pop the settings of a row."""
         source = self.settings[row]  # C: Channel
         self.bits[row] = source.coordinate()
         if self.bits[row] < 0 or self.bits[row] >> setting_bits(self.form, self.lanes):
@@ -271,7 +277,7 @@ class BenesNetwork(RowPipeline):
         source.pop()
 
     def _missing_setting(self) -> int:  # C: noexcept
-        """The first row of settings that shows no token, or -1."""
+        """Return the first row of settings without a token, or -1."""
         for row in range(len(self.bits)):
             source = self.settings[row]  # C: Channel
             if not source.can_pop():
@@ -288,9 +294,9 @@ class BenesNetwork(RowPipeline):
         return self.wait_input(self.tasks) if shown > 0 or settings_show else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """Vectors taken, and the settings that they were taken with."""
+        """Return the numbers of vectors accepted and of settings popped."""
         return {"vectors": self.rows, "settings": self.tasks_taken}
 
     def sample(self) -> tuple[int, ...]:
-        """Vectors within, those of the task that have yet to come, and all that were taken."""
+        """Return the vectors in the pipeline, the vectors left of the task, and all vectors accepted."""
         return (self.pipeline.filled, self.left, self.rows)

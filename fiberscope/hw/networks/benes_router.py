@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The router of SIGMA's network: settings for any multicast, found by a search with backtracking."""
+"""A router for SIGMA's network, which finds the settings for any multicast by backtracking search."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ from collections.abc import Sequence
 from fiberscope.hw.networks.benes import DOUBLE, check_lanes, columns
 from fiberscope.sim.errors import SimulationError
 
-STEP_CAP = 512  # paths laid before a search begins anew: few, as an order that leads on does so at once
-RESTARTS = 20_000  # after which a pattern counts as one that cannot be routed
-FREE = -1  # instead of a source: a wire that carries none, an output that wants none
+STEP_CAP = 512  # paths tried before a restart; few, as a good order of outputs succeeds quickly
+RESTARTS = 20_000  # number of searches after which a multicast counts as unroutable
+FREE = -1  # value instead of a source, for a wire without a path or an output without a source
 
 
 class MulticastRouter:  # C: final
-    """Finds the settings of SIGMA's network for any multicast: a search for paths that share no wire.
+    """A router that searches for paths which do not share wires, for any multicast in SIGMA's network.
 
-    The path from a source to an output is known by its row in the middle column: up to there the low bits of
-    the source's row become those of the middle row, from there on the high bits become the output's. Two
-    paths may share a wire only if they come from one source. Outputs are routed in order, each by the first
-    middle row that goes; where none does, the path before is taken back. After ``step_cap`` paths laid the
-    search begins anew with the outputs in a random order, those of one source together.
+    The row of a path in the middle column determines the path from a source to an output. Up to this column,
+    the low bits of the source's row are replaced one by one by those of the middle row. After this column,
+    the bits are replaced one by one by those of the output's row. Two paths can share a wire only if they
+    have the same source.
+
+    The search routes the outputs in order, each by the first middle row whose wires are free. If there is
+    none, it removes the path of the output before and tries the next middle row there. After ``step_cap``
+    paths, the search restarts with a random order of the outputs, in which the outputs of a source are
+    consecutive.
 
     Args:
-        lanes: of the network, a power of two from 2 to 256.
-        step_cap: paths that are laid in one order.
-        seed: of the orders.
+        lanes: number of lanes of the network, a power of two from 2 to 256.
+        step_cap: maximum number of paths that are tried in one order, at least ``lanes``.
+        seed: seed of the random orders.
 
-    ``restarts`` and ``steps`` count those of all patterns so far.
+    ``restarts`` and ``steps`` are the numbers of restarts and of paths tried so far, for all multicasts.
 
     Raises:
-        ValueError: for another number of lanes, or no step.
+        ValueError: if ``lanes`` or ``step_cap`` is out of its range.
     """
 
     def __init__(self, lanes: int, step_cap: int = STEP_CAP, seed: int = 1) -> None:
@@ -44,21 +48,24 @@ class MulticastRouter:  # C: final
         self.steps = 0
         self._hops = columns(DOUBLE, lanes)
         self._random = 2 * seed + 1
-        self._wanted = 0  # outputs that have a source
-        self._sources = array("q", bytes(8 * lanes))  # by output
-        self._middle = array("q", bytes(8 * lanes))  # by output: the middle row
-        self._order = array("q", bytes(8 * lanes))
-        self._free = array("b", bytes(lanes * lanes))  # by output and middle row: a path to be tried
-        self._owner = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: the source, or FREE
-        self._users = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: how many paths share it
+        self._wanted = 0  # number of outputs that have a source
+        self._sources = array("q", bytes(8 * lanes))  # by output: its source
+        self._middle = array("q", bytes(8 * lanes))  # by output: the middle row of its path
+        self._order = array("q", bytes(8 * lanes))  # the outputs in the order of the search
+        self._free = array("b", bytes(lanes * lanes))  # by output and middle row: 1 if the path is untried
+        self._owner = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: its source or FREE
+        self._users = array("q", bytes(8 * 2 * lanes * self._hops))  # by wire: number of paths
         self._bits = array("q", bytes(8 * lanes))  # the settings, row by row
 
     def route(self, sources: Sequence[int]) -> list[int]:  # C: def
-        """The settings with which output o takes input ``sources[o]``, or any where that is negative.
+        """Return the rows of settings that connect each output o to input ``sources[o]``.
+
+        Args:
+            sources: for each output, the number of its input; negative for an output that needs no input.
 
         Raises:
-            ValueError: for other sources than there are lanes, or another number of them.
-            SimulationError: if no way is found, which no pattern is known for.
+            ValueError: if the number of sources is not the number of lanes, or a source does not exist.
+            SimulationError: if the search fails; no multicast is known for which it does.
         """
         self._load(sources)
         for _ in range(RESTARTS):
@@ -80,7 +87,7 @@ class MulticastRouter:  # C: final
                 self._wanted += 1
 
     def _search(self) -> bool:  # C: noexcept
-        """Lay a path for every output in order; whether that came to an end within the cap."""
+        """Search for a path for every output in order; return whether the search succeeded within the cap."""
         self._clear()
         steps = place = 0  # C: steps=long, place=long
         while 0 <= place < self._wanted and steps < self.step_cap:
@@ -98,7 +105,7 @@ class MulticastRouter:  # C: final
         return place == self._wanted
 
     def _lay_next(self, output: int) -> bool:  # C: noexcept
-        """Lay the first free path that has not been tried; whether there is one."""
+        """Add the first free, untried path of an output; return whether there was one."""
         first = output * self.lanes
         for middle in range(self.lanes):
             if self._free[first + middle]:
@@ -109,9 +116,9 @@ class MulticastRouter:  # C: final
         return False
 
     def _find_free(self, output: int, bits: int, depth: int) -> None:  # C: noexcept
-        """Find the free paths by middle rows with these low bits, so many of which are known.
+        """Mark the free paths of an output whose middle rows have the ``depth`` low bits ``bits``.
 
-        Each bit decides over two wires more, from the outermost to the innermost.
+        Each further bit determines two more wires of a path, from the ends of the network to the middle.
         """
         if 2 * depth == self._hops:
             self._free[output * self.lanes + bits] = 1
@@ -123,7 +130,7 @@ class MulticastRouter:  # C: final
             self._find_free(output, bits, depth + 1)
 
     def _is_free(self, output: int, middle: int, hop: int) -> bool:  # C: noexcept
-        """Return whether a path may take this hop and that as far from the other end."""
+        """Return whether a path can use the wire of this hop, and the wire as far from the other end."""
         source = self._sources[output]
         owner = self._owner[self._wire(output, middle, hop)]
         if owner not in (FREE, source):
@@ -132,12 +139,12 @@ class MulticastRouter:  # C: final
         return owner in (FREE, source)
 
     def _wire(self, output: int, middle: int, hop: int) -> int:  # C: noexcept
-        """The wire from column ``hop`` to the next that a path takes; odd ones are diagonal."""
+        """Return the wire of a path from column ``hop`` to the next; odd numbers are diagonal wires."""
         row = self._row(output, middle, hop)
         return 2 * (hop * self.lanes + row) + (row != self._row(output, middle, hop + 1))
 
     def _row(self, output: int, middle: int, column: int) -> int:  # C: noexcept
-        """The row in which a path visits a column."""
+        """Return the row of a path in a column."""
         high = self._sources[output]
         if 2 * column > self._hops:
             high = output
@@ -146,21 +153,21 @@ class MulticastRouter:  # C: final
         return (middle & mask) | (high & ~mask)
 
     def _lay(self, output: int, users: int) -> None:  # C: noexcept
-        """Lay the path of an output (1), or take it back (-1)."""
+        """Add (``users`` = 1) or remove (-1) the path of an output."""
         for hop in range(self._hops):
             wire = self._wire(output, self._middle[output], hop)
             self._users[wire] += users
             self._owner[wire] = self._sources[output] if self._users[wire] else FREE
 
     def _set(self) -> None:  # C: noexcept
-        """Turn the paths into settings."""
+        """Set the rows of settings from the paths."""
         for row in range(self.lanes):
             self._bits[row] = 0
         for place in range(self._wanted):
             self._set_path(self._order[place])
 
     def _set_path(self, output: int) -> None:  # C: noexcept
-        """Choose the diagonal input wherever the path comes by one."""
+        """Select the diagonal input of each node that the path of an output enters by a diagonal wire."""
         middle = self._middle[output]
         for column in range(1, self._hops + 1):
             if self._wire(output, middle, column - 1) & 1:
@@ -177,7 +184,7 @@ class MulticastRouter:  # C: final
             self._find_free(self._order[0], 0, 0)
 
     def _shuffle(self) -> None:  # C: noexcept
-        """Bring the outputs into another order (Fisher and Yates; a linear congruential generator)."""
+        """Shuffle the order of the outputs (Fisher-Yates, with a linear congruential generator)."""
         for place in range(self._wanted - 1, 0, -1):
             self._random = (self._random * 1103515245 + 12345) & 0x7FFFFFFF
             other = (self._random >> 8) % (place + 1)
@@ -187,7 +194,7 @@ class MulticastRouter:  # C: final
         self._gather()
 
     def _gather(self) -> None:  # C: noexcept
-        """Bring the outputs of one source together, behind the first of them."""
+        """Move the outputs of each source together, after the first output of the source."""
         for place in range(self._wanted - 1):
             source = self._sources[self._order[place]]
             for other in range(place + 1, self._wanted):

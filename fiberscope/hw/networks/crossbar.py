@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""On-chip networks."""
+"""Crossbars with and without virtual output queues, and a concentrator of memory ports."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY
 
-UNKNOWN = -1
+UNKNOWN = -1  # output of an input whose head has not been routed
 
 
 class Crossbar(Component):
-    """Moves tokens from any input to any output: one a cycle from each input, one a cycle to each output.
+    """A crossbar that moves one token a cycle from each input and one token a cycle to each output.
 
-    Interface: whatever comes in on ``inputs[i]`` leaves on the output that its route names. Inputs that want
-    the same output take turns (a round-robin arbiter at each output: the turn passes to the input behind the
-    one just served), so that none waits for more than one token of each other. A token that cannot move holds
-    up those behind it, wherever they go (head-of-line blocking); ``QueuedCrossbar`` is without that.
+    Interface: a token on ``inputs[i]`` is sent on the output that its route returns. Each output has a
+    round-robin arbiter, so that an input waits for at most one token of each other input. A token that
+    cannot move blocks all later tokens of its input, whatever their outputs are (head-of-line blocking).
+    ``QueuedCrossbar`` avoids this blocking.
 
-    Timing: a token that wins leaves in the cycle in which it is seen; the traversal takes the latency of the
-    output's channel.
+    Timing: a token that wins is sent in the cycle in which it is seen, if its output has a free slot. The
+    traversal takes the latency of the output's channel.
 
     Args:
         name: instance name.
-        route: says which output a token goes to.
+        route: returns the output of a token.
 
     Raises:
-        SimulationError: in the run, if a route names no output.
+        SimulationError: during the run, if a route returns an output that does not exist.
     """
 
     PORTS = (Input("inputs", ANY, array=True), Output("outputs", ANY, array=True))
-    COUNTERS = ("transfers", "conflicts")  # moved tokens, and cycles in which another input won over a head
+    COUNTERS = ("transfers", "conflicts")  # tokens moved; cycles in which a head lost to another input
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("transfers", 48), Signal("conflicts", 48))
     POLICY: ClassVar[type[ArbitrationPolicy] | None] = ArbitrationPolicy
 
@@ -52,19 +52,19 @@ class Crossbar(Component):
         self.conflicts = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and make room for what is wanted of each."""
+        """Fetch the channels, and allocate the state of the arbiters."""
         super().elaborate()
         self.input_count = len(self.inputs)
         self.output_count = len(self.outputs)
         self.seen_from = seen_from(self.inputs)  # C: long[::1]
-        self.turns = array("q", bytes(8 * self.output_count))  # first input in the order of each output
+        self.turns = array("q", bytes(8 * self.output_count))  # by output: input of highest priority
         self.winners = array("q", [-1] * self.output_count)
         self.contenders = array("q", bytes(8 * self.output_count))
         self.wanted = array("q", bytes(8 * self.output_count))  # outputs that a head requests in this cycle
         self.goals = array("q", [UNKNOWN] * self.input_count)  # output that each input's head requests
 
     def tick(self, now: int) -> int:
-        """Move every head that wins its output."""
+        """Move each head that wins the arbitration of its output."""
         moved = 0
         wanted = self._arbitrate(now)
         for place in range(wanted):
@@ -80,13 +80,13 @@ class Crossbar(Component):
         return self.idle() if wanted == 0 else self._wait_for_space(wanted)
 
     def _wait_for_space(self, wanted: int) -> int:
-        """Wait for the output that is wanted, or for any of several."""
+        """Wait for the only requested output, or for any output if several are requested."""
         if wanted == 1:
             return self.wait_output(self.outputs[self.wanted[0]])
         return self.wait_any_output(self.outputs)
 
     def _arbitrate(self, now: int) -> int:  # C: inline
-        """Find the winner of each output that a head wants; returns how many outputs are wanted."""
+        """Find the winner of each output that a head requests; return the number of these outputs."""
         count = 0
         for index in range(self.input_count):
             if self.seen_from[index] > now:
@@ -106,7 +106,7 @@ class Crossbar(Component):
         return count
 
     def _ask_policy(self, policy: ArbitrationPolicy, count: int, now: int) -> None:
-        """Let the policy choose among several heads that want the same output."""
+        """Let the policy choose the winner of each output that several heads request."""
         seen = [index for index in range(self.input_count) if self.seen_from[index] <= now]
         for place in range(count):
             output = self.wanted[place]
@@ -115,13 +115,13 @@ class Crossbar(Component):
                 self.winners[output] = policy.winning_port(output, heads, now)
 
     def _contend(self, output: int, index: int) -> None:  # C: noexcept, inline
-        """An input wants an output; called for the inputs in their order, the first from its turn on wins."""
+        """Enter an input into the arbitration of an output; called for the inputs in ascending order."""
         winner = self.winners[output]
         if winner < 0 or winner < self.turns[output] <= index:
             self.winners[output] = index
 
     def _goal(self, source: Channel) -> int:  # C: inline
-        """The output of the token at the head of an input."""
+        """Return the output of the token at the head of an input."""
         output = self.route.output(source, self.output_count)
         if output < 0 or output >= self.output_count:
             raise SimulationError(f"{source.name}: no output {output}; there are {self.output_count}")
@@ -142,27 +142,27 @@ class Crossbar(Component):
 
 
 class QueuedCrossbar(Crossbar):
-    """A crossbar whose inputs have a queue for each output: a token waits for its own output alone.
+    """A crossbar with virtual output queues: each input has a queue for each output.
 
-    Interface: that of ``Crossbar``. Each input takes a token a cycle into its queues, which share space for
-    ``room`` tokens; those from one input to one output keep their order.
+    Interface: that of ``Crossbar``. Each input accepts a token a cycle into a buffer of ``room`` tokens,
+    which its queues share. Tokens from the same input to the same output keep their order.
 
-    Timing: in each cycle an input asks for every output that it has a token for and that has space; an output
-    grants the input next in its turn; of its grants an input takes that of the token that came first, and
-    only then does the turn pass to the input behind. A token may leave in the cycle in which it is seen.
+    Timing: in each cycle, an input requests all outputs with a free slot for which it has a token, and each
+    output grants one input in round-robin order. An input accepts the grant for its oldest token. Only an
+    accepted grant advances the round-robin order. A token can be sent in the cycle in which it is seen.
 
-    Source: queues that share an input's space: Tamir and Frazier (ISCA 1988). Turns that move only with a
-    grant that is taken: iSLIP with one iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999). That an
-    input takes its oldest token is a choice of this model.
+    Source: Tamir and Frazier (ISCA 1988) for queues that share the buffer of an input; iSLIP with one
+    iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999) for an order that only accepted grants advance.
+    That an input accepts the grant for its oldest token is a choice of this model.
 
     Args:
         name: instance name.
-        route: says which output a token goes to.
-        room: tokens that an input's queues hold together.
+        route: returns the output of a token.
+        room: capacity in tokens of the buffer that the queues of an input share.
 
     Raises:
         ValueError: if ``room`` is below 1.
-        SimulationError: in the run, if a route names no output.
+        SimulationError: during the run, if a route returns an output that does not exist.
     """
 
     SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # number of tokens in all queues
@@ -176,7 +176,7 @@ class QueuedCrossbar(Crossbar):
         self.held = 0  # number of tokens in all queues
 
     def elaborate(self) -> None:
-        """Fetch the channels and make the queues."""
+        """Fetch the channels and allocate the queues."""
         super().elaborate()
         slots = self.room * self.input_count
         self.counts = array("q", bytes(8 * self.input_count))  # number of tokens in the queues, by input
@@ -191,7 +191,7 @@ class QueuedCrossbar(Crossbar):
         self.open = array("b", bytes(self.output_count))  # C: char[::1]; by output: whether it has space
 
     def tick(self, now: int) -> int:
-        """Take in a token of every input and send those that win."""
+        """Accept a token from each input, and send the tokens whose grants are accepted."""
         taken = self._take_in(now)
         count = self._ask()
         moved = self._accept()
@@ -202,7 +202,7 @@ class QueuedCrossbar(Crossbar):
         return self.idle() if self.held == 0 else self._wait_for_space(count)
 
     def _take_in(self, now: int) -> int:
-        """Take a token from every input whose queues have room; returns how many."""
+        """Accept a token from each input whose buffer has a free slot; return the number of tokens."""
         taken = 0
         for index in range(self.input_count):
             if self.counts[index] < self.room and self.seen_from[index] <= now:
@@ -222,7 +222,7 @@ class QueuedCrossbar(Crossbar):
         self.held += 1
 
     def _ask(self) -> int:
-        """Every input asks, every output with space chooses among them; returns how many are wanted."""
+        """Arbitrate each output with a free slot; return the number of outputs for which tokens wait."""
         count = 0
         for index in range(self.input_count):
             first = index * self.room
@@ -232,7 +232,7 @@ class QueuedCrossbar(Crossbar):
         return count
 
     def _wants(self, index: int, output: int, count: int) -> bool:
-        """An input has a token for an output; says whether that is the first token for it in this cycle."""
+        """Request an output for an input; return whether it is the output's first request in this cycle."""
         first = self.asked[output] < 0
         if first:
             self.wanted[count] = output
@@ -246,7 +246,7 @@ class QueuedCrossbar(Crossbar):
         return first
 
     def _accept(self) -> int:
-        """Every input sends its oldest token among those granted; returns how many do."""
+        """Send the oldest granted token of each input; return the number of tokens sent."""
         moved = 0
         for index in range(self.input_count):
             place = self._oldest_granted(index)
@@ -264,7 +264,7 @@ class QueuedCrossbar(Crossbar):
         return -1
 
     def _send(self, index: int, place: int) -> None:
-        """A token leaves; its slot becomes the first free one of the input."""
+        """Send a token; its slot becomes the first free one of the input."""
         slot = self.order[place]
         output = self.goals[slot]
         sink = self.outputs[output]
@@ -278,7 +278,7 @@ class QueuedCrossbar(Crossbar):
         self.order[last] = slot
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
-        """The tokens in all queues, where they are requests or replies of memory."""
+        """Return the tokens in all queues; only for a network of memory requests or replies."""
         held = []
         for index in range(self.input_count):
             for count in range(self.counts[index]):
@@ -288,26 +288,25 @@ class QueuedCrossbar(Crossbar):
         return held
 
     def _end_asking(self, count: int) -> None:  # C: noexcept
-        """Make ready for the next cycle."""
+        """Clear the requests and grants of this cycle."""
         for place in range(count):
             output = self.wanted[place]
             self.asked[output] = self.winners[output] = -1
 
 
 class Concentrator(Component):
-    """Gives several requesters one port at a network: a request a cycle one way, a reply a cycle the other.
+    """A concentrator, through which several requesters share one port of a memory network.
 
-    Interface: requests come in on ``inputs[i]`` and leave on ``requests``; what is answered on ``replies``
-    leaves on ``outputs[i]``. Its tag has the port ``first_port + i`` towards the network and none towards the
-    requester, so the network's replies are to be routed by groups, see ``PortRoute``. Requesters that take no
-    replies come last, and need no output.
+    Interface: requests of ``inputs[i]`` are sent on ``requests``, and their replies from ``replies`` on
+    ``outputs[i]``. A request gets the port ``first_port + i`` in its tag. The network must route replies by
+    groups, see ``PortRoute``. Requesters that expect no replies have the highest numbers and need no output.
 
-    Timing: the requester next in its turn goes first, and a token leaves in the cycle in which it is seen, as
-    in a ``Crossbar``. Each way waits for space by itself.
+    Timing: one request and one reply a cycle, each sent in the cycle in which it is seen if its output has a
+    free slot. The requesters are served in round-robin order. Requests and replies do not block each other.
 
     Args:
         name: instance name.
-        first_port: the first of the ports at the network that are its requesters'.
+        first_port: port number of the first requester at the network.
     """
 
     PORTS = (
@@ -353,7 +352,7 @@ class Concentrator(Component):
         return self.wait_any_output(self.outputs) if replies else self.idle()
 
     def _head(self, now: int) -> int:  # C: noexcept, inline
-        """The requester whose turn it is, of those that have something to send; -1 if none has."""
+        """Return the next requester in round-robin order that has a token, -1 if none has."""
         index = self.turn
         for _ in range(self.input_count):
             if index >= self.input_count:
@@ -372,7 +371,7 @@ class Concentrator(Component):
         self.sent += 1
 
     def _return(self) -> bool:  # C: inline
-        """Return whether the reply at the head could be passed on."""
+        """Pass on the reply at the head; return whether its output had a free slot."""
         tag = self.replies.coordinate()
         index = (tag >> PORT_SHIFT) - self.first_port
         if index < 0 or index >= self.output_count:
@@ -387,10 +386,14 @@ class Concentrator(Component):
 
 
 def crossbar(name: str, route: Route, *, virtual_output_queues: int = 0) -> Crossbar:
-    """A crossbar whose inputs have virtual output queues with room for so many tokens; 0: one FIFO each.
+    """Return a crossbar with or without virtual output queues.
+
+    Args:
+        name, route: as of a ``Crossbar``.
+        virtual_output_queues: capacity in tokens of the queues of an input; 0 for a ``Crossbar``.
 
     Raises:
-        ValueError: if the room is negative.
+        ValueError: if the capacity is negative.
     """
     if virtual_output_queues:
         return QueuedCrossbar(name, route, virtual_output_queues)

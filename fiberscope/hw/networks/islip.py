@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The crossbar of a switch: a queue for each pair of input and output, matched by turns at both ends."""
+"""A crossbar with a queue for each pair of input and output, matched by the iSLIP algorithm."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
 MOST = 32  # C: object; inputs or outputs: bits of a word
-ONE = 1  # as wide as a word when compiled, where the literal is not
+ONE = 1  # has the width of a word when compiled, unlike a literal
 
 
 class IslipCrossbar(Crossbar):
-    """A crossbar with a FIFO for each pair of input and output: a token waits for its own output alone.
+    """A crossbar with a FIFO for each pair of input and output (virtual output queues) and iSLIP matching.
 
-    Interface: that of ``Crossbar``. Each input takes a token a cycle into the FIFO of its output, where that
-    has room; behind one that does not fit all tokens of that input wait.
+    Interface: that of ``Crossbar``. Each input moves a token a cycle into the FIFO of the token's output. If
+    this FIFO is full, the token blocks all later tokens of its input.
 
-    Timing: a token may leave in the cycle behind that in which it is seen. In each cycle an output with space
-    grants the input next in its turn that has a token for it; of the outputs that grant it an input takes the
-    one next in its own turn. Both turns pass to what is behind the other, where a grant is taken.
+    Timing: a token can be sent in the cycle after the one in which it is seen. In each cycle, each output
+    with a free slot grants the next input in its round-robin order that has a token for it. Each input
+    accepts the grant of the next output in its own round-robin order. An accepted grant advances both
+    orders: the output next prefers the input after the served one, and the input next prefers the output
+    after the chosen one.
 
-    Counts: ``transfers``; ``conflicts``, cycles that the first token of a FIFO could not leave though there
-    was space behind.
+    Counts: ``transfers``, the tokens sent; ``conflicts``, the cycles in which the first token of a FIFO was
+    not sent although its output had a free slot, counted for each such FIFO.
 
     Source: iSLIP with one iteration, McKeown (IEEE/ACM Trans. Networking 7(2), 1999).
 
     Args:
         name: instance name.
-        route: says which output a token goes to.
-        depth: tokens in a FIFO.
+        route: returns the output of a token.
+        depth: capacity of a FIFO in tokens.
 
     Raises:
-        ValueError: if ``depth`` is below 1; when built, for more than 32 inputs or outputs.
-        SimulationError: in the run, if a route names no output.
+        ValueError: if ``depth`` is below 1; when built, if there are more than 32 inputs or outputs.
+        SimulationError: during the run, if a route returns an output that does not exist.
     """
 
     SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # tokens in all FIFOs
@@ -51,24 +53,24 @@ class IslipCrossbar(Crossbar):
         self.held = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels and make the FIFOs."""
+        """Fetch the channels and allocate the FIFOs."""
         super().elaborate()
         if max(self.input_count, self.output_count) > MOST:
             raise ValueError(f"{self.name}: it has up to {MOST} inputs and outputs")
         pairs = self.input_count * self.output_count
-        self.first = array("q", bytes(8 * pairs))  # by FIFO: its first slot, and how many are filled
-        self.counts = array("q", bytes(8 * pairs))
+        self.first = array("q", bytes(8 * pairs))  # by FIFO: its first slot
+        self.counts = array("q", bytes(8 * pairs))  # by FIFO: number of tokens
         slots = pairs * self.depth
         self.controls = array("q", bytes(8 * slots))
         self.coordinates = array("q", bytes(8 * slots))
         self.references = array("q", bytes(8 * slots))
         self.values = array("d", bytes(8 * slots))
-        self.waiting = array("q", bytes(8 * self.output_count))  # by output: inputs with a token for it
-        self.granted = array("q", bytes(8 * self.input_count))  # by input: outputs that grant it
+        self.waiting = array("q", bytes(8 * self.output_count))  # by output: bit mask of inputs with a token
+        self.granted = array("q", bytes(8 * self.input_count))  # by input: bit mask of outputs that grant it
         self.input_turns = array("q", bytes(8 * self.input_count))
 
     def tick(self, now: int) -> int:
-        """Match what is in the FIFOs, take in a token of every input, send those that are matched."""
+        """Match inputs and outputs, move a token of each input into its FIFO, and send the matched tokens."""
         count = self._grant_all()
         taken = self._take_in(now)
         moved = self._accept_all()
@@ -78,7 +80,7 @@ class IslipCrossbar(Crossbar):
         return self.idle() if count == 0 else self._wait_for_space(count)
 
     def _grant_all(self) -> int:  # C: inline
-        """Every output with space grants an input; gives how many have tokens for them."""
+        """Let each output with a free slot grant an input; return the number of requested outputs."""
         count = 0  # C: long
         for output in range(self.output_count):
             waiting = self.waiting[output]
@@ -88,11 +90,11 @@ class IslipCrossbar(Crossbar):
                 sink = self.outputs[output]
                 if sink.can_push():
                     self.granted[_next_in_turn(waiting, self.turns[output])] |= ONE << output
-                    self.conflicts += raw_words.ones(waiting)  # until they are served
+                    self.conflicts += raw_words.ones(waiting)  # undone for tokens that are sent
         return count
 
     def _take_in(self, now: int) -> bool:  # C: inline
-        """Take a token from every input where its FIFO has room; whether there was one."""
+        """Move a token of each input into its FIFO, unless that is full; return whether there was one."""
         taken = False
         for index in range(self.input_count):
             if self.seen_from[index] <= now:
@@ -119,7 +121,7 @@ class IslipCrossbar(Crossbar):
         self.held += 1
 
     def _accept_all(self) -> int:  # C: inline
-        """Every input that is granted sends a token; gives how many do."""
+        """Send a token from each input with a grant; return the number of tokens sent."""
         moved = 0  # C: long
         for index in range(self.input_count):
             if self.granted[index]:
@@ -145,6 +147,6 @@ class IslipCrossbar(Crossbar):
 
 
 def _next_in_turn(flags: int, turn: int) -> int:  # C: cdef, noexcept, inline
-    """The first that is set from a place on, else the first of all."""
+    """Return the lowest set bit from bit ``turn`` on; if there is none, the lowest set bit of all."""
     behind = flags >> turn << turn
     return raw_words.lowest_bit(behind or flags)
