@@ -1,4 +1,4 @@
-"""ExTensor's parameters; ``config.yaml`` has their defaults, units and sources."""
+"""Parameters of ExTensor; ``config.yaml`` has their defaults, units and sources."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.values import TypedParameters
 from fiberscope.workloads.fibertree_format import RankFormat
 
-SCANNERS = "scanners"  # a rule of intersection
+SCANNERS = "scanners"  # intersection rule of coordinate scanners
 PUBLISHED = "published"  # the tiling that this machine chooses by itself
 
 
 class ProcessingElements(Configuration):
-    """Number and make of the processing elements."""
+    """Number, buffer, microtile side and queues of the processing elements."""
 
     count: int = Field(ge=1, le=1024)
     buffer: Bytes = Field(ge=1)
@@ -29,7 +29,7 @@ class ProcessingElements(Configuration):
 
 
 class LastLevelBuffer(Configuration):
-    """The last-level buffer and what reads it."""
+    """The last-level buffer, its intersectors and its dispatch."""
 
     size: Bytes = Field(ge=1)
     window: Literal["tiles", "rows"]
@@ -42,12 +42,12 @@ class LastLevelBuffer(Configuration):
 
     @property
     def by_rows(self) -> bool:
-        """Return whether rows of A and Z come and go by themselves."""
+        """Return whether the buffer loads and drains single rows of A and Z instead of whole tiles."""
         return self.window == "rows"
 
     @property
     def tiles(self) -> int:
-        """Whole tiles of each operand that it has to hold."""
+        """Number of whole tiles of each operand that the buffer has to hold."""
         return 1 if self.by_rows else self.halves
 
 
@@ -79,7 +79,12 @@ class Format(OperandFormat):
     output: int = Field(ge=8, le=1024)
 
     def ranks(self, operand: str, dense: bool) -> dict[str, RankFormat]:
-        """Formats of the ranks of A or B, or of its values alone; those above lie with the sequencer."""
+        """Return the formats of the ranks of A or B that are in memory; the sequencer holds the upper ranks.
+
+        Args:
+            operand: "A" or "B".
+            dense: whether the operand is stored as values only.
+        """
         lists = {"K1": self.a_microtile, "M0": self.fiber}
         if operand == "B":
             lists = {"N1": self.b_row, "K1": self.b_microtile, "N0": self.fiber}

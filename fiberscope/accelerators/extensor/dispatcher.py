@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Intersects the K1 coordinates of two tiles and deals the microtile products out to the PEs."""
+"""Dispatcher of ExTensor: intersects the K1 coordinates of two tiles and dispatches microtile products."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 SHIFT = 5  # an element's number shifted by this is its word; each element has one bit of a word
 BITS = 1 << SHIFT
-ONE = 1  # a C long when compiled, as in ``fiberscope.sim.clock``
+ONE = 1  # C long in the compiled module, as in ``fiberscope.sim.clock``
 
 
 class Elements:  # C: final
-    """Some of the processing elements, found in turn.
+    """A set of processing elements with a round-robin search; initially empty.
 
     Args:
-        count: of all; at first none is among these.
+        count: number of all processing elements.
     """
 
     def __init__(self, count: int) -> None:
@@ -31,25 +31,25 @@ class Elements:  # C: final
         self.words = array("q", bytes(8 * ((count + BITS - 1) >> SHIFT)))
 
     def add(self, element: int) -> None:  # C: noexcept
-        """Have an element be among these."""
+        """Add an element to the set."""
         self.words[element >> SHIFT] |= ONE << (element & (BITS - 1))
 
     def remove(self, element: int) -> None:  # C: noexcept
-        """Have an element not be among these."""
+        """Remove an element from the set, if it is a member."""
         self.words[element >> SHIFT] &= ~(ONE << (element & (BITS - 1)))
 
     def remove_all(self) -> None:  # C: noexcept
-        """Have no element be among these."""
+        """Make the set empty."""
         for word in range(len(self.words)):
             self.words[word] = 0
 
     def all_from(self, first: int) -> list[int]:
-        """All of these, from an element on, round behind the last."""
+        """Return all members in round-robin order, beginning with element ``first``."""
         numbers = [(first + step) % self.count for step in range(self.count)]
         return [number for number in numbers if self.words[number >> SHIFT] >> (number & (BITS - 1)) & 1]
 
     def next_from(self, first: int) -> int:  # C: noexcept
-        """The first of these from an element on, round behind the last; -1 if there is none."""
+        """Return the first member in round-robin order from element ``first``; -1 if the set is empty."""
         word = first >> SHIFT
         bits = self.words[word] >> (first & (BITS - 1))
         if bits:
@@ -62,38 +62,36 @@ class Elements:  # C: final
 
 
 class Dispatcher(Component):
-    """Works through a pair of tiles: M1, N1, K1.
+    """Dispatches the microtile products of pairs of tiles, in the order M1, N1, K1.
 
-    Interface: pairs that are in the last-level buffer come in on ``loaded``. For every row M1 of A's tile and
-    N1 of B's an intersector walks the two lists of microtiles; where their K1 coordinates are equal there is
-    a microtile product, which goes out on ``tasks[i]``. A microtile of A has a processing element of its own,
-    so that it need not be moved again for the next N1, and neighbours in K1 have neighbours; where that one's
-    queue is full, the product goes to the next that has space. Elements with a long product come last, for as
-    long as it is expected to take: what stood behind it would hold up its whole pair. (With ``in_turn``
-    products go to the elements in turn, in the order M1, N1, K1 whichever intersector is first, and wait for
-    the one whose turn it is.) On ``rows`` goes how many rows M1 a tile has and, of each that is through, how
-    many products it took. A pair begins when a half of the output tiles is free: ``drained`` says that one
-    has become so. When the elements have taken the microtiles of a pair, its input tiles are free:
-    ``released``.
+    Interface: loaded pairs arrive on ``loaded``. For each M1 of A's tile and N1 of B's tile, an intersector
+    walks two lists of microtiles. Equal K1 coordinates give a microtile product, which leaves on
+    ``tasks[i]``. Each microtile of A has a home element (processing element), so that it is not moved again
+    for the next N1. If the home element's queue is full, the product goes to the next element with a free
+    slot. Elements with a long product come last until its expected end; a product queued after it would
+    delay the whole pair. With ``in_turn``, products go to the elements round-robin in the order M1, N1, K1,
+    and wait for a free slot. ``rows`` carries the number of rows M1 of a tile, and the number of products
+    of each finished row. A pair begins when a half of the output tiles is free, which ``drained``
+    announces. ``released`` frees the input tiles when the elements have taken the microtiles of a pair.
 
-    A product is long if its expected work is more than an element's share of a mean pair so far. Work is
-    expected as skipping takes it where coordinates are random: between two fibers the harmonic mean of their
-    elements. The lists of microtiles have their fibers and elements.
+    A product is long if its expected work exceeds one element's share of the mean work of a pair so far. The
+    expected work is that of skipping with random coordinates: for two fibers, the harmonic mean of their
+    numbers of elements.
 
-    Timing: an intersector makes a step a cycle: the heads are equal, or the one behind skips to the first
-    coordinate not below the other; or it takes the next (M1, N1) and makes its first step. A processing
-    element is given one product a cycle.
+    Timing: an intersector makes one step a cycle. The heads are equal, or the smaller head skips to the first
+    coordinate not below the other. The first step of the next (M1, N1) takes no extra cycle. An element
+    receives at most one product a cycle.
 
     Args:
         name: instance name.
         a, b: the operands.
-        output_rows: those of the output tile in the first half of the buffer, then those in the second.
-        intersectors: that walk in parallel.
-        microtile: coordinates of a microtile.
-        shape: of an output tile, in microtiles.
-        halves: of the buffer; there may be more than two, each with a tile.
-        skip: whether the head behind skips; else it goes on by one.
-        in_turn: whether products go to the elements in turn, whatever their lengths.
+        output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
+        intersectors: number of intersectors that walk in parallel.
+        microtile: side of a microtile, in coordinates.
+        shape: microtiles of an output tile in M and N.
+        halves: number of halves of the buffer, each with a tile; may exceed two.
+        skip: whether the smaller head skips; if not, it advances by one microtile.
+        in_turn: whether products go to the elements round-robin, whatever their lengths.
     """
 
     PORTS = (
@@ -141,21 +139,21 @@ class Dispatcher(Component):
         self.closed = 0  # number of pairs whose products are all dispatched
         self.freed = 0  # number of pairs whose microtiles are all taken
         self.taken = 0  # number of elements that have taken all microtiles of the pair that is released next
-        self.marks = array("q")  # products of each element when a pair was closed, by half of the input tiles
+        self.marks = array("q")  # tasks pushed to each element when a pair was closed, by half of input tiles
         self.half = halves - 1  # half of the output tiles of the current pair
         self.held = array("q", bytes(8 * halves))  # whether a half is in use
         self.open = False  # whether a pair is in progress
         self.products = 0
         self.work = 0  # expected work of the products
         self.row = self.last_row = 0  # current row (M1), and the end of the tile
-        self.first_column = self.column = self.last_column = 0  # N1
+        self.first_column = self.column = self.last_column = 0  # the same for columns (N1)
         self.lanes = [FiberIntersection(a.microtile_k, b.microtile_k, skip=skip) for _ in range(intersectors)]
         self.lane_row = array("q", bytes(8 * intersectors))  # row of the output tile, by lane
         self.lane_column = array("q", bytes(8 * intersectors))
         self.working = 0  # number of working intersectors
         self.row_left = array("q", bytes(8 * self.height))  # number of unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
-        self.meets = array("b", bytes(intersectors))  # by intersector: whether it waits at equal heads
+        self.meets = array("b", bytes(intersectors))  # whether an intersector waits at equal heads
         self.asked = self.all_full = False  # whether space was checked in this cycle; whether there is none
         self.elements = 0
         self.roomy = Elements(0)  # elements with space in this cycle that got no product
@@ -166,7 +164,7 @@ class Dispatcher(Component):
         self.long_until = array("q")  # expected end of the long products, by processing element (cycle)
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count the processing elements."""
+        """Look up the channels, and count the processing elements."""
         super().elaborate()
         self.elements = len(self.tasks)
         self.roomy, self.late = Elements(self.elements), Elements(self.elements)
@@ -200,7 +198,7 @@ class Dispatcher(Component):
         return self.wait_any_output(self.tasks) if self.freed < self.closed else self.idle()
 
     def _free_half(self) -> int:  # C: noexcept
-        """A half of the output tiles that is free, behind the one used last; -1 if there is none."""
+        """Return the next free half of the output tiles after the one used last; -1 if there is none."""
         for step in range(1, self.halves + 1):
             half = (self.half + step) % self.halves
             if not self.held[half]:
@@ -208,7 +206,7 @@ class Dispatcher(Component):
         return -1
 
     def _close_pair(self) -> None:
-        """All products are given out: note up to which the elements have to take their microtiles."""
+        """Record for each element how many tasks it must take before the pair's input tiles are free."""
         first = self.closed % self.halves * self.elements
         for element in range(self.elements):
             tasks = self.tasks[element]
@@ -217,7 +215,7 @@ class Dispatcher(Component):
         self.open = False
 
     def _release(self) -> bool:
-        """Free the input tiles of the oldest pair that is closed, if no element needs them any more."""
+        """Free the input tiles of the oldest closed pair if no element needs them; return whether it did."""
         if self.freed == self.closed:
             return False
         first = self.freed % self.halves * self.elements
@@ -245,7 +243,7 @@ class Dispatcher(Component):
         self.open = True
 
     def _step(self, lane: int, now: int) -> bool:
-        """One cycle of an intersector; says whether it did anything."""
+        """Simulate one cycle of an intersector; return whether it progressed."""
         both = self.lanes[lane]  # C: FiberIntersection
         if both.met:
             return self._deliver(lane, now)
@@ -261,7 +259,7 @@ class Dispatcher(Component):
         return True
 
     def _assign(self, lane: int) -> None:
-        """Take the next row of A's tile and of B's."""
+        """Start an intersector on the next row of A's tile and row of B's tile."""
         both = self.lanes[lane]  # C: FiberIntersection
         a, b = self.a.row_microtiles[self.row], self.b.row_microtiles[self.column]
         both.begin(a, self.a.row_microtiles[self.row + 1], b, self.b.row_microtiles[self.column + 1])
@@ -283,7 +281,7 @@ class Dispatcher(Component):
 
     @staticmethod
     def _matches(both: FiberIntersection) -> int:
-        """Return how many products an intersection gives, counted ahead of its steps."""
+        """Return the number of products of an intersection, counted before its steps are made."""
         coordinates_a, coordinates_b = both.coordinates_a, both.coordinates_b
         a, b, matches = both.a, both.b, 0
         while a < both.end_a and b < both.end_b:
@@ -294,12 +292,12 @@ class Dispatcher(Component):
         return matches
 
     def _visit(self, lane: int) -> None:
-        """Note in the output tile that there is a product of two microtiles."""
+        """Mark the microtile of the output tile that the current product contributes to."""
         output_row = self.output_rows[self.half * self.height + self.lane_row[lane]]
         output_row.visit(self.lane_column[lane])
 
     def _deliver(self, lane: int, now: int) -> bool:
-        """Give the product at the heads to a processing element, if one has space."""
+        """Dispatch the product at the heads to an element with a free slot; return whether there is one."""
         both = self.lanes[lane]  # C: FiberIntersection
         a, b = both.a, both.b
         if not self.asked:
@@ -325,7 +323,7 @@ class Dispatcher(Component):
         return True
 
     def _leave(self, lane: int) -> None:
-        """An intersector is through with its two rows; tells when all of B's are with this one of A's."""
+        """Finish an intersection; send the row's number of products after the row's last intersection."""
         row = self.lane_row[lane]
         self.working -= 1
         self.row_left[row] -= 1
@@ -335,9 +333,9 @@ class Dispatcher(Component):
             self.row_products[row] = 0
 
     def _element_for(self, microtile: int) -> int:
-        """The processing element of a microtile of A, or the next one with space; -1 if there is none.
+        """Return the home element of a microtile of A, or the next with a free slot; -1 if there is none.
 
-        One that has a long product comes last. It is not given another in this cycle.
+        Elements with a long product come last. The element gets no other product in this cycle.
         """
         home = microtile % self.elements
         element = self.roomy.next_from(home)
@@ -350,7 +348,7 @@ class Dispatcher(Component):
         return element
 
     def _chosen(self, policy: SchedulePolicy, product: Task, home: int, now: int) -> int:
-        """The element that the policy chooses for a product; -1 if none has space."""
+        """Return the element that the policy chooses for a product; -1 if none has a free slot."""
         elements = [*self.roomy.all_from(home), *self.late.all_from(home)]
         workers = [Worker(i, self.tasks[i].capacity - self.tasks[i].space()) for i in elements]
         element = policy.number_of_worker(product, workers, now)
@@ -360,7 +358,7 @@ class Dispatcher(Component):
         return element
 
     def _in_turn(self, lane: int) -> int:
-        """Return the element whose turn a lane's product is; -1 if it can take none in this cycle."""
+        """Return the element in turn for a lane's product; -1 if it cannot take one in this cycle."""
         element = self.lane_turn[lane]
         if self.roomy.next_from(element) != element:
             return -1
@@ -369,7 +367,7 @@ class Dispatcher(Component):
         return element
 
     def _ask_for_space(self, now: int) -> None:
-        """Find the elements that have space in this cycle."""
+        """Find the elements that have a free slot in this cycle."""
         tasks = self.tasks
         self.roomy.remove_all()
         self.late.remove_all()
@@ -381,13 +379,13 @@ class Dispatcher(Component):
                     self.late.add(element)
 
     def _note_work(self, element: int, work: int, now: int) -> None:
-        """A product was given out: whether it is long, more than an element's share of a mean pair so far."""
+        """Account for a dispatched product; if it is long, extend the element's time with long products."""
         self.work += work
         if work * self.pairs * self.elements > self.work:
             self.long_until[element] = max(self.long_until[element], now) + work
 
     def _work(self, a: int, b: int) -> int:  # C: noexcept
-        """Steps that the product of two microtiles is expected to take; at least 1."""
+        """Return the expected number of steps of the product of two microtiles; at least 1."""
         elements_a, elements_b = self.a.microtile_elements[a], self.b.microtile_elements[b]
         fibers_a = self.a.microtile_fibers[a + 1] - self.a.microtile_fibers[a]
         fibers_b = self.b.microtile_fibers[b + 1] - self.b.microtile_fibers[b]
@@ -396,5 +394,5 @@ class Dispatcher(Component):
         return max(1, mean)
 
     def counters(self) -> dict[str, int]:
-        """Steps of the intersections of K1, microtile products and pairs begun."""
+        """Return the intersection steps over K1, the microtile products and the pairs begun."""
         return {"intersect_k1": sum(lane.steps for lane in self.lanes), **super().counters()}

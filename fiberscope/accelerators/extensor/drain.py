@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Takes complete rows of output tiles out of the last-level buffer and merges them with memory."""
+"""Drain of ExTensor: merges complete rows of output tiles with the elements of Z in memory."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Drain(Component):
-    """Empties output tiles, a row of microtiles behind the other, each as soon as it is complete.
+    """Drains output tiles row by row, each row of microtiles as soon as it is complete.
 
-    Interface: ``finished`` announces a tile and how many rows it has, and each row that is complete. Of every
-    microtile of it that was visited, what memory holds already is read (``read_jobs``, ``read_done``),
-    merged, and written back (``partial_jobs``, ``partial_done``); elements that memory did not hold are
-    written behind it (``new_jobs``, ``new_done``). ``drained`` says when all rows of a tile are on their way
-    to memory. Rows of a pair wait while one before has the same output tile and is not drained: their
-    elements are merged with what that pair leaves in memory, and counted so.
+    Interface: ``finished`` announces a tile with its number of rows, and each complete row. For the visited
+    microtiles of a row, the drain reads the elements that memory holds (``read_jobs``, ``read_done``), merges
+    them and writes them back (``partial_jobs``, ``partial_done``). Elements that memory did not hold are
+    written separately (``new_jobs``, ``new_done``). ``drained`` announces that all rows of a tile are
+    written. The rows of a pair wait while an earlier pair with the same output tile is not drained, because
+    they merge with the elements that this pair leaves in memory.
 
-    Timing: a cycle takes a row and asks for what memory holds of it, as far ahead as the stream takes jobs,
-    and writes one that was read. The merger keeps pace with memory.
+    Timing: in each cycle the drain takes one row and requests its elements in memory, as far ahead as the
+    stream takes jobs. In the same cycle it writes one row that was read. Merging takes no cycles of its own.
 
     Args:
         name: instance name.
-        output_rows: those of the first half, then those of the second.
+        output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
         places: for each pair in order, the first row M1 of its output tile and its N2, counted from 0.
         product: Z in memory.
-        element_bytes: of an element of Z.
-        halves: of the buffer; there may be more than two, each with a tile.
+        element_bytes: bytes of an element of Z.
+        halves: number of halves of the buffer, each with a tile; may exceed two.
     """
 
     PORTS = (
@@ -73,25 +73,25 @@ class Drain(Component):
         self.places = places
         self.product = product
         self.element_bytes = element_bytes
-        self.pairs = 0  # begun
-        self.tiles = 0
-        self.pair = [0] * halves  # the number of the pair in each half
-        self.place = [(0, 0)] * halves  # of the tile there
-        self.missing = [0] * halves  # rows that are not drained
-        self.waiting: deque[tuple[int, int]] = deque()  # half, row: for a pair before, of the same tile
-        self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes that memory holds, new bytes
-        self.writing: deque[int] = deque()  # half
+        self.pairs = 0  # pairs announced so far
+        self.tiles = 0  # tiles drained
+        self.pair = [0] * halves  # number of the pair in each half
+        self.place = [(0, 0)] * halves  # place of the output tile in each half, as in ``places``
+        self.missing = [0] * halves  # rows in each half that are not drained
+        self.waiting: deque[tuple[int, int]] = deque()  # half and row; wait for an earlier pair
+        self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes held in memory, new bytes
+        self.writing: deque[int] = deque()  # half of each row that is being written
         self.read = 0  # rows read and not written
-        self.written = [0, 0]  # of ``writing``: those whose old, and whose new elements are written
+        self.written = [0, 0]  # rows in ``writing`` whose old, and whose new elements are written
 
     def elaborate(self) -> None:
-        """Fetch the channels; those of the two streams that write go side by side."""
+        """Look up the channels, and pair those of the two streams that write."""
         super().elaborate()
         self.write_jobs = (self.partial_jobs, self.new_jobs)
         self.write_done = (self.partial_done, self.new_done)
 
     def tick(self, now: int) -> int:
-        """Note what is done; take a row or a tile; write a row."""
+        """Pop finished reads and writes, take a row or a tile, and write a row."""
         progress = self._receive()
         progress = self._take() or progress
         progress = self._write() or progress
@@ -113,7 +113,7 @@ class Drain(Component):
         return progress
 
     def _end_row(self) -> None:
-        """The row that was first to be written is; there is space to say so of all halves."""
+        """Finish the oldest row that is being written; ``drained`` has a slot for each half."""
         self.written = [count - 1 for count in self.written]
         half = self.writing.popleft()
         self.missing[half] -= 1
@@ -122,7 +122,7 @@ class Drain(Component):
             self.tiles += 1
 
     def _take(self) -> bool:
-        """A tile that begins, or a row that is complete: ask for what memory holds of it."""
+        """Take a new tile, or a complete row and request its elements in memory; return whether it did."""
         if not self.read_jobs.can_push():
             return False
         if self._read_waiting():
@@ -143,7 +143,7 @@ class Drain(Component):
         return True
 
     def _read_waiting(self) -> bool:
-        """Ask for a row that has waited for a pair which is drained by now."""
+        """Request the first waiting row whose earlier pair is drained; return whether there is one."""
         for half, row in self.waiting:
             if not self._must_wait(half):
                 self.waiting.remove((half, row))
@@ -152,14 +152,14 @@ class Drain(Component):
         return False
 
     def _must_wait(self, half: int) -> bool:
-        """Return whether a pair before has the same output tile, and it is not drained."""
+        """Return whether an earlier pair with the same output tile is not drained."""
         return any(
             missing > 0 and pair < self.pair[half] and place == self.place[half]
             for missing, pair, place in zip(self.missing, self.pair, self.place, strict=True)
         )
 
     def _read(self, half: int, row: int) -> None:
-        """Ask for what memory holds of a row, and merge."""
+        """Request the elements of a row that memory holds, and merge the row into memory."""
         first, n2 = self.place[half]
         taken = self.output_rows[half * self.height + row].take()
         held, new = self.product.merge((first + row, n2), *taken)
@@ -167,7 +167,7 @@ class Drain(Component):
         self.reading.append((half, held * self.element_bytes, new * self.element_bytes))
 
     def _write(self) -> bool:
-        """Write the next row that was read."""
+        """Write the next row that was read; return whether it could."""
         if not self.read or not all(channel.can_push() for channel in self.write_jobs):
             return False
         half, *sizes = self.reading.popleft()
@@ -187,7 +187,7 @@ class Drain(Component):
         return self.wait_input(self.finished) if any(self.missing) else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """Tiles drained, nonzeros of Z so far, and elements added to one in memory."""
+        """Return the tiles drained, the nonzeros of Z so far and the additions to elements in memory."""
         return {
             **super().counters(),
             "output_nonzeros": self.product.nonzeros,
@@ -195,5 +195,5 @@ class Drain(Component):
         }
 
     def sample(self) -> tuple[int, ...]:
-        """Tiles drained, rows that are read and that are written."""
+        """Return the numbers of tiles drained, of rows being read and of rows being written."""
         return self.tiles, len(self.reading), len(self.writing)

@@ -1,4 +1,4 @@
-"""Protocols between ExTensor's parts, and the numbers of its tensors."""
+"""Protocols between the parts of ExTensor, and the numbers of its tensors."""
 
 from fiberscope.sim.protocol import Protocol
 
@@ -8,19 +8,20 @@ B = 1
 PARTIAL = 2
 Z = 3
 
-# What a report calls the tensors, with the numbers that count for each.
+# The names of the tensors in a report, each with the tensor numbers whose traffic it includes.
 TENSORS = {"A": (A,), "B": (B,), "PO": (PARTIAL,), "Z": (Z,)}
 
-HALVES = 2  # of the last-level buffer: one in use, one filling or draining
-SPARE_SLOTS = 2  # of a core: the one being filled, and one that is just being emptied
+HALVES = 2  # halves of the last-level buffer: one in use, the other filling or draining
+SPARE_SLOTS = 2  # slots of a core that are not on their way: one being filled, one being emptied
 
-# A half is that of the output tile, a row that of microtiles within it.
+# In these protocols, a half is the half of an output tile, and a row a row of microtiles in this tile.
 PAIR = Protocol("tile pair", coordinate="a", reference="b")
 PRODUCT = Protocol("microtile product", control="half", coordinate="a", reference="b")
-PARTIALS = Protocol("partial outputs", control="half", coordinate="slot", reference="row")  # or NOTHING
-# A row and its microtile products; or TILE and its rows.
+# The slot that holds a product's partial outputs, or NOTHING.
+PARTIALS = Protocol("partial outputs", control="half", coordinate="slot", reference="row")
+# A row and its number of microtile products, or TILE and the tile's number of rows.
 ROW = Protocol("output row", control="half", coordinate="row", reference="count")
 SIGNAL = Protocol("signal", control="half")
 
-NOTHING = -1
-TILE = -1  # ahead of the rows of a tile: how many there will be
+NOTHING = -1  # slot of a product without partial outputs
+TILE = -1  # row of the token that precedes the rows of a tile and carries their number

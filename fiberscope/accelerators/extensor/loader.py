@@ -1,4 +1,4 @@
-"""Brings pairs of tiles into the last-level buffer, the next one while one is worked on."""
+"""Loader of ExTensor: fetches pairs of tiles into the last-level buffer, one pair ahead of its use."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["Loader", "bytes_of_a"]
 class Loader(Component):
     """Fills the halves of the last-level buffer in turn.
 
-    Interface: pairs come in on ``pairs``; their bytes are asked for on ``a_jobs`` and ``b_jobs`` and reported
-    on ``a_done`` and ``b_done``; a pair that is there goes out on ``loaded``. A token on ``released`` frees a
-    half. Of A's tile only the microtiles come whose K1 coordinate B's tile has too: the others cannot meet
-    anything. A tile of B that is there already, for another tile of A, is not brought again.
+    Interface: pairs arrive on ``pairs``. Their bytes are requested on ``a_jobs`` and ``b_jobs``, and
+    ``a_done`` and ``b_done`` report their arrival. A complete pair leaves on ``loaded``. A token on
+    ``released`` frees a half. Only the microtiles of A's tile are fetched whose K1 coordinate B's tile has
+    too, because the others give no product. A tile of B that an earlier pair loaded is not fetched again.
 
-    With ``rows`` A's tiles are rows, and the buffer has one tile of B: its lists come with the first row, of
-    its microtiles with each row those that meet it and are not there. The next tile of B waits until no row
-    needs the last one. Where ``completed`` is connected it waits for a barrier too: until all products of the
-    pairs before are done, which comes in there.
+    With ``rows``, A's tiles are rows, and the buffer holds one tile of B. The lists of B's tile are fetched
+    with the first row. With each row, the microtiles of B are fetched that the row needs and the buffer
+    lacks. The next tile of B waits until no row needs the current one. If ``completed`` is connected, it also
+    waits for a barrier: a token for each earlier pair whose products are all done.
 
     Args:
         name: instance name.
         a, b: the operands.
-        halves: the halves of the last-level buffer; there may be more than two, each with a tile of A.
+        halves: number of halves of the last-level buffer, each with a tile of A; may exceed two.
         rows: whether A's tiles are rows.
-        ahead: pairs that are asked for and not there, at the most; no more than a stream takes jobs.
+        ahead: largest number of pairs requested and not complete; at most the jobs that a stream takes.
     """
 
     PORTS = (
@@ -73,27 +73,27 @@ class Loader(Component):
         self.halves = halves
         self.rows = rows
         self.ahead = ahead
-        self.held = 0  # of them in use
-        self.coming: deque[tuple[int, int]] = deque()  # pairs that are asked for
-        self.arrived = [0, 0]  # of these: how many tiles of A are there, and of B
-        self.tile_of_b = -1
-        self.absent = np.zeros(0, bool)  # by microtile of it: with rows, whether it is still to come
-        self.begun = 0  # pairs
-        self.done_with = 0  # those of them whose products are done, where there is a barrier
+        self.held = 0  # halves in use
+        self.coming: deque[tuple[int, int]] = deque()  # pairs requested and not complete
+        self.arrived = [0, 0]  # number of tiles of A and of B that arrived for these pairs
+        self.tile_of_b = -1  # tile of B requested last
+        self.absent = np.zeros(0, bool)  # with rows, for each microtile of this tile, whether it is absent
+        self.begun = 0  # pairs requested so far
+        self.done_with = 0  # with a barrier, pairs whose products are all done
 
     def elaborate(self) -> None:
-        """Fetch the channels; those of A's stream and of B's go side by side."""
+        """Look up the channels, and pair those of A's stream with those of B's stream."""
         super().elaborate()
         self.jobs = (self.a_jobs, self.b_jobs)
         self.done = (self.a_done, self.b_done)
 
     def tick(self, now: int) -> int:
-        """Free a half, note what came, hand on a pair that is complete, begin the next."""
+        """Free a half, pop what arrived, and pass on a complete pair or request the next one."""
         progress = self._free()
         progress = self._receive() or progress
         progress = self._note_completed() or progress
         if self.coming and all(self.arrived):
-            self.loaded.push(0, *self.coming.popleft())  # there is space, for all halves
+            self.loaded.push(0, *self.coming.popleft())  # has a slot for each half
             self.arrived = [count - 1 for count in self.arrived]
             progress = True
         elif len(self.coming) < self.ahead and self._has_room() and not self._barred():
@@ -132,17 +132,17 @@ class Loader(Component):
         return True
 
     def _has_room(self) -> bool:
-        """Return whether there is a pair to bring, and a half for it."""
+        """Return whether there is a pair to fetch and a free half for it."""
         return self.held < self.halves and self.pairs.can_pop()
 
     def _barred(self) -> bool:
-        """Return whether the next pair has another tile of B, and the last one is still needed."""
+        """Return whether the next pair must wait because it replaces a tile of B that is still needed."""
         if self.pairs.reference() == self.tile_of_b:
             return False
         return (self.rows and self.held > 0) or (self.completed is not None and self.done_with < self.begun)
 
     def _begin(self) -> None:
-        """Ask for a pair; there is space for its jobs, since no more than ``ahead`` are not done."""
+        """Request a pair. Its jobs find free slots, because at most ``ahead`` pairs are incomplete."""
         pair = self.pairs.coordinate(), self.pairs.reference()
         self.pairs.pop()
         self.held += 1
@@ -153,7 +153,7 @@ class Loader(Component):
         self.begun += 1
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
-        """Bytes of both tiles that have to come."""
+        """Return the bytes to fetch of A's tile and of B's tile."""
         of_a = bytes_of_a(self.a, self.b, tile_a, tile_b)
         new = tile_b != self.tile_of_b
         if not self.rows:
@@ -168,11 +168,11 @@ class Loader(Component):
         return of_a, lists + int(sizes_of_b[needed].sum())
 
     def counters(self) -> dict[str, int]:
-        """Pairs of tiles brought."""
+        """Return the number of pairs of tiles requested."""
         return {"pairs": self.begun}
 
 
 def bytes_of_a(a: TiledOperand, b: TiledOperand, tile_a: int, tile_b: int) -> int:
-    """Bytes of the microtiles of A's tile whose K1 coordinate B's tile has too."""
+    """Return the bytes of the microtiles of A's tile whose K1 coordinate B's tile has too."""
     coordinates, sizes = a.microtiles(tile_a)
     return int(sizes[np.isin(coordinates, b.microtiles(tile_b)[0])].sum())

@@ -1,4 +1,4 @@
-"""ExTensor, composed: sequencer, last-level buffer, processing elements, memory, and their networks."""
+"""The ExTensor machine: sequencer, last-level buffer, processing elements, memory and their networks."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.fibertree_format import footprint
 
 UNIT_RULES = "set intersection to skip or two_finger, or step to product"
-HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
+HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of half a tensor's address space
 
-# The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
+# The streams to memory, readers first: name, operation, tensor, and first byte in the tensor's address space.
 STREAMS = (
     ("a", READ, A, 0),
     ("b", READ, B, 0),
@@ -48,17 +48,16 @@ STREAMS = (
 
 
 class ExTensor(Composition[ExTensorConfiguration]):
-    """An ExTensor with its operands loaded; runs A times B.
+    """An ExTensor machine with loaded operands; computes Z = A B.
 
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parts: replacements of entries of ``PARTS``, by name.
+        kernel: kernel that runs the machine; by default a new one. Tests pass another one.
 
     Raises:
-        ConfigurationError: the operands' tiles do not fit the buffers, or no unit has the rule of
-            intersection.
+        ConfigurationError: if tiles do not fit the buffers, or if no intersector has the intersection rule.
     """
 
     NAME = "extensor"
@@ -98,7 +97,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.skip = parameters.intersection != "two_finger"
         shape = (int(a.shape[0]), int(b.shape[1]))
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
-        self.halves = parameters.llb.halves  # of the buffer, each with a pair of tiles
+        self.halves = parameters.llb.halves  # halves of the buffer, each with a pair of tiles
         if parameters.llb.by_rows:
             self.halves, self.output = self.output[0], (1, self.output[1])
         self.pairs = self._pairs()
@@ -117,15 +116,15 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.build()
 
     def _tiled(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
-        """The operands, cut into tiles."""
+        """Return the operands partitioned into tiles."""
         return Tiling(parameters, a, b)
 
     def _pairs(self) -> Sequence[tuple[int, int]]:
-        """The pairs of tiles, in order."""
+        """Return the pairs of tiles in the order of execution."""
         return pairs_of(self.a.tree, self.b.tree)
 
     def _stored(self, shape: tuple[int, int]) -> StoredProduct:
-        """Z in memory, of a shape."""
+        """Return an empty Z of this shape in memory."""
         return StoredProduct(shape, self.parameters.pe.tile, self.output[1], self.value_type)
 
     def _add_sequencing(self) -> None:
@@ -154,12 +153,12 @@ class ExTensor(Composition[ExTensorConfiguration]):
         )
 
     def _loading(self) -> dict[str, int]:
-        """Return how the loader brings rows, if it does: as many at once as a stream has jobs."""
+        """Return the loader's options for rows: it requests as many rows ahead as a stream takes jobs."""
         parameters = self.parameters
         return {"rows": True, "ahead": parameters.stream.jobs} if parameters.llb.by_rows else {}
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return for each pair of tiles the first row M1 of its output tile and its N2, counted from 0."""
+        """Return, for each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
         side = self.parameters.pe.tile
         m1 = self.a.tree.coordinates[TILES] // side
         lengths = np.diff(self.b.tree.segments[TILES])
@@ -186,7 +185,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         ]
 
     def _add_streams(self) -> None:
-        """The streams, and memory behind them."""
+        """Add the streams and the memory that they access."""
         stream = self.parameters.stream
         line, lines, jobs = stream.line, stream.lines, stream.jobs
         self.streams = [
@@ -200,12 +199,12 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.add_memory(users, line)
 
     def _connect_tiles(self) -> None:
-        """The life of a pair of tiles."""
+        """Connect the components that work on whole tiles, and the streams."""
         connect = self.kernel.connect
         connect(self.sequencer, "pairs", self.loader, "pairs", capacity=self.parameters.llb.pair_queue)
         halves = max(HALVES, self.halves)
         connect(self.loader, "loaded", self.dispatcher, "loaded", capacity=halves)
-        rows = halves * (self.output[0] + 1)  # all that can be in flight
+        rows = halves * (self.output[0] + 1)  # largest number of tokens in flight
         connect(self.dispatcher, "rows", self.outputs, "rows", capacity=rows)
         connect(self.outputs, "finished", self.drain, "finished", capacity=rows)
         connect(self.dispatcher, "released", self.loader, "released", capacity=halves)
@@ -219,17 +218,17 @@ class ExTensor(Composition[ExTensorConfiguration]):
             connect(stream, "done", user, f"{port}_done", capacity=jobs)
 
     def _connect_elements(self) -> None:
-        """The network from the dispatcher to the processing elements and on to the output tiles."""
+        """Connect the dispatcher, the processing elements and the output buffer."""
         connect, latency = self.kernel.connect, self.parameters.network.pe_latency
-        queue = self.parameters.pe.task_queue + 1 + latency  # and one whose microtiles come
-        slots = self.parameters.pe.slots - SPARE_SLOTS  # on their way
+        queue = self.parameters.pe.task_queue + 1 + latency  # 1 more for the product being loaded
+        slots = self.parameters.pe.slots - SPARE_SLOTS  # slots that can be on their way
         for i, (buffer, core) in enumerate(zip(self.buffers, self.cores, strict=True)):
             connect(self.dispatcher, f"tasks[{i}]", buffer, "tasks", capacity=queue, latency=latency)
             connect(buffer, "ready", core, "ready", capacity=HALVES)
             connect(core, "partials", self.outputs, f"partials[{i}]", capacity=slots, latency=latency)
 
     def _add_intersectors(self) -> None:
-        """The units that intersect, between buffers and cores."""
+        """Add the intersectors and connect them between the buffers and the cores."""
         connect, pe, rule = self.kernel.connect, self.parameters.pe, self.parameters.intersection
         words, names = words_of(pe.tile), numbered("pe", pe.count)
         for name, buffer, core in zip(names, self.buffers, self.cores, strict=True):
@@ -239,11 +238,11 @@ class ExTensor(Composition[ExTensorConfiguration]):
             connect(unit, "results", core, "results", capacity=2)
 
     def result(self) -> CsrArray:
-        """Z as memory holds it."""
+        """Return Z as memory holds it."""
         return self.product.gather()
 
     def operations(self) -> dict[str, int]:
-        """Multiplies, additions, steps of the intersections at each level, and microtile products."""
+        """Return the multiplications, additions, intersection steps of each level and microtile products."""
         cores = self.cores
         summed = count("add", *cores)
         return {
@@ -256,9 +255,9 @@ class ExTensor(Composition[ExTensorConfiguration]):
         }
 
     def layouts(self) -> Sequence[Layout]:
-        """Return the layouts in the order of use: of PO what is read, and what replaces it."""
+        """Return the layouts in the order of ``STREAMS``."""
         moved = [count("bytes", stream) for stream in self.streams]
-        moved[3] = moved[2]  # what is read of PO takes its place again
+        moved[3] = moved[2]  # the partial outputs that are read are written back to the same place
         moved[4] = self.product.nonzeros * self.parameters.format.output // 8
         return [
             Layout.stream(stream, HALF_A_TENSOR, size)
@@ -266,18 +265,18 @@ class ExTensor(Composition[ExTensorConfiguration]):
         ]
 
     def traffic_minimum_bytes(self) -> int:
-        """A, B and Z, each once. Z's nonzeros are those written so far: all once the run is complete."""
+        """Return the bytes to move A, B and Z once; Z counts the nonzeros written so far."""
         operands = (self.a, self.b)
         bits = sum(sum(footprint(operand.tree, operand.formats).values()) for operand in operands)
         return (bits + self.product.nonzeros * self.parameters.format.output) // 8
 
     def chosen(self) -> tuple[str, ...]:
-        """The shape of the tiles, if the parameters leave it open; which operands lie as values alone."""
+        """Return notes on a tile shape that was chosen, and on operands that are stored as values only."""
         shape = (self.tiling.choice,) if self.tiling.choice else ()
         return *shape, *full_operand_notes(self.tiling.dense)
 
     def explained(self) -> str:
-        """The longest product, and the waits for tiles that are not released."""
+        """Return a sentence on the longest product and on the waits for the release of tiles."""
         statistics = self.kernel.statistics()
         products = {
             core.name: statistics[core.name].counters.get("longest_product", 0) for core in self.cores
@@ -291,16 +290,22 @@ class ExTensor(Composition[ExTensorConfiguration]):
         )
 
     def progress(self) -> tuple[int, int]:
-        """Pairs of tiles drained, and pairs."""
+        """Return the number of pairs of tiles drained and the number of all pairs."""
         return count("tiles", self.drain), len(self.places)
 
 
 def _waits(part: ComponentStatistics, port: str) -> float:
-    """Part of the time in which a component waits for input at a port."""
+    """Return the share of all cycles in which a component waits for input at a port."""
     return part.input_stall.get(port, 0) / max(1, part.cycles)
 
 
 def _output_shape(shape: tuple[int, int], tile: tuple[int, int, int], side: int) -> tuple[int, int]:
-    """Microtiles of an output tile in M and N, no more than there are."""
+    """Return the microtiles of an output tile in M and N, at most those of the whole Z.
+
+    Args:
+        shape: rows and columns of Z.
+        tile: microtiles of a tile in M, K and N.
+        side: side of a microtile, in coordinates.
+    """
     m, _k, n = tile
     return min(m, max(1, -(-shape[0] // side))), min(n, max(1, -(-shape[1] // side)))

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Two sorted lists of elements, by key, as one."""
+"""Merges sorted lists of elements by key."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["held_within", "merged"]
 def merged(
     held: Integers, old: Values, keys: Integers, values: Values, value_type: ValueType = DOUBLE
 ) -> tuple[Integers, Values]:
-    """The keys of both lists, each once, and the values, those of equal keys added up.
+    """Merge two lists of elements; return the keys, each once, and the values, added up for equal keys.
 
     Args:
-        held, keys: increasing, 64 bits wide.
-        old, values: theirs.
-        value_type: of the values.
+        held, keys: keys of the two lists, increasing, 64 bits wide.
+        old, values: values of ``held`` and of ``keys``.
+        value_type: type in which values are added.
     """
     count = len(held) + len(keys) - _common(held, keys)
     both, sums = np.empty(count, np.int64), np.empty(count)
@@ -28,7 +28,7 @@ def merged(
 
 
 def _common(held: Integers, keys: Integers) -> int:  # C: held=long[::1], keys=long[::1], cdef, noexcept
-    """Keys that are in both lists."""
+    """Return the number of keys that are in both lists."""
     common = i = 0
     for j in range(len(keys)):
         while i < len(held) and held[i] < keys[j]:
@@ -66,7 +66,13 @@ def held_within(  # C: cpdef
     blocks: Integers,  # C: blocks=long[::1]
     size: int,
 ) -> int:
-    """Count the keys within some blocks of so many keys; all are increasing."""
+    """Return the number of keys that lie in one of the given blocks.
+
+    Args:
+        held: keys, increasing.
+        blocks: numbers of the blocks, increasing; block b has the keys from b * ``size`` on.
+        size: keys of a block.
+    """
     count = place = 0
     for block in range(len(blocks)):
         first = blocks[block] * size

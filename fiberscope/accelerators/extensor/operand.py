@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A and B cut into tiles and microtiles, and where everything lies in them."""
+"""Operands partitioned into tiles and microtiles, with the arrays that locate each part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.fibertree_format import RankFormat, subtree_bits
 
-# Places of the ranks in the trees: A is K2, M2, M1, K1, M0, K0 and B is N2, K2, N1, K1, N0, K0.
+# Indices of the ranks in the trees. A has the ranks K2, M2, M1, K1, M0, K0; B has N2, K2, N1, K1, N0, K0.
 TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = (
     1,
     2,
@@ -25,21 +25,33 @@ TILES, ROWS, MICROTILES, FIBERS, ELEMENTS = (
 
 
 def tiled_a(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:
-    """A (ranks M, K) cut by coordinates, in the order in which it is used: K2, M2, M1, K1, M0, K0."""
+    """Return A (ranks M, K) partitioned by coordinates, in the order of use: K2, M2, M1, K1, M0, K0.
+
+    Args:
+        matrix: operand A.
+        microtile: side of a microtile, in coordinates.
+        shape: microtiles of a tile in M, K and N.
+    """
     m, k, _n = shape
     tree = _cut(_cut(matrix, "M", microtile, m), "K", microtile, k)
     return tree.swizzle(("K2", "M2", "M1", "K1", "M0", "K0"))
 
 
 def tiled_b(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> FiberTree:
-    """B (ranks K, N) cut by coordinates, in the order in which it is used: N2, K2, N1, K1, N0, K0."""
+    """Return B (ranks K, N) partitioned by coordinates, in the order of use: N2, K2, N1, K1, N0, K0.
+
+    Args:
+        matrix: operand B.
+        microtile: side of a microtile, in coordinates.
+        shape: microtiles of a tile in M, K and N.
+    """
     _m, k, n = shape
     tree = _cut(_cut(matrix, "N", microtile, n), "K", microtile, k)
     return tree.swizzle(("N2", "K2", "N1", "K1", "N0", "K0"))
 
 
 def _cut(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> FiberTree:
-    """A rank as three: the first coordinates of tiles, of microtiles, and the coordinates themselves."""
+    """Partition a rank into three: first coordinates of tiles, of microtiles, and the coordinates."""
     fine = tree.partition_by_shape(rank, microtile, f"{rank}1", f"{rank}0")
     return fine.partition_by_shape(f"{rank}1", microtile * microtiles, f"{rank}2", f"{rank}1")
 
@@ -47,15 +59,24 @@ def _cut(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> FiberTr
 class TiledOperand:  # C: final
     """An operand as the last-level buffer and the processing elements see it.
 
-    Tile t has the rows ``tile_rows[t] : tile_rows[t + 1]`` (M1 of A, N1 of B); row r the microtiles
-    ``row_microtiles[r]`` and on, whose K1 coordinates are ``microtile_k``; microtile i the fibers
-    ``microtile_fibers[i]`` and on with the coordinates ``fiber_coordinates`` (M0, N0); fiber f the elements
-    ``fiber_elements[f]`` and on, with ``element_k`` (K0) and ``values``. All coordinates are the matrix's
-    own. ``microtile_elements`` and ``microtile_bytes`` say how much a microtile is.
+    All coordinates are those of the matrix, not relative to a tile. Entries i and i + 1 of ``tile_rows``,
+    ``row_microtiles``, ``microtile_fibers`` and ``fiber_elements`` bound the parts of tile, row, microtile
+    or fiber i.
 
     Args:
-        tree: from ``tiled_a`` or ``tiled_b``.
-        formats: of its ranks.
+        tree: tree from ``tiled_a`` or ``tiled_b``.
+        formats: format of each rank of the tree, by name.
+
+    Attributes:
+        tile_rows: first row of microtiles (M1 of A, N1 of B) of each tile.
+        row_microtiles: first microtile of each row.
+        microtile_k: K1 coordinate of each microtile.
+        microtile_fibers: first fiber of each microtile.
+        fiber_coordinates: coordinate (M0 of A, N0 of B) of each fiber.
+        fiber_elements: first element of each fiber.
+        element_k, values: K0 coordinate and value of each element.
+        microtile_elements, microtile_bytes: number of elements and bytes of each microtile.
+        tile_bytes: bytes of each whole tile.
     """
 
     def __init__(self, tree: FiberTree, formats: Mapping[str, RankFormat]) -> None:
@@ -72,22 +93,27 @@ class TiledOperand:  # C: final
         self.microtile_elements = _elements(tree)  # C: long[::1]
         own = formats["K1"].coordinate + formats["K1"].payload
         self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)  # C: long[::1]
-        self.tile_bytes = _tile_bytes(tree, formats)  # of each whole tile
+        self.tile_bytes = _tile_bytes(tree, formats)
         self._masks: memoryview[int] | None = None
 
     def masks(self, microtile: int) -> memoryview[int]:  # C: def
-        """The masks of all fibers for ``FiberMasks``; none where lists take less time."""
+        """Return the masks of all fibers for ``FiberMasks``; empty if lists take the host less time."""
         if self._masks is None:
             worth = worth_masks(self.tree.segments[ELEMENTS], microtile)
             self._masks = self.words(microtile) if worth else NO_FIBERS
         return self._masks
 
     def words(self, microtile: int, *form: int) -> memoryview[int]:  # C: def
-        """The words of all fibers' masks, in the form that ``masks_of`` is told: how many, of what width."""
+        """Return the words of the masks of all fibers.
+
+        Args:
+            microtile: side of a microtile, in coordinates.
+            form: further arguments of ``masks_of``: the number of words of a mask and their width in bits.
+        """
         return masks_of(self.tree.segments[ELEMENTS], self.tree.coordinates[ELEMENTS], microtile, *form)
 
     def microtiles(self, tile: int) -> tuple[Integers, Integers]:  # C: def
-        """The K1 coordinates and bytes of all microtiles of a tile."""
+        """Return the K1 coordinates and the bytes of all microtiles of a tile."""
         segments = self.tree.segments
         first, last = segments[MICROTILES][segments[ROWS][tile : tile + 2]]
         coordinates = self.tree.coordinates[MICROTILES][first:last]
@@ -95,7 +121,7 @@ class TiledOperand:  # C: final
 
 
 def _elements(tree: FiberTree) -> memoryview[int]:
-    """Elements of each microtile."""
+    """Return the number of elements of each microtile."""
     return integers_of(np.diff(tree.segments[ELEMENTS][tree.segments[FIBERS]]))
 
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The output tiles in the last-level buffer, where partial outputs accumulate."""
+"""Output buffer of ExTensor: the output tiles in the last-level buffer, which accumulate partial outputs."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-EMPTY = -1
-UNKNOWN = -1
+EMPTY = -1  # key of an unused place in the hash table
+UNKNOWN = -1  # number of products of a row before the dispatcher has sent it
 SCATTER = 2654435769  # 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4)
-FIRST_SLOTS = 64  # of a table that was never used; a power of two, like all sizes
+FIRST_SLOTS = 64  # initial size of a table; all sizes are powers of two
 
 
 class OutputRow:  # C: final
-    """A row of microtiles of an output tile: its elements by key, in a hash table, and what was visited.
+    """A row of microtiles of an output tile: a hash table of elements, and the visited microtiles.
 
-    A key is the place of an element in the row: number of its microtile times the places of a microtile, plus
-    its place in there.
+    The key of an element is the index of its microtile times the area of a microtile, plus its position in
+    the microtile. Emptying the table resets the keys and leaves the values.
 
-    A store (docs/blocks.md) that changes hands as a whole: the output buffer adds to it, and when it is
-    complete the drain reads and empties it. The values are left as they are: the keys say what is there.
+    A row is a store (docs/blocks.md) that changes its owner as a whole. The output buffer adds elements. When
+    the row is complete, the drain reads and empties it.
 
     Args:
         columns: microtiles of the row.
-        value_type: of the values.
+        value_type: type in which values are added.
+
+    Attributes:
+        visited: for each microtile, whether a product contributed to it, with or without elements.
+        count: number of elements.
+        additions: additions to an element that was present, since the beginning of the run.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"values": "outputs"}
@@ -40,22 +45,22 @@ class OutputRow:  # C: final
     def __init__(self, columns: int, value_type: ValueType = DOUBLE) -> None:
         self.value_type = value_type
         self.visited = array("b", bytes(columns))
-        self.additions = 0  # into an element that was there
+        self.additions = 0
         self.count = 0
         self._allocate(FIRST_SLOTS)
 
     def _allocate(self, slots: int) -> None:
         self.mask = slots - 1
-        self.used = array("q", bytes(8 * (slots // 2)))  # the first ``count``: places of elements
+        self.used = array("q", bytes(8 * (slots // 2)))  # places of the elements, the first ``count`` valid
         self.keys = array("q", [EMPTY]) * slots
         self.values = array("d", bytes(8 * slots))
 
     def visit(self, column: int) -> None:
-        """Note that a microtile was worked on, be there an element or not."""
+        """Mark a microtile as visited."""
         self.visited[column] = 1
 
     def add(self, key: int, value: float) -> None:
-        """Add to an element, which is made if it is new."""
+        """Add a value to the element with this key, or insert the element."""
         place = self._place(key)
         if self.keys[place] == key:
             self.values[place] = self.value_type.add(self.values[place], value)
@@ -72,7 +77,7 @@ class OutputRow:  # C: final
         self.count += 1
 
     def _place(self, key: int) -> int:  # C: noexcept
-        """Return the place of an element, present or not. Dense parts of a row form clusters."""
+        """Return the place of a key in the table, or the free place where it belongs (linear probing)."""
         mask = self.mask
         place = (key * SCATTER >> 15) & mask
         while self.keys[place] != EMPTY and self.keys[place] != key:
@@ -88,7 +93,7 @@ class OutputRow:  # C: final
                 self._put(self._place(keys[i]), keys[i], values[i])
 
     def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:  # C: def
-        """Empty the row: the keys of its elements, sorted, their values, and the microtiles visited."""
+        """Empty the row; return the sorted keys of its elements, their values and the visited microtiles."""
         keys, visited = np.asarray(self.keys), np.asarray(self.visited)
         used = np.asarray(self.used)[: self.count]
         order = used[np.argsort(keys[used])]
@@ -100,7 +105,7 @@ class OutputRow:  # C: final
 
 
 class PartialSlot:  # C: final
-    """The partial outputs of a microtile product on their way from a core, a store: keys and values."""
+    """A store for the partial outputs of a microtile product that a core sends: keys and values."""
 
     WRITERS: ClassVar[Mapping[str, str]] = {"keys": "core", "values": "core"}
 
@@ -110,11 +115,11 @@ class PartialSlot:  # C: final
         self.values = array("d", bytes(8 * FIRST_SLOTS))
 
     def clear(self) -> None:
-        """Make it empty."""
+        """Make the slot empty."""
         self.count = 0
 
     def append(self, key: int, value: float) -> None:
-        """Put an element behind the others."""
+        """Append an element."""
         if self.count == len(self.keys):
             self._grow()
         self.keys[self.count] = key
@@ -129,20 +134,20 @@ class PartialSlot:  # C: final
 class OutputBuffer(Component):
     """Adds partial outputs to the output tiles of the last-level buffer.
 
-    Interface: the partial outputs of a microtile product come in on ``partials[i]`` from processing element
-    i. On ``rows`` come how many rows of microtiles a tile will have, and of each how many products, once that
-    is known. When those have come the row is complete: ``finished`` passes it to the drain. ``completed``
-    says when all rows of a tile are.
+    Interface: the partial outputs of a microtile product arrive on ``partials[i]`` from processing element i.
+    ``rows`` carries the number of rows of microtiles of a tile, and the number of products of each row once
+    it is known. A row is complete when all its products have arrived; ``finished`` passes the row to the
+    drain. ``completed`` announces that all rows of a tile are complete.
 
-    Timing: a product of each processing element and a token of ``rows`` a cycle. A core makes at most one
-    partial output a cycle, and each has a port of its own: its outputs arrive while it works, and nothing
-    waits here.
+    Timing: in each cycle, one product of each processing element and one token of ``rows``. A core makes at
+    most one partial output a cycle and has a port of its own. Its outputs are therefore added while it works,
+    and nothing waits here.
 
     Args:
         name: instance name.
-        output_rows: those of the first half, then those of the second.
-        slots: by number, where the cores put partial outputs.
-        halves: of the buffer; there may be more than two, each with a tile.
+        output_rows: rows of the output tile in the first half of the buffer, then of the following halves.
+        slots: slots of all cores, by the numbers that tokens of ``partials`` carry.
+        halves: number of halves of the buffer, each with a tile; may exceed two.
     """
 
     PORTS = (
@@ -166,7 +171,7 @@ class OutputBuffer(Component):
         self.output_rows = output_rows
         self.slots = slots
         self.height = len(output_rows) // halves
-        self.done = array("q", bytes(8 * len(output_rows)))  # products that came, by row
+        self.done = array("q", bytes(8 * len(output_rows)))  # products that arrived, by row
         self.expected = array("q", [UNKNOWN] * len(output_rows))
         self.missing = array("q", bytes(8 * halves))  # rows that are not complete, by half
         self.partial_outputs = 0
@@ -178,7 +183,7 @@ class OutputBuffer(Component):
         self.seen_from = seen_from(self.partials)  # C: long[::1]
 
     def tick(self, now: int) -> int:
-        """Take what has come from the dispatcher and from every processing element."""
+        """Pop a token of the dispatcher and a product of each processing element."""
         progress = self.rows.can_pop()
         if progress:
             self._announce()
@@ -189,7 +194,7 @@ class OutputBuffer(Component):
         return self.busy(now + 1) if progress else self.idle()
 
     def _announce(self) -> None:
-        """A tile and its rows, or a row and its products."""
+        """Pop a tile with its number of rows, or a row with its number of products."""
         half, row, count = self.rows.control(), self.rows.coordinate(), self.rows.reference()
         self.rows.pop()
         if row == TILE:
@@ -213,7 +218,7 @@ class OutputBuffer(Component):
         self._complete(half, row)
 
     def _complete(self, half: int, row: int) -> None:
-        """Pass a row on if all its products have come; there is space for all rows of all halves."""
+        """Pass a row on if all its products arrived; ``finished`` has a slot for each row of each half."""
         place = half * self.height + row
         if self.done[place] == self.expected[place]:
             self.done[place] = 0
@@ -224,9 +229,9 @@ class OutputBuffer(Component):
                 self.completed.push(half)
 
     def counters(self) -> dict[str, int]:
-        """Partial outputs that came, and those of them that were added to one that was there."""
+        """Return the partial outputs that arrived, and the number of them that were added to an element."""
         return {**super().counters(), "add": sum(row.additions for row in self.output_rows)}
 
     def sample(self) -> tuple[int, ...]:
-        """Rows that are not complete."""
+        """Return the number of rows that are not complete."""
         return (sum(self.missing),)

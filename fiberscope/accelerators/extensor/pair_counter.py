@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Operations of pairs of tiles, counted without cycles."""
+"""Counts the operations of pairs of tiles without simulating cycles."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.hw.fibers.intersection import NO_FIBERS, FiberIntersection
 from fiberscope.hw.fibers.masks import FiberMasks
 
-ALL = 1 << 62  # steps
+NO_STEP_LIMIT = 1 << 62  # more steps than an intersection can take
 
 
 class PairCounter:  # C: final
-    """Counts the operations of pairs of tiles as the dispatcher and the cores make them.
-
-    ``products`` are microtile products and ``multiply`` multiplications so far.
+    """Counts the multiplications and intersection steps of the dispatcher and the cores for pairs of tiles.
 
     Args:
         a, b: the operands.
-        microtile: coordinates of a microtile.
-        skip: whether the head behind skips in intersections.
+        microtile: side of a microtile, in coordinates.
+        skip: whether intersections skip ahead (ExTensor) instead of advancing by one element.
+
+    Attributes:
+        products: products of microtiles counted so far.
+        multiply: multiplications of elements counted so far.
     """
 
     def __init__(self, a: TiledOperand, b: TiledOperand, microtile: int, *, skip: bool) -> None:
         self.a, self.b = a, b
+        # Masks are used only if both operands have them.
         masks = [operand.masks(microtile) if skip else NO_FIBERS for operand in (a, b)]
         self.masks = FiberMasks(*masks)
         self.masked = all(map(len, masks))
@@ -34,11 +37,11 @@ class PairCounter:  # C: final
         self.multiply = 0
 
     def steps_of_lists(self) -> int:
-        """Steps of the intersections of K1 so far."""
+        """Return the steps of the intersections over rank K1 so far."""
         return self.lists.steps
 
     def steps_of_fibers(self) -> int:
-        """Steps of the intersections of K0 so far."""
+        """Return the steps of the intersections over rank K0 so far."""
         return self.fibers.steps + self.masks.steps
 
     def count(self, tile_a: int, tile_b: int) -> None:
@@ -48,19 +51,19 @@ class PairCounter:  # C: final
                 self._count_rows(row, column)
 
     def _count_rows(self, row: int, column: int) -> None:
-        """Intersect a row of microtiles of A with one of B."""
-        both = self.lists
-        both.begin(
+        """Intersect a row of microtiles of A with a row of microtiles of B over K1."""
+        intersection = self.lists
+        intersection.begin(
             self.a.row_microtiles[row],
             self.a.row_microtiles[row + 1],
             self.b.row_microtiles[column],
             self.b.row_microtiles[column + 1],
         )
-        while both.run(ALL):
-            self._count_product(both.a, both.b)
+        while intersection.run(NO_STEP_LIMIT):
+            self._count_product(intersection.a, intersection.b)
 
     def _count_product(self, a: int, b: int) -> None:
-        """Intersect the fibers of two microtiles."""
+        """Count the product of two microtiles: intersect all fibers of A with all fibers of B over K0."""
         first, last = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
         self.products += 1
         for fiber in range(self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]):
@@ -69,21 +72,21 @@ class PairCounter:  # C: final
             else:
                 self._count_fibers(fiber, first, last)
 
-    def _count_fibers(self, fiber: int, other: int, last: int) -> None:
-        """Intersect a fiber of A with some of B."""
-        both = self.fibers  # C: FiberIntersection
+    def _count_fibers(self, fiber: int, fiber_b: int, last: int) -> None:
+        """Intersect a fiber of A with the fibers ``fiber_b`` to ``last`` - 1 of B."""
+        intersection = self.fibers  # C: FiberIntersection
         first, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
-        other = both.meet(first, end, other, last)
-        while other < last:
-            self.multiply += both.matches
-            other = both.meet(first, end, other + 1, last)
+        fiber_b = intersection.meet(first, end, fiber_b, last)
+        while fiber_b < last:
+            self.multiply += intersection.matches
+            fiber_b = intersection.meet(first, end, fiber_b + 1, last)
 
-    def _count_masked(self, fiber: int, other: int, last: int) -> None:
-        """The same, with masks that say which fibers meet."""
-        both, masks = self.fibers, self.masks
+    def _count_masked(self, fiber: int, fiber_b: int, last: int) -> None:
+        """Intersect a fiber of A with fibers of B; masks select the pairs that have a common coordinate."""
+        intersection, masks = self.fibers, self.masks
         first, end = self.a.fiber_elements[fiber], self.a.fiber_elements[fiber + 1]
-        other = masks.next_met(fiber, other, last)
-        while other < last:
-            both.meet(first, end, other, other + 1)
-            self.multiply += both.matches
-            other = masks.next_met(fiber, other + 1, last)
+        fiber_b = masks.next_met(fiber, fiber_b, last)
+        while fiber_b < last:
+            intersection.meet(first, end, fiber_b, fiber_b + 1)
+            self.multiply += intersection.matches
+            fiber_b = masks.next_met(fiber, fiber_b + 1, last)

@@ -25,18 +25,21 @@ Counts = Any  # a sparse array of counts
 
 
 class PairWork:
-    """The work of every pair of tiles.
+    """The exact work of each pair of tiles.
 
     Args:
-        tiling: the operands, cut.
-        tell: called with stage, work done and work in all.
+        tiling: the partitioned operands.
+        tell: progress callback, called with the stage, the work done and the total work.
 
     Attributes:
-        pairs: numbers of a tile of A and one of B, in the order of the sequencer.
-        steps_k2: steps in which the sequencer finds the pairs.
-        steps_k1, steps_k0, products, multiply: operations, by pair.
-        a_bytes, b_bytes: that the loader brings, by pair; of B those of a new tile, if ``brings_b``.
-        held, new: elements of Z by pair that the drain reads and writes again, and that memory did not hold.
+        pairs: tile of A and tile of B of each pair, in the order of the sequencer.
+        steps_k2: intersection steps in which the sequencer finds the pairs.
+        steps_k1, steps_k0: intersection steps over K1 and K0 of each pair.
+        products, multiply: microtile products and multiplications of each pair.
+        brings_b: for each pair, whether its tile of B differs from that of the previous pair.
+        a_bytes, b_bytes: bytes that the loader fetches for each pair.
+        held: for each pair, elements of Z that the drain reads and writes again.
+        new: for each pair, elements of Z that memory did not hold.
     """
 
     def __init__(self, tiling: Tiling, tell: Tell) -> None:
@@ -56,7 +59,7 @@ class PairWork:
         self._drain()
 
     def _count(self, tell: Tell, *, skip: bool) -> None:
-        """Count the operations."""
+        """Count the operations of each pair."""
         counter = PairCounter(self.tiling.a, self.tiling.b, self.side, skip=skip)
         counts = np.zeros((len(self.pairs) + 1, 4), np.int64)
         for number, pair in enumerate(self.pairs, 1):
@@ -67,7 +70,7 @@ class PairWork:
         self.steps_k1, self.steps_k0, self.products, self.multiply = np.diff(counts, axis=0).T
 
     def _drain(self) -> None:
-        """Count the elements of Z that are read, and that are new, panel by panel of N2."""
+        """Count the elements of Z that are read and those that are new, one panel (N2) after another."""
         for panel, numbers in groupby(range(len(self.pairs)), key=self.panel):
             held: CsrArray | None = None
             counts: Integers | None = None
@@ -84,39 +87,44 @@ class PairWork:
                 counts = after
 
     def _add(self, numbers: Sequence[int], held: Integers, new: Integers) -> None:
-        """Add up the rows M1 of each of some pairs, which have the same tile of B."""
+        """Set the counts of pairs with the same tile of B from the counts of rows M1.
+
+        Args:
+            numbers: the pairs.
+            held, new: elements of Z in each row M1 that memory held, and that it did not hold.
+        """
         for number in numbers:
             rows = self.rows(number)
             part = slice(rows.start // self.side, -(-rows.stop // self.side))
             self.held[number], self.new[number] = held[part].sum(), new[part].sum()
 
     def rows(self, number: int) -> slice:
-        """The rows of Z of a pair."""
+        """Return the rows of Z that a pair contributes to."""
         first = int(self.tiling.a.tree.coordinates[TILES][self.pairs[number][0]])
         return slice(first, min(first + self.tiling.shape[0] * self.side, self.tiling.matrices[0].shape[0]))
 
     def inner(self, number: int) -> slice:
-        """The coordinates of K of a pair."""
+        """Return the coordinates of K that a pair sums over."""
         first = int(self.tiling.b.tree.coordinates[TILES][self.pairs[number][1]])
         return slice(first, first + self.tiling.shape[1] * self.side)
 
     def panel(self, number: int) -> slice:
-        """The columns of Z of a pair."""
+        """Return the columns of Z that a pair contributes to."""
         tree, tile = self.tiling.b.tree, self.pairs[number][1]
         first = int(tree.coordinates[0][np.searchsorted(tree.segments[TILES], tile, side="right") - 1])
         return slice(first, first + self.tiling.shape[2] * self.side)
 
     def moved(self) -> Integers:
-        """Bytes by pair: of A, of B, of Z read, Z written again, and new in Z."""
+        """Return the bytes moved for each pair; columns: A, B, Z read, Z written again, new Z."""
         element = self.parameters.format.output // 8
         held, new = self.held * element, self.new * element
         return np.stack([self.a_bytes, self.b_bytes, held, held, new], axis=1)
 
     def costs(self) -> Numbers:
-        """Predict the cycles of each pair: those of the part that takes the longest."""
+        """Predict the cycles of each pair as those of its slowest part; at least 1."""
         parameters = self.parameters
         elements = parameters.pe.count
-        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
+        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes per cycle
         parts = (
             self.moved().sum(axis=1) / rate,
             self.steps_k1 / parameters.llb.intersectors,
@@ -130,7 +138,14 @@ class PairWork:
 def patterns(
     matrices: tuple[CsrArray, CsrArray], rows: slice, inner: slice, panel: slice
 ) -> tuple[CsrArray, CsrArray]:
-    """Parts of A and B with ones in the place of values."""
+    """Return parts of A and B with all values replaced by 1.
+
+    Args:
+        matrices: A and B.
+        rows: rows of A.
+        inner: columns of A and rows of B.
+        panel: columns of B.
+    """
     parts = matrices[0][rows, inner], matrices[1][inner, panel]
     first, second = (
         sparse.csr_array((np.ones(part.nnz, np.float32), part.indices, part.indptr), shape=part.shape)
@@ -140,7 +155,7 @@ def patterns(
 
 
 def _blocks(matrix: CsrArray, side: int) -> Counts:
-    """Count the entries of each microtile of a matrix."""
+    """Return the number of entries in each microtile of a matrix, as a sparse matrix."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) // side
     shape = tuple(-(-size // side) for size in matrix.shape)
     ones = np.ones(matrix.nnz, np.int64)

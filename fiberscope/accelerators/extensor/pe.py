@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A processing element: a buffer of microtiles, and a core that intersects their fibers and multiplies."""
+"""Processing element of ExTensor: a microtile buffer, and a core that intersects fibers and multiplies."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ NO_MICROTILE = -1
 
 
 class MicrotileBuffer(Component):
-    """Moves the microtiles of the next product from the last-level buffer, while the core works on one.
+    """Loads the microtiles of the next product from the last-level buffer while the core works on another.
 
-    Interface: products come in on ``tasks`` and leave on ``ready`` with their microtiles in the buffer; only
-    then is their token taken from ``tasks``. A microtile of A that the last product had stays; so does one of
-    B.
+    Interface: products arrive on ``tasks``, and leave on ``ready`` when their microtiles are in the buffer.
+    The token on ``tasks`` is popped only then. A microtile of A or B that the previous product used is not
+    loaded again.
 
-    Timing: ``port_bytes`` a cycle, at least a cycle a product. The buffer holds two products at the most, the
-    core's and the next one; where both together do not fit, the next one comes when the core has finished.
-    The core takes a product's token away when it has finished it.
+    Timing: ``port_bytes`` a cycle, and at least one cycle for each product. The buffer holds at most two
+    products, the core's and the next one. If the two do not fit together, the next one is loaded after the
+    core has finished. The core pops the token of a product when it has finished the product.
 
     Args:
         name: instance name.
         a, b: the operands.
-        port_bytes: bytes that come in a cycle.
-        size: bytes of the buffer; it holds any two microtiles that are multiplied.
+        port_bytes: bytes loaded in a cycle.
+        size: bytes of the buffer; any two microtiles that are multiplied fit.
 
     Raises:
-        SimulationError: when built, if the channel at ``ready`` has not a capacity of 2.
+        SimulationError: when built, if the channel at ``ready`` does not have a capacity of 2.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
@@ -53,21 +53,21 @@ class MicrotileBuffer(Component):
         self.b = b
         self.port_bytes = port_bytes
         self.size = size
-        self.microtile_a = self.microtile_b = NO_MICROTILE  # those that come, or came last
-        self.bytes_a = self.bytes_b = 0  # of these
+        self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles being loaded, or loaded last
+        self.bytes_a = self.bytes_b = 0  # bytes of these microtiles
         self.filling = False
-        self.until = 0  # cycle in which the last byte is there
+        self.until = 0  # cycle in which the last byte has arrived
         self.bytes = 0
         self.reuses = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, and check their size."""
+        """Look up the channels, and check their size."""
         super().elaborate()
         if self.ready.capacity != HALVES:
             raise SimulationError(f"{self.ready.name}: its capacity should be {HALVES}: a buffer's halves")
 
     def tick(self, now: int) -> int:
-        """Hand on what is complete and begin the next."""
+        """Pass on a loaded product and begin to load the next."""
         if self.filling:
             if now < self.until:
                 return self.busy(self.until)
@@ -81,7 +81,7 @@ class MicrotileBuffer(Component):
         return self.busy(self._begin(now))
 
     def _crowded(self) -> bool:  # C: noexcept
-        """Return whether the next product does not fit beside the last one."""
+        """Return whether the next product does not fit in the buffer together with the previous one."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
         if self.microtile_a != a:
@@ -96,7 +96,7 @@ class MicrotileBuffer(Component):
         self.filling = False
 
     def _begin(self, now: int) -> int:
-        """Take a product; returns when to go on."""
+        """Begin to load a product; return the cycle in which it is complete."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         self.reuses += a == self.microtile_a
         moved = 0
@@ -115,26 +115,26 @@ class MicrotileBuffer(Component):
 class IntersectingCore(Component):
     """Multiplies two microtiles, fiber by fiber.
 
-    Interface: products come in on ``ready``; the partial outputs of one leave on ``partials``, in a slot of
-    the core's own, when the product is done; one without a match sends only that.
+    Interface: products arrive on ``ready``. When a product is done, its partial outputs leave on
+    ``partials`` in a slot of this core. A product without a match sends a token without a slot.
 
-    Timing: for every fiber M0 of A's microtile and N0 of B's, their K0 coordinates are intersected, a step a
-    cycle: the heads are equal, and their values are multiplied and added, or the one behind skips to the
-    first coordinate not below the other. It ends with the shorter fiber. (With ``scanners`` the steps are
-    those that ``ScannerPair`` says.) The scan of fibers, the multiplier and the adder are pipelined
-    and cost no cycle of their own. A product is worked out in the cycle in which it begins and lasts as many
-    cycles as it has steps; nothing can be seen of it before the last.
+    Timing: for each fiber M0 of A's microtile and each fiber N0 of B's, the K0 coordinates are intersected,
+    one step a cycle. In a step, either the heads are equal, and their values are multiplied and added, or the
+    head with the smaller coordinate skips to the first coordinate not below the other. An intersection ends
+    with either fiber. With ``scanners``, ``ScannerPair`` determines the steps. The scan of fibers, the
+    multiplier and the adder are pipelined and take no cycles of their own. The model computes a product in
+    the cycle in which the product begins, and shows nothing of it before its last step.
 
     Args:
         name: instance name.
         a, b: the operands.
-        slots: of this core.
-        first_slot: the number of the first of them among those of all cores.
-        microtile: coordinates of a microtile.
-        shape: of an output tile, in microtiles.
-        skip: whether the head behind skips; else it goes on by one.
-        scanners: whose steps count instead, if there are any; cores may share them.
-        value_type: of the values.
+        slots: slots of this core.
+        first_slot: number of this core's first slot among the slots of all cores.
+        microtile: side of a microtile, in coordinates.
+        shape: microtiles of an output tile in M and N.
+        skip: whether the head with the smaller coordinate skips; if not, it advances by one element.
+        scanners: scanners that determine the steps, or None; cores may share them.
+        value_type: type in which values are multiplied and added.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("ready", PRODUCT), Output("partials", PARTIALS))
@@ -187,21 +187,23 @@ class IntersectingCore(Component):
         self.rows, self.columns = shape  # C: columns=long, rows=long
         self.working = False
         self.until = 0  # cycle after the last step
-        self.microtile_a = self.microtile_b = NO_MICROTILE  # the product at hand
-        self.fiber_a = self.last_a = self.fiber_b = self.last_b = 0  # those of its microtiles
-        self.first_key = 0  # of the coordinates 0 in M and N
-        self.half = 0  # of the output tile
-        self.row = 0  # of microtiles in it
-        self.result = NOTHING  # the slot to send at the end, if any
-        self.intersect_k0 = 0  # steps, those of the product at hand included, as in all that is counted
+        self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles of the current product
+        # First fibers of these microtiles, and the fibers after their last ones
+        self.fiber_a = self.last_a = self.fiber_b = self.last_b = 0
+        self.first_key = 0  # key that the coordinates 0 in M and N would have
+        self.half = 0  # half of the output tile
+        self.row = 0  # row of microtiles in the output tile
+        self.result = NOTHING  # slot to send at the end, if any
+        # Counts so far, which include the whole current product
+        self.intersect_k0 = 0  # steps
         self.multiply = 0
         self.add = 0
         self.fiber_pairs = 0
         self.products = 0
-        self.longest_product = 0  # in steps
+        self.longest_product = 0  # steps of the longest product
 
     def tick(self, now: int) -> int:
-        """Finish the product at hand and begin the next."""
+        """Finish the current product and begin the next."""
         if self.working:
             if now < self.until:
                 return self.busy(self.until)
@@ -214,13 +216,13 @@ class IntersectingCore(Component):
         return self.busy(self._begin(now))
 
     def _send(self) -> None:
-        """Send what the product has given, if only that it is done."""
+        """Send the slot with the partial outputs of the product, or a token without a slot."""
         self.partials.push(self.half, self.result, self.row)
         self.microtile_a = self.microtile_b = NO_MICROTILE
         self.working = False
 
     def _begin(self, now: int) -> int:
-        """Take a product and work it out; returns when it is done."""
+        """Compute the next product; return the cycle in which it is done."""
         self._open()
         before = self._steps()
         for fiber_a in range(self.fiber_a, self.last_a):
@@ -237,7 +239,7 @@ class IntersectingCore(Component):
         return self.intersection.steps + self.masks.steps
 
     def _scanned(self) -> int:
-        """Steps that the scanners take for a product."""
+        """Return the number of steps that the scanners take for the current product."""
         steps, elements = 0, self.a.fiber_elements
         for fiber in range(self.fiber_a, self.last_a):
             steps += self.scanners.steps(  # type: ignore[union-attr]  # asked before
@@ -246,7 +248,7 @@ class IntersectingCore(Component):
         return steps
 
     def _open(self) -> None:
-        """Turn to a product, and to an empty slot for what it gives."""
+        """Set up the next product and an empty slot for its partial outputs."""
         a, b, side = self.ready.coordinate(), self.ready.reference(), self.microtile
         self.microtile_a, self.microtile_b, self.half = a, b, self.ready.control()
         self.slot = (self.slot + 1) % self.slot_count
@@ -262,14 +264,14 @@ class IntersectingCore(Component):
         self.working = True
 
     def _close(self, steps: int) -> None:
-        """Count what a product has given."""
+        """Update the counters with a product of ``steps`` steps, and set the slot to send."""
         self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
         self.products += 1
         self.intersect_k0 += steps
         self.longest_product = max(self.longest_product, steps)
 
     def _dot(self, fiber_a: int, fiber_b: int) -> None:
-        """Intersect a fiber with those of B, multiply and add."""
+        """Compute the dot products of a fiber of A and the fibers of B from ``fiber_b`` on."""
         both = self.intersection
         first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
         fiber_b = both.meet(first, end, fiber_b, self.last_b)
@@ -278,7 +280,10 @@ class IntersectingCore(Component):
             fiber_b = both.meet(first, end, fiber_b + 1, self.last_b)
 
     def _dot_met(self, fiber_a: int, fiber_b: int) -> None:
-        """The same, with masks that say which meet it: a loop for both takes 1.05 of the whole time."""
+        """Compute the dot products with the fibers of B that have a common coordinate, which masks select.
+
+        One loop for this case and ``_dot`` would take 1.05 times the run time.
+        """
         both, masks = self.intersection, self.masks
         first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
         fiber_b = masks.next_met(fiber_a, fiber_b, self.last_b)
@@ -288,7 +293,7 @@ class IntersectingCore(Component):
             fiber_b = masks.next_met(fiber_a, fiber_b + 1, self.last_b)
 
     def _keep(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline
-        """Put what two fibers have given, which met so many times, into the slot."""
+        """Append the sum of the ``matches`` products of two fibers to the slot."""
         key = self.first_key + self.a.fiber_coordinates[fiber_a] * self.microtile
         self.partial.append(key + self.b.fiber_coordinates[fiber_b], total)
         self.multiply += matches

@@ -1,4 +1,4 @@
-"""Z as memory holds it: tile by tile, each a sorted list of elements."""
+"""The product Z in memory: for each row of an output tile, a sorted list of elements."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ ShortIntegers: TypeAlias = npt.NDArray[np.uint16]
 
 
 class StoredProduct:
-    """The elements of Z that were written so far, by row M1 of microtiles and N2, and key (``OutputRow``).
+    """The elements of Z written so far, by row M1 of microtiles, N2 and key (see ``OutputRow``).
 
     Args:
-        shape: the shape of Z.
-        microtile: coordinates of a microtile.
+        shape: rows and columns of Z.
+        microtile: side of a microtile, in coordinates.
         columns: microtiles of an output tile in N.
-        value_type: the value type of the values.
+        value_type: type in which values are added.
+
+    Attributes:
+        nonzeros: number of elements.
+        additions: additions to elements that memory held.
+        rows: keys and values of each row of an output tile, by its M1 and N2.
     """
 
     def __init__(
@@ -37,7 +42,7 @@ class StoredProduct:
         self.rows: dict[tuple[int, int], tuple[Integers, Values]] = {}
         self.nonzeros = 0
         self.additions = 0
-        self.matrix: CsrArray | None = None  # once gathered
+        self.matrix: CsrArray | None = None  # result of ``gather``
 
     def merge(
         self, place: tuple[int, int], keys: Integers, values: Values, visited: Integers
@@ -45,13 +50,13 @@ class StoredProduct:
         """Merge a row of an output tile into memory.
 
         Args:
-            place: its M1 and N2, counted from 0.
-            keys: the keys of its elements, sorted.
-            values: the values of those.
-            visited: its microtiles that were worked on.
+            place: M1 and N2 of the row, counted from 0.
+            keys: keys of the row's elements, sorted.
+            values: values of these elements.
+            visited: indices of the visited microtiles of the row, sorted.
 
         Returns:
-            Elements that memory held in the visited microtiles, and those that it did not hold.
+            The number of elements that memory held in the visited microtiles, and the number of new elements.
         """
         entries = self.rows.get(place)
         held, old = (keys[:0], values[:0]) if entries is None else (entries[0].astype(np.int64), entries[1])
@@ -63,7 +68,7 @@ class StoredProduct:
         return held_within(held, visited, self.microtile**2), new
 
     def gather(self) -> CsrArray:
-        """The matrix; its entries are those written, be they zero. Each row is let go as it is moved."""
+        """Return Z; its entries are the elements written, zeros included. The rows are freed on the way."""
         if self.matrix is None:
             self.matrix = self._gather()
         return self.matrix
@@ -75,7 +80,7 @@ class StoredProduct:
         done = 0
         for m1, places in groupby(sorted(self.rows), key=lambda place: place[0]):
             rows, parts, entries = self._points(list(places))
-            order = np.argsort(rows, kind="stable")  # within a row they stand by N2 and column
+            order = np.argsort(rows, kind="stable")  # keeps the order by N2 and column within a row
             here = slice(done, done + len(rows))
             columns[here], values[here] = parts[order], entries[order]
             first = m1 * self.microtile
@@ -88,9 +93,9 @@ class StoredProduct:
         return sparse.csr_array((values, columns, pointers), shape=self.shape)
 
     def _points(self, places: list[tuple[int, int]]) -> tuple[ShortIntegers, Integers, Values]:
-        """Rows within M1, columns and values of the elements of the rows of microtiles at some places of it.
+        """Return the rows within M1, the columns and the values of all elements at the given places.
 
-        These are let go. Rows are short, so that numpy sorts them by digits.
+        The elements are removed from ``rows``. Row numbers have 16 bits, for which numpy uses a radix sort.
         """
         side = self.microtile
         points = []

@@ -1,4 +1,4 @@
-"""Sampled runs of ExTensor: the exact work of all pairs of tiles, and cycles of windows of neighbours."""
+"""Sampled runs of ExTensor: exact work of all pairs of tiles, and simulated windows of successive pairs."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from fiberscope.workloads.verification import Comparison, Rounding, compare_entr
 
 __all__ = ["ExTensorSampler", "ResumedProduct", "SplicedExTensor"]
 
-WINDOW_CYCLES = 4000  # at the least
-PAIRS = 4  # of tiles in a window at the least: two are in the buffer at once
+WINDOW_CYCLES = 4000  # smallest window
+PAIRS = 4  # smallest number of average pairs of tiles in a window; the buffer holds two pairs at a time
 REFERENCE = "scipy, in the pairs of tiles that were simulated"
 
 
 class ResumedProduct(StoredProduct):
-    """Z in memory, which holds at each merge what a whole run holds by then, with values of 0.
+    """Z in memory with the elements that a whole run has written before each merge; their values are 0.
 
     Args:
-        held: by place, for each of the merges to come the keys that memory holds, sorted.
-        arguments: those of ``StoredProduct``.
+        held: for each place, the sorted keys that memory holds before each of the following merges.
+        arguments: arguments of ``StoredProduct``.
     """
 
     def __init__(self, held: Mapping[tuple[int, int], list[Integers]], *arguments: Any) -> None:  # noqa: ANN401
@@ -60,7 +60,7 @@ class ResumedProduct(StoredProduct):
     def merge(
         self, place: tuple[int, int], keys: Integers, values: Values, visited: Integers
     ) -> tuple[int, int]:
-        """As of ``StoredProduct``, once memory holds what it should."""
+        """Add the elements of a whole run to memory, then merge as ``StoredProduct`` does."""
         waiting = self.held.get(place)
         if waiting:
             self._resume(place, waiting.pop(0))
@@ -74,12 +74,15 @@ class ResumedProduct(StoredProduct):
 
 
 class MarkingLoader(Loader):
-    """A loader that notes in which cycle each pair is released, and brings of B what a whole run brings.
+    """A loader that records the cycle in which each pair is released, and loads B as in a whole run.
 
     Args:
-        arguments, options: those of ``Loader``.
-        brings_b: by pair, whether its tile of B is not there.
-        tell: called with the number of pairs released.
+        arguments, options: arguments of ``Loader``.
+        brings_b: for each pair, whether its tile of B has to be loaded.
+        tell: progress callback, called with the number of pairs released.
+
+    Attributes:
+        released_at: cycle in which each pair was released.
     """
 
     def __init__(
@@ -96,7 +99,7 @@ class MarkingLoader(Loader):
         self.released_at: list[int] = []
 
     def tick(self, now: int) -> int:
-        """As ``Loader`` does."""
+        """Record the cycle, then do what ``Loader`` does."""
         self.now = now
         return super().tick(now)
 
@@ -113,13 +116,13 @@ class MarkingLoader(Loader):
 
 
 class SplicedExTensor(ExTensor):
-    """An ExTensor that multiplies some of the pairs of tiles, one behind another.
+    """An ExTensor machine that multiplies selected pairs of tiles, one after another.
 
     Args:
-        parameters, a, b: as of ``ExTensor``.
-        work: of all pairs.
-        chosen: numbers of the pairs, in order.
-        tell: called with the number of pairs released.
+        parameters, a, b: see ``ExTensor``.
+        work: work of all pairs.
+        chosen: numbers of the selected pairs, in order.
+        tell: progress callback, called with the number of pairs released.
     """
 
     def __init__(
@@ -152,7 +155,7 @@ class SplicedExTensor(ExTensor):
         return ResumedProduct(places, shape, self.parameters.pe.tile, self.output[1], self.value_type)
 
     def _held(self) -> dict[tuple[int, int], list[Integers]]:
-        """Keys of Z that memory holds when the rows of a pair are merged, by place and pair."""
+        """Return, for each place, the keys of Z that memory holds before the rows of each pair are merged."""
         places: dict[tuple[int, int], list[Integers]] = {}
         for number, (tile, _) in zip(self.numbers, self._pairs(), strict=True):
             rows, keys = self._keys(number)
@@ -163,7 +166,7 @@ class SplicedExTensor(ExTensor):
         return places
 
     def _rows_of(self, tile: int) -> list[int]:
-        """The rows M1 of a tile of A."""
+        """Return the rows M1 of a tile of A."""
         first, last = self.a.tile_rows[tile], self.a.tile_rows[tile + 1]
         fibers = self.a.microtile_fibers
         side = self.parameters.pe.tile
@@ -171,7 +174,7 @@ class SplicedExTensor(ExTensor):
         return [int(self.a.fiber_coordinates[fiber]) // side for fiber in starts]
 
     def _keys(self, number: int) -> tuple[Integers, Integers]:
-        """Row M1 and key of each element of Z that memory holds before a pair."""
+        """Return the row M1 and the key of each element of Z that memory holds before a pair."""
         work, side = self.pair_work, self.parameters.pe.tile
         rows, panel = work.rows(number), work.panel(number)
         before = slice(0, work.inner(number).start)
@@ -185,12 +188,12 @@ class SplicedExTensor(ExTensor):
 
 @dataclass(frozen=True)
 class SplicedRun:
-    """A run of the pairs of some windows, one behind another.
+    """A run of the pairs of selected windows, one after another.
 
     Args:
-        machine: after the run.
-        windows: their numbers.
-        cycles: by window.
+        machine: the machine after the run.
+        windows: numbers of the windows.
+        cycles: cycles of each window.
     """
 
     machine: SplicedExTensor
@@ -199,16 +202,16 @@ class SplicedRun:
 
 
 class ExTensorSampler:
-    """An ExTensor whose run is estimated from windows of pairs of tiles.
+    """A sampler that estimates the run of an ExTensor from simulated windows of pairs of tiles.
 
     Args:
-        parameters: of the machine.
+        parameters: the parameters of the machine.
         a, b: the operands.
-        request: how to sample.
-        tell: called with stage, work done and work in all.
+        request: sampling options.
+        tell: progress callback, called with the stage, the work done and the total work.
 
     Raises:
-        ConfigurationError: this configuration cannot be sampled, or as of ``Tiling``.
+        ConfigurationError: if this configuration cannot be sampled; see also ``Tiling``.
     """
 
     def __init__(
@@ -237,15 +240,15 @@ class ExTensorSampler:
         self.rounds = Rounds(request, len(self.ranges), cycles, float(costs.sum()))
 
     def too_short(self) -> str:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         return self.rounds.too_short()
 
     def sampled(self) -> Sampled:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
-        """Simulate these windows, one behind another."""
+        """Simulate these windows, one after another."""
         ranges = [self.ranges[number] for number in numbers]
         chosen = [number for each in ranges for number in each]
         machine = SplicedExTensor(
@@ -265,7 +268,7 @@ class ExTensorSampler:
         return SplicedRun(machine, numbers, np.diff(released).astype(np.float64))
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
-        """Cycles of the whole run: those of the first window and the last, and of all between."""
+        """Estimate the cycles of the whole run from the first window, the last window and those between."""
         totals = np.add.reduceat(self.costs, [each.start for each in self.ranges])
         totals = totals[:, np.newaxis]
         return estimate_run(measured.cycles, totals[measured.windows], measured.windows, totals)
@@ -305,7 +308,7 @@ class ExTensorSampler:
         }
 
     def _traffic(self) -> dict[str, Traffic]:
-        """Whole lines by tensor, as the streams move them."""
+        """Return the traffic of each tensor in whole lines, as the streams move them."""
         line = self.parameters.stream.line
         a, b, *output = (int(-(-size // line) * line) for size in self.work.moved().sum(axis=0))
         partial_read, partial_write, written = output
@@ -317,13 +320,13 @@ class ExTensorSampler:
         }
 
     def _minimum_bytes(self) -> int:
-        """As of ``ExTensor.traffic_minimum_bytes``."""
+        """See ``ExTensor.traffic_minimum_bytes``."""
         tiling = self.work.tiling
         bits = sum(sum(footprint(each.tree, each.formats).values()) for each in (tiling.a, tiling.b))
         return (bits + int(self.work.new.sum()) * self.parameters.format.output) // 8
 
     def _memory(self, machine: ExTensor, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
-        """Row hits and the like of the windows, for the bytes of the whole run."""
+        """Return the DRAM row hits, misses and conflicts of the windows, scaled to the whole run."""
         use = machine.memory()
         return use and scale_memory(use, moved_bytes(machine.traffic()), moved_bytes(traffic))
 
@@ -340,14 +343,14 @@ class ExTensorSampler:
             for part, product in zip(
                 parts, (first @ second, left @ right, abs(left) @ abs(right)), strict=True
             ):
-                part.append(_moved(product, rows.start, panel.start))
-        entries, values, sizes = (_joined(part, answer.shape) for part in parts)
+                part.append(_offset_entries(product, rows.start, panel.start))
+        entries, values, sizes = (_sum_parts(part, answer.shape) for part in parts)
         rounding = Rounding.estimate(machine.value_type, terms, 2)
         return compare_entries(entries, values, sizes, _without_held(answer, entries), rounding)
 
 
 def _without_held(answer: CsrArray, entries: CsrArray) -> CsrArray:
-    """An answer without the zeros that memory held where no pair has an entry."""
+    """Return the result without zeros that only ``ResumedProduct`` put into memory."""
     stored, expected = answer.tocoo(), entries.tocoo()
     places, entered = (
         each.coords[0].astype(np.int64) * answer.shape[1] + each.coords[1] for each in (stored, expected)
@@ -357,14 +360,14 @@ def _without_held(answer: CsrArray, entries: CsrArray) -> CsrArray:
     return sparse.csr_array(sparse.coo_array((stored.data[kept], (rows, columns)), shape=answer.shape))
 
 
-def _moved(part: CsrArray, row: int, column: int) -> tuple[Values, Integers, Integers]:
-    """Values, rows and columns of a part of a matrix that begins in a row and a column."""
+def _offset_entries(part: CsrArray, row: int, column: int) -> tuple[Values, Integers, Integers]:
+    """Return the values, rows and columns of a part of a matrix whose origin is ``row`` and ``column``."""
     entries = part.tocoo()
     rows, columns = (each.astype(np.int64) for each in entries.coords)
     return entries.data, rows + row, columns + column
 
 
-def _joined(parts: Sequence[tuple[Values, Integers, Integers]], shape: tuple[int, int]) -> CsrArray:
-    """The sum of parts of a matrix of a shape."""
+def _sum_parts(parts: Sequence[tuple[Values, Integers, Integers]], shape: tuple[int, int]) -> CsrArray:
+    """Return the sum of parts of a matrix, as a matrix of this shape."""
     values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
     return sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))

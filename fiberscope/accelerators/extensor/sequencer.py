@@ -1,4 +1,4 @@
-"""Walks the tiles in memory, N2, K2, M2, and intersects their K2 coordinates."""
+"""Sequencer of ExTensor: walks the tiles in memory (N2, K2, M2) and intersects their K2 coordinates."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from fiberscope.workloads.fibertree import FiberTree
 
 
 class Sequencer(Component):
-    """Gives the pairs of tiles that meet, one a cycle.
+    """Sends the pairs of tiles that have a common K2 coordinate, one a cycle.
 
-    Interface: pairs go out on ``pairs``. For each N2 of B, the K2 coordinates of A and of B's fiber are
-    intersected; where they meet, every M2 of A's fiber makes a pair.
+    Interface: pairs leave on ``pairs``. For each N2 of B, the K2 coordinates of A and of B's fiber are
+    intersected. At each common coordinate, every M2 of A's fiber makes a pair with B's tile.
 
-    Timing: one step of the intersection a cycle: the heads are equal, or the one behind skips to the first
-    coordinate not below the other. One pair a cycle.
+    Timing: one step of the intersection a cycle. In a step, either the heads are equal, or the head with the
+    smaller coordinate skips to the first coordinate not below that of the other head. One pair a cycle.
 
     Args:
         name: instance name.
         a, b: trees of the operands, from ``tiled_a`` and ``tiled_b``.
-        skip: whether the head behind skips; else it goes on by one.
-        pairs: to be given without any step of the intersection; None for those that meet.
+        skip: whether the head with the smaller coordinate skips; if not, it advances by one coordinate.
+        pairs: pairs to send without any intersection step; None for the pairs that the intersection finds.
     """
 
     PORTS = (Output("pairs", PAIR),)
@@ -46,13 +46,13 @@ class Sequencer(Component):
     ) -> None:
         super().__init__(name)
         self.walk = walk(a, b, skip=skip) if pairs is None else iter(pairs)
-        self.pair: tuple[int, int] | None = None  # found, and not yet sent
+        self.pair: tuple[int, int] | None = None  # pair that was found and is not sent yet
         self.ended = False
         self.intersect_k2 = 0
-        self.given = 0  # pairs
+        self.given = 0  # pairs sent
 
     def tick(self, now: int) -> int:
-        """Send the pair at hand, or make one step."""
+        """Send the pair that was found, and find the next one or make one step."""
         if self.pair is not None:
             if not self.pairs.can_push():
                 return self.wait_output(self.pairs)
@@ -75,12 +75,12 @@ class Sequencer(Component):
         self.ended = True
 
     def counters(self) -> dict[str, int]:
-        """Steps of the intersection of K2, and pairs given."""
+        """Return the intersection steps over K2 and the number of pairs sent."""
         return {**super().counters(), "pairs": self.given}
 
 
 def walk(a: FiberTree, b: FiberTree, *, skip: bool = True) -> Iterator[tuple[int, int] | None]:
-    """Yield None after each step of the intersection, or the pairs of tiles that a step meets."""
+    """Yield None after each step of the intersection, then the pairs of tiles if the step found a match."""
     fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
     both = FiberIntersection(integers_of(a.coordinates[0]), integers_of(b.coordinates[TILES]), skip=skip)
     for n2 in range(len(b.coordinates[0])):
@@ -95,5 +95,5 @@ def walk(a: FiberTree, b: FiberTree, *, skip: bool = True) -> Iterator[tuple[int
 
 
 def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:
-    """The pairs of tiles that meet, in the sequencer's order."""
+    """Return the pairs of tiles that have a common K2 coordinate, in the sequencer's order."""
     return [pair for pair in walk(a, b) if pair is not None]

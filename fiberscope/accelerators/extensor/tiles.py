@@ -1,4 +1,4 @@
-"""Which shape the tiles of the last-level buffer have, and whether everything fits where it has to lie."""
+"""Choice of the tile shape of the last-level buffer, and checks that tiles and microtiles fit."""
 
 from __future__ import annotations
 
@@ -18,28 +18,33 @@ from fiberscope.workloads.fibertree import FiberTree
 
 Shape = tuple[int, int, int]
 
-STANDARD: Shape = (32, 64, 128)  # in microtiles: M, K and N of most published runs, at the most
+STANDARD: Shape = (32, 64, 128)  # microtiles of a tile in M, K and N in most published runs, an upper bound
 
 
 class Tiling:
-    """A and B cut into tiles that fit the machine.
+    """Operands A and B partitioned into tiles that fit the machine.
 
-    The tiles' shape is the configuration's. Where that leaves it open, it is the published one of this
-    matrix, else ``STANDARD``; of either, and of one that a tiling chose for these operands (``tiled``), M is
-    halved (then the longer of N and K) until the tiles fit.
+    A shape in the configuration is used as it is. Without one, the shape is the published shape of this
+    matrix, or else ``STANDARD``. If the tiles of such a shape, or of a shape that a tiling chose for these
+    operands (``tiled``), do not fit, M is halved, then the longer of N and K, until the tiles fit.
 
-    Where two microtiles that meet do not fit the buffer of a processing element together, all microtiles have
-    half the side, and tiles twice as many, until they do.
-
-    ``choice`` says the shape and where it is from, and the side of microtiles where that was halved; it is
-    empty if both are the configuration's. ``parameters`` are those with the side that they have.
+    If two microtiles that are multiplied do not fit the buffer of a processing element together, the side of
+    all microtiles is halved until they fit. A tile then has twice as many microtiles in each rank.
 
     Args:
         parameters: the configuration.
         a, b: the operands.
 
+    Attributes:
+        parameters: the configuration with the actual side of microtiles.
+        shape: microtiles of a tile in M, K and N.
+        a, b: the partitioned operands.
+        choice: description of the shape with its origin, and of a halved side of microtiles; empty if both
+            are those of the configuration.
+        dense: whether A and B are stored as values only.
+
     Raises:
-        ConfigurationError: a microtile or a tile does not fit its buffer.
+        ConfigurationError: if a microtile or a tile does not fit its buffer.
     """
 
     def __init__(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> None:
@@ -68,12 +73,12 @@ class Tiling:
 
     @property
     def tile(self) -> Tile:
-        """The shape, as the configuration has it."""
+        """The shape in the form of the configuration."""
         m, k, n = self.shape
         return Tile(m=m, k=k, n=n)
 
     def _cut(self, rows: int = 0) -> None:
-        """Cut both; A into tiles of so many rows M1, if it is said."""
+        """Partition both operands; if ``rows`` is not 0, A into tiles of ``rows`` rows M1."""
         shape = (rows or self.shape[0], *self.shape[1:])
         microtile, ranks = self.parameters.pe.tile, self.parameters.format.ranks
         a, b = (ranks(operand, dense) for operand, dense in self.dense.items())
@@ -81,10 +86,10 @@ class Tiling:
         self.b = TiledOperand(tiled_b(self.trees[1], microtile, shape), b)
 
     def _fit_microtiles(self) -> None:
-        """Halve the side of microtiles until those that meet fit the buffer of a processing element.
+        """Halve the side of microtiles until any two that are multiplied fit a processing element's buffer.
 
         Raises:
-            ConfigurationError: single elements do not.
+            ConfigurationError: if even microtiles of one element do not fit.
         """
         while excess := self._microtile_excess():
             pe = self.parameters.pe
@@ -97,7 +102,7 @@ class Tiling:
             self._cut()
 
     def _microtile_excess(self) -> str:
-        """Describe which of the largest microtiles of one K1 that can meet do not fit; empty if all fit."""
+        """Describe the largest two microtiles with a common K1 that do not fit; empty if all fit."""
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
         blocks = -(-int(self.matrices[0].shape[1]) // tile)
         of_a, of_b = (_largest_by_k(part, tile, blocks) for part in (self.a, self.b))
@@ -112,7 +117,7 @@ class Tiling:
         )
 
     def _excess(self) -> str:
-        """Describe what does not fit in the last-level buffer, in one line; empty if all fits."""
+        """Describe in one line which tiles do not fit in the last-level buffer; empty if all fit."""
         size, halves = self.parameters.llb.size, self.parameters.llb.tiles
         a, b = (int(part.tile_bytes.max(initial=0)) for part in (self.a, self.b))
         needed = halves * (a + b)
@@ -130,7 +135,10 @@ class Tiling:
         )
 
     def _largest_output(self, room: int) -> int:
-        """Bytes of the largest output tile; counted exactly where the products could exceed ``room``."""
+        """Return the bytes of the largest output tile.
+
+        The size of a tile is an upper bound if it is at most ``room`` bytes, and exact otherwise.
+        """
         element = self.parameters.format.output // 8
         largest = 0
         for part_a, part_b in self._pairs():
@@ -142,7 +150,7 @@ class Tiling:
         return largest
 
     def _pairs(self) -> Iterator[tuple[Any, Any]]:
-        """The patterns of all pairs of tiles that both hold something."""
+        """Yield the sparsity patterns of all pairs of nonempty tiles with a common K2."""
         m, k, n = (size * self.parameters.pe.tile for size in self.shape)
         a, b = (_pattern(matrix) for matrix in self.matrices)
         tiles_a, tiles_b = _tiles_by_k(self.a.tree, True), _tiles_by_k(self.b.tree, False)
@@ -158,10 +166,10 @@ class Tiling:
 def symbols(
     parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """Coordinates of a tile of the buffer and of a microtile, as ``spec.yaml`` calls them, and why these.
+    """Return the sides of tiles and microtiles by their names in ``spec.yaml``, and notes on their choice.
 
     Raises:
-        ConfigurationError: as ``Tiling``.
+        ConfigurationError: see ``Tiling``.
     """
     tiling = Tiling(parameters, a, b)
     side = tiling.parameters.pe.tile
@@ -171,15 +179,16 @@ def symbols(
 
 
 def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:
-    """Bytes of an operand's largest microtile for each K1; 0 where it has none."""
+    """Return the bytes of an operand's largest microtile for each K1; 0 for a K1 without microtiles."""
     largest = np.zeros(blocks, dtype=np.int64)
     np.maximum.at(largest, np.asarray(operand.microtile_k) // microtile, np.asarray(operand.microtile_bytes))
     return largest
 
 
 def published(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
-    """The published tile shape for these matrices, known by rows and nonzeros, and the matrix's name; None if
-    there is none.
+    """Return the published tile shape for these matrices and the matrix's name; None if there is none.
+
+    A matrix is identified by its numbers of rows and nonzeros.
     """
     rows = yaml.safe_load((Path(__file__).parent / "tiles.yaml").read_text(encoding="utf-8"))["tiles"]
     for row in rows:
@@ -189,9 +198,10 @@ def published(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
 
 
 def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
-    """Return the space of each operand's tile, an equal part of the last-level buffer; None as published.
+    """Return the space for each operand's tile, an equal part of the last-level buffer.
 
-    A word is half an element, as in trees of compressed fibers, where an element takes two.
+    Return None if the tiling is the published one. A word is half an element, because an element of a tree
+    of compressed fibers takes two words.
     """
     if parameters.tiling == PUBLISHED:
         return None
@@ -201,15 +211,15 @@ def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
 
 
 def tiled(parameters: ExTensorConfiguration, microtiles: Mapping[str, int]) -> ExTensorConfiguration:
-    """The parameters with the shape that their tiling has chosen for the operands, in microtiles."""
+    """Return the parameters with the tile shape, in microtiles, that their tiling chose for the operands."""
     return parameters.model_copy(update={"tile": Tile(**microtiles)})
 
 
 def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
-    """The shape to begin with, and where it is from; nowhere, if it is to be taken as it is.
+    """Return the initial shape and its origin; an empty origin means that the shape must not be halved.
 
     Raises:
-        ConfigurationError: a tiling that this machine does not choose has chosen nothing.
+        ConfigurationError: if the tiling chooses the shape before the machine is built and no shape is given.
     """
     sides = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
     if parameters.tiling == PUBLISHED:
@@ -222,7 +232,7 @@ def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple
 
 
 def _start_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
-    """The shape to begin with, and where it is from."""
+    """Return the published shape for these matrices or ``STANDARD``, and the origin of the shape."""
     tiling = published(a, b)
     if tiling is None:
         return STANDARD, "that of most published runs"
@@ -254,7 +264,7 @@ def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
 
 
 def matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:
-    """A matrix as a tree of two ranks, its rows the upper one."""
+    """Return a matrix as a tree of two ranks; the rows are the upper rank."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     shape = dict(zip(ranks, (int(size) for size in matrix.shape), strict=True))
     return FiberTree.from_coo(shape, [rows, matrix.indices], matrix.data)

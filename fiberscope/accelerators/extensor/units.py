@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Processing elements with a unit that intersects: what sends it fibers, and what adds up what it finds."""
+"""Parts of a processing element with a separate intersector: the buffer before and the core after it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ WORD_BITS = 32  # C: object; of a mask
 
 
 class ScanningBuffer(MicrotileBuffer):
-    """Sends the fibers of the microtiles that it holds to an intersector, as masks, pair by pair.
+    """A microtile buffer that sends pairs of fibers to an intersector, as bit masks of their coordinates.
 
-    Interface: that of ``MicrotileBuffer``. Every fiber M0 of A's microtile meets every fiber N0 of B's: the
-    masks of two leave on ``masks_a`` and ``masks_b`` together.
+    Interface: that of ``MicrotileBuffer``. Each fiber M0 of A's microtile is paired with each fiber N0 of
+    B's microtile. The two masks of a pair leave on ``masks_a`` and ``masks_b`` in the same cycle.
 
-    Timing: that of ``MicrotileBuffer``; two masks a cycle, from the one on in which a product is handed on.
+    Timing: that of ``MicrotileBuffer``. One pair of masks a cycle, from the cycle in which the product is
+    passed on.
 
     Args:
-        name, a, b, port_bytes, size: as of ``MicrotileBuffer``.
-        masks_of_a, masks_of_b: of all fibers, word by word, from ``fiber_masks``.
+        name, a, b, port_bytes, size: arguments of ``MicrotileBuffer``.
+        masks_of_a, masks_of_b: masks of all fibers, word by word, from ``fiber_masks``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -55,12 +56,13 @@ class ScanningBuffer(MicrotileBuffer):
         super().__init__(name, a, b, port_bytes, size)
         self.masks_of_a = masks_of_a  # C: long[::1]
         self.masks_of_b = masks_of_b  # C: long[::1]
-        self.waiting: list[tuple[int, int]] = []  # products handed on, whose fibers have not been sent
-        self.fiber_a = self.last_a = 0  # of the product whose fibers are
+        self.waiting: list[tuple[int, int]] = []  # products passed on whose fibers are still to be sent
+        # Next fibers to send of the current product, its first fiber of B, and the fibers after its last
+        self.fiber_a = self.last_a = 0
         self.first_b = self.fiber_b = self.last_b = 0
 
     def tick(self, now: int) -> int:
-        """As ``MicrotileBuffer`` does, and send two masks."""
+        """Do what ``MicrotileBuffer`` does, and send a pair of masks."""
         wake = MicrotileBuffer.tick(self, now)
         if self._scan():
             self.wake_at(now + 1)
@@ -71,7 +73,7 @@ class ScanningBuffer(MicrotileBuffer):
         MicrotileBuffer._hand_on(self)
 
     def _scan(self) -> bool:
-        """Send the masks of the next two fibers, if they may leave; gives whether they have."""
+        """Send the masks of the next two fibers if there are free slots; return whether it did."""
         if self.fiber_a == self.last_a and not self._turn():
             return False
         if not (self.masks_a[0].can_push() and self.masks_b[0].can_push()):
@@ -85,7 +87,7 @@ class ScanningBuffer(MicrotileBuffer):
         return True
 
     def _turn(self) -> bool:
-        """Turn to the next product, if there is one."""
+        """Set up the fibers of the next product; return whether there is one."""
         if not self.waiting:
             return False
         a, b = self.waiting.pop(0)  # C: a=long, b=long
@@ -96,13 +98,14 @@ class ScanningBuffer(MicrotileBuffer):
 
 
 class SummingCore(IntersectingCore):
-    """Multiplies and adds up what an intersector finds in the fibers of two microtiles.
+    """A core that multiplies and adds the matches that an intersector finds in the fibers of two microtiles.
 
-    Interface: that of ``IntersectingCore``; the steps come in on ``results``, those of every pair of fibers
-    in their order.
+    Interface: that of ``IntersectingCore``. The steps of the intersector arrive on ``results``, in the order
+    of the pairs of fibers.
 
-    Timing: that of ``IntersectingCore``: a step is made in the cycle before it is seen here. While the core
-    stands still, the next product's first steps may be made; they are seen a cycle each all the same.
+    Timing: that of ``IntersectingCore``. The core sees a step one cycle after the intersector makes it, and
+    takes one step a cycle. While the core waits, the intersector can make the first steps of the next
+    product.
 
     Args:
         arguments, options: positional and keyword arguments of ``IntersectingCore``.
@@ -114,14 +117,14 @@ class SummingCore(IntersectingCore):
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        self.first_b = 0  # of the fibers
-        self.steps = 0  # of the product
-        self.matches = 0  # of the two fibers, and the sum of their products
-        self.total = 0.0
-        self.head_a = self.head_b = 0  # elements up to which they were looked through
+        self.first_b = 0  # first fiber of B's microtile
+        self.steps = 0  # steps of the current product so far
+        self.matches = 0  # matches of the current two fibers so far
+        self.total = 0.0  # sum of the products of these matches
+        self.head_a = self.head_b = 0  # elements from which the next match is searched
 
     def tick(self, now: int) -> int:
-        """Take a step, and behind the last one do as ``IntersectingCore`` does."""
+        """Pop a step; after the last step of a product do what ``IntersectingCore`` does."""
         if self.working and now < self.until:
             if not self.results.can_pop():
                 return self.wait_input(self.results)
@@ -131,7 +134,7 @@ class SummingCore(IntersectingCore):
         return IntersectingCore.tick(self, now)
 
     def _begin(self, now: int) -> int:
-        """Take a product, whose steps are to come; returns when the first is seen."""
+        """Set up the next product, before its steps arrive; return the next cycle to tick in."""
         self._open()
         self.first_b = self.fiber_b
         self.steps = 0
@@ -140,14 +143,14 @@ class SummingCore(IntersectingCore):
         return now + 1
 
     def _turn(self) -> None:
-        """Begin with the next two fibers."""
+        """Set up the next two fibers."""
         self.matches = 0
         self.total = 0.0
         self.head_a = self.a.fiber_elements[self.fiber_a]
         self.head_b = self.b.fiber_elements[self.fiber_b]
 
     def _take(self, now: int) -> None:
-        """Take a step."""
+        """Pop a step; multiply if it is a match, and end the pair of fibers if it is the last."""
         kind, coordinate = self.results.control(), self.results.coordinate()
         self.results.pop()
         self.steps += 1
@@ -157,14 +160,18 @@ class SummingCore(IntersectingCore):
             self._end_fibers(now)
 
     def _multiply(self, coordinate: int) -> None:
-        """Add the product of the two elements that have this coordinate, counted from the microtile's."""
+        """Add the product of the two elements with this coordinate, which is relative to the microtile."""
         self.head_a = self._place(self.a, self.fiber_a, self.head_a, coordinate)
         self.head_b = self._place(self.b, self.fiber_b, self.head_b, coordinate)
         self.total = self.intersection.added(self.total, self.head_a, self.head_b)
         self.matches += 1
 
     def _place(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:
-        """Return the place of an element with this coordinate in a fiber, from the head on."""
+        """Return the index of the element with this coordinate in a fiber, searched from the head on.
+
+        Raises:
+            SimulationError: if the fiber has no such element.
+        """
         while head < operand.fiber_elements[fiber + 1]:
             if operand.element_k[head] % self.microtile == coordinate:
                 return head
@@ -172,7 +179,7 @@ class SummingCore(IntersectingCore):
         raise SimulationError(f"{self.name}: was told of coordinate {coordinate}, which fiber {fiber} lacks")
 
     def _end_fibers(self, now: int) -> None:
-        """Keep what two fibers have given, and go on to the next."""
+        """Store the result of two fibers, and go on to the next two fibers or end the product."""
         if self.matches > 0:
             self._keep(self.fiber_a, self.fiber_b, self.matches, self.total)
         self.fiber_b += 1
@@ -190,7 +197,7 @@ PARTS_WITH_UNITS: Mapping[str, PartFactory] = {"buffer": ScanningBuffer, "core":
 
 
 def _send(masks: list[Channel], words: memoryview[int], fiber: int) -> None:  # C: words=long[::1], cdef
-    """Send the mask of a fiber."""
+    """Push the mask of a fiber, one word to each channel."""
     first = fiber * len(masks)
     for word in range(len(masks)):
         sink = masks[word]  # C: Channel
@@ -198,10 +205,10 @@ def _send(masks: list[Channel], words: memoryview[int], fiber: int) -> None:  # 
 
 
 def words_of(microtile: int) -> int:
-    """Words of a mask of a microtile's coordinates."""
+    """Return the number of words of a mask with one bit for each coordinate of a microtile."""
     return -(-microtile // WORD_BITS)
 
 
 def fiber_masks(operand: TiledOperand, microtile: int) -> memoryview[int]:
-    """The masks of all fibers of an operand, word by word: which K0 they have."""
+    """Return the masks of all fibers of an operand, word by word; a bit is set for each K0 of the fiber."""
     return operand.words(microtile, words_of(microtile), WORD_BITS)

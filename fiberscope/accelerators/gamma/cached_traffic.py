@@ -1,4 +1,4 @@
-"""Traffic of Gamma behind its FiberCache, by the functional pass: exact requests, and misses without time."""
+"""Memory traffic of Gamma from the functional pass: exact requests, and misses of a cache without timing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["cached_traffic"]
 
 
 def cached_traffic(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> CachedTraffic:
-    """Count the traffic of A times B behind the FiberCache.
+    """Count the traffic between the FiberCache and memory for A times B.
 
     Args:
-        parameters: of the machine.
+        parameters: the configuration of the machine.
         a, b: the operands, CSR with sorted and distinct coordinates.
 
     Raises:
@@ -32,9 +32,10 @@ def cached_traffic(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> 
 
 
 def _lines_in_flight(work: FunctionalPass) -> float:
-    """Lines of the inputs of all tasks that the elements have at a time, each line of B once.
+    """Return the mean number of input lines of the tasks that all processing elements hold at a time.
 
-    An element has a task that runs and those in its queue. Tasks count by the elements that they merge.
+    A processing element holds the task that runs and the tasks in its queue. The mean weights each task by
+    the number of elements that the task merges. A line of B counts once.
     """
     parameters, table, trees = work.parameters, work.trees.table, work.trees
     of_rows = _lines_of_rows(work)
@@ -58,7 +59,7 @@ def _lines_in_flight(work: FunctionalPass) -> float:
 
 
 def _lines_of_rows(work: FunctionalPass) -> Integers:
-    """Lines that each row of B lies in."""
+    """Return the number of lines that each row of B touches."""
     line, size = work.parameters.fibercache.line, work.b_sizes.element_bytes
     pointers = np.asarray(work.b.pointers).astype(np.int64)
     spans = (pointers[1:] * size - 1) // line - pointers[:-1] * size // line + 1
@@ -66,6 +67,6 @@ def _lines_of_rows(work: FunctionalPass) -> Integers:
 
 
 def _sums(counts: Integers, bounds: Integers) -> Integers:
-    """Sums between neighbouring bounds."""
-    behind = np.concatenate([[0], np.cumsum(counts)])
-    return np.diff(behind[bounds])
+    """Return the sums of the counts between neighbouring bounds."""
+    prefix_sums = np.concatenate([[0], np.cumsum(counts)])
+    return np.diff(prefix_sums[bounds])

@@ -1,4 +1,4 @@
-"""Gamma's parameters; ``config.yaml`` has their defaults, units and sources."""
+"""Parameters of Gamma; ``config.yaml`` has their defaults, units and sources."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.hw.memory.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
 from fiberscope.workloads.canonical import CsrArray
 
-MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
+MOST_ENTRIES = 1 << 22  # upper bound of simulated entries of one kind; an entry takes some hundred bytes
 
 
 class ProcessingElements(Configuration):
-    """Number and make of the processing elements."""
+    """Number, queues and latencies of the processing elements."""
 
     count: int = Field(ge=1, le=256)
     radix: int = integer_field(RADIX)
@@ -56,7 +56,7 @@ class FiberCache(Configuration):
 
     @property
     def sets(self) -> int:
-        """Sets of one bank."""
+        """Number of sets of one bank."""
         return self.size // (self.banks * self.ways * self.line)
 
     @model_validator(mode="after")
@@ -95,7 +95,7 @@ class FiberCache(Configuration):
 
 
 class SchedulerParameters(Configuration):
-    """The scheduler."""
+    """Buffer, queues and output mode of the scheduler."""
 
     stream_lines: int = Field(ge=1, le=1 << 20)
     output: Literal["memory", "cache"]
@@ -128,7 +128,7 @@ class GammaConfiguration(TypedParameters):
     format: Format
 
     def _check_state(self) -> None:
-        """Refuse a machine whose state alone would fill the host's memory."""
+        """Reject a machine whose state alone would fill the host's memory."""
         pe, cache = self.pe, self.fibercache
         for keys, size in (
             ("pe.count, radix and buffer_lines", pe.count * pe.radix * pe.buffer_lines),
@@ -146,7 +146,11 @@ class GammaConfiguration(TypedParameters):
         return Sizes(self.fibercache.line, self.format.element, self.format.pointer)
 
     def operand_sizes(self, operand: str, matrix: CsrArray) -> Sizes:
-        """The same of an operand, A or B: a full one may lie as values alone."""
+        """Return the bytes of lines, elements and pointers of operand A or B.
+
+        An operand without zeros may be stored as values only. An element is then a value, and a pointer has
+        0 bytes.
+        """
         dense = self.format.lies_dense(operand, matrix)
         return Sizes(self.fibercache.line, self.format.value, 0) if dense else self.sizes
 
@@ -170,7 +174,7 @@ class GammaConfiguration(TypedParameters):
                 f"{line}-byte line"
             )
         self._check_state()
-        # The lines of a whole task must fit, with one of row pointers and one that starts midway.
+        # The nonzeros of one task must fit, with a line of row pointers and a line more for misalignment.
         needed = -(-self.pe.radix * self.format.element // line) + 2
         if self.scheduler.stream_lines < needed:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Gamma's processing element, composed: its units, and the channels between them."""
+"""The processing element of Gamma: its units and the channels between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,14 @@ UNITS = ("prefetcher", "reader", "writer")  # with a port at the FiberCache's ne
 
 
 class Wire(NamedTuple):
-    """A channel within: from a unit's port to another's."""
+    """A channel between two units of a processing element.
+
+    Args:
+        producer, output: name of the unit that writes the channel, and its port.
+        consumer, port: name of the unit that reads the channel, and its port.
+        capacity: tokens that the channel holds, tokens in flight included.
+        latency: cycles from a push until the consumer sees the token.
+    """
 
     producer: str
     output: str
@@ -43,16 +50,16 @@ class Wire(NamedTuple):
 
 
 def wires(pe: ProcessingElements | ElementParameters, line_elements: int) -> Iterator[Wire]:
-    """The channels between the units; each holds what is in flight in it, and a queue.
+    """Yield the channels between the units; a capacity is the latency plus the entries of a queue.
 
     Args:
-        pe: the parameters of their queues and latencies.
-        line_elements: elements that a line touches, at the most.
+        pe: parameters with the sizes of the queues and the latencies.
+        line_elements: largest number of elements that a line touches.
     """
     yield Wire("prefetcher", "prefetched", "reader", "tasks", pe.task_queue)
     yield Wire("reader", "merge_tasks", "merger", "tasks", pe.merge_queue)
     yield Wire("reader", "output_tasks", "writer", "output_tasks", pe.output_queue)
-    way = pe.buffer_lines * (line_elements + 1)  # with the stop behind them
+    way = pe.buffer_lines * (line_elements + 1)  # 1 more for the stop after the elements
     for i in range(pe.radix):
         yield Wire("reader", f"ways[{i}]", "merger", f"ways[{i}]", way)
     for producer, output, consumer, port, latency in (
@@ -66,12 +73,12 @@ def wires(pe: ProcessingElements | ElementParameters, line_elements: int) -> Ite
 class ProcessingElement(Assembly):
     """One processing element: prefetcher, fiber buffers, merger, multiplier, accumulator and writer.
 
-    Its requests and replies are those of ``UNITS``, in their order.
+    ``requests[i]`` and ``replies[i]`` belong to unit i of ``UNITS``.
 
     Args:
         name: instance name.
-        machine: that it is in.
-        number: which one of its elements.
+        machine: machine that the processing element belongs to.
+        number: index of the processing element, from 0.
     """
 
     PORTS = (
@@ -89,7 +96,7 @@ class ProcessingElement(Assembly):
         self._make(len(UNITS) * number)
 
     def _make(self, port: int) -> None:
-        """The units; the first has this port at the FiberCache's network."""
+        """Create the units; ``port`` is the first unit's port at the FiberCache's network."""
         machine, name = self.machine, self.name
         table, b, partials, make = machine.table, machine.b, machine.partials, machine.parts
         pe, scheduler, sizes = machine.parameters.pe, machine.parameters.scheduler, machine.parameters.sizes
@@ -133,7 +140,7 @@ class ProcessingElement(Assembly):
         )
 
     def put(self, kernel: Kernel) -> None:
-        """Add the units to a kernel, and connect them."""
+        """Add the units to a kernel and connect them."""
         for unit in PIPELINE:
             kernel.add(getattr(self, unit))
         sizes = self.machine.parameters.sizes
@@ -145,7 +152,7 @@ class ProcessingElement(Assembly):
         self._work_ahead(kernel)
 
     def _work_ahead(self, kernel: Kernel) -> None:
-        """Have the pipeline from the ways to the sums worked out ahead, unless a part of it is another."""
+        """Add a lookahead for the pipeline from the ways to the sums, unless a part of it was replaced."""
         merger, multiplier, accumulator = self.merger, self.multiplier, self.accumulator
         if (
             type(merger) is HighRadixMerger
@@ -158,7 +165,7 @@ class ProcessingElement(Assembly):
             kernel.add_lookahead(self.reader.ahead)
 
     def end(self, port: str) -> tuple[Component, str]:
-        """The unit at a port."""
+        """Return the unit behind a port of the processing element, and the unit's port."""
         name, _, index = port.rstrip("]").partition("[")
         if index:
             return getattr(self, UNITS[int(index)]), name

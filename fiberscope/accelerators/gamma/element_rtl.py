@@ -1,7 +1,7 @@
-"""A processing element of Gamma as one module of Verilog: the units' twins, and the channels between them.
+"""A processing element of Gamma as one Verilog module: the RTL of its units and the channels between them.
 
-The event model keeps what tasks, fibers and lines contain in stores; here it stands beside the tokens, and
-whoever stands in for the element takes it from those stores and brings it back to them.
+The event model keeps the contents of tasks, fibers and lines in stores. In RTL, the contents accompany the
+tokens. The adapter of the element reads them from the stores and writes them back.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class ElementParameters(OfLines):
 
     @property
     def wires(self) -> list[Wire]:
-        """The channels between its units."""
+        """Channels between the units."""
         return list(wires(self, self.elements.count + 1))
 
     @property
     def first_port(self) -> int:
-        """The number of its first port at the FiberCache's network."""
+        """Number of the element's first port at the FiberCache's network."""
         return len(UNITS) * self.place
 
 
@@ -150,7 +150,7 @@ def _check_format(machine: Gamma, sizes: Sequence[int]) -> None:
 
 
 def parts(element: ElementParameters) -> dict[str, Part]:
-    """The units, by the names that they have in the machine."""
+    """Return the units, by their names in the machine."""
     units_of = {**_of_lines(element), **_of_elements(element)}
     return {name: Part(*units_of[name]) for name in PIPELINE}
 
@@ -227,7 +227,7 @@ def _of_elements(element: ElementParameters) -> Mapping[str, tuple[Any, Paramete
 
 
 def compose(element: ElementParameters) -> Composition:
-    """The units, joined as the machine joins them."""
+    """Return the units, connected as in the machine."""
     units = parts(element)
     links: list[Link] = []
     for wire in element.wires:
@@ -272,12 +272,12 @@ class ElementAdapter(Adapter):
         self.written: deque[Element] = deque()  # written elements of Z, in the order of their lines
 
     def configure(self, machine: Gamma, number: int) -> None:  # type: ignore[override]
-        """Learn in which machine it is."""
+        """Record the machine, and the parameters of its element ``number``."""
         self.machine, self.parameters = machine, matching(machine, number)
         self.elements = self.parameters.elements
 
     def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
-        """A task's fibers, or a line of memory."""
+        """Return the fibers of a task, or the contents of a line of memory."""
         try:
             bits = self._payload_bits(stream, token)
         except ValueError as error:
@@ -309,7 +309,7 @@ class ElementAdapter(Adapter):
         return TaskInput(source, machine.a.coordinates[source], 0, machine.a.values[source])
 
     def _line(self, address: int) -> int:
-        """The line of memory at an address."""
+        """Return the contents of the line of memory at an address."""
         tensor, offset = address >> TENSOR_SHIFT, address & (1 << TENSOR_SHIFT) - 1
         if tensor == B_POINTERS:
             first = offset // prefetcher.POINTER_BYTES
@@ -322,7 +322,7 @@ class ElementAdapter(Adapter):
         return self.elements.packed([Element(*pair) for pair in pairs])
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Bring lines that are written, and the lengths of fibers, to the stores."""
+        """Write the contents of written lines and the lengths of fibers to the stores."""
         if "requests[2]" in moved:
             self._store(moved["requests[2]"].reference, self.payload("requests[2]", LINE))
         if "completions" in moved:
@@ -347,7 +347,7 @@ class ElementAdapter(Adapter):
             table.output_lengths[task] = length
 
     def _gather(self) -> None:
-        """Put the rows of Z whose lines have been written where they belong."""
+        """Copy the rows of Z whose lines have been written to the product."""
         while self.rows and self.rows[0][1] <= len(self.written):
             row, length = self.rows.popleft()
             elements = [self.written.popleft() for _ in range(length)]

@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""A functional run of Gamma: tasks in the order of dispatch through a FiberCache."""
+"""Functional run of Gamma: sends the tasks through a FiberCache in the order of dispatch, without cycles."""
 
 from __future__ import annotations
 
@@ -18,32 +18,39 @@ from fiberscope.sim import inline
 __all__ = ["FunctionalRun"]
 
 NO_LINE = -1
-AHEAD = 8  # number of nonzeros of A that are looked ahead
+AHEAD = 8  # distance, in nonzeros of A, at which the host prefetches row pointers of B
 
 
 class FunctionalRun:  # C: final
-    """Runs the tasks of a product through a FiberCache, in the order in which the machine dispatches tasks.
+    """A run of the tasks of a product through a FiberCache, in the order of dispatch of the machine.
 
-    A task goes to the element with the fewest tasks, as the scheduler has it. An element takes a cycle for
-    each element that is merged. The lines of a task are fetched when the task is dispatched. When it begins,
-    it reads as much as its buffers hold, from all fibers in proportion, and as much again whenever that is
-    merged. Partial fibers are written when it ends. This time decides only in which order tasks use the
-    cache, and which tasks are in flight together.
+    As in the scheduler, a task goes to the processing element with the fewest tasks. A processing element
+    merges one element of a fiber in a cycle. The lines of a task are prefetched when the task is dispatched.
+    A task that begins reads as many elements as its buffers hold, from all its fibers in proportion to their
+    lengths. It reads the next part when the elements in the buffers are merged. A partial fiber is written
+    when its task ends. This approximate time decides only in which order tasks use the cache, and which tasks
+    are in flight together.
 
-    Tasks are numbered: row r of A as r, the task t of a tree as ``a.rows + t``.
+    The number of a task is r for row r of A, and ``a.rows + t`` for task t of the trees.
 
     Args:
-        work: counted work by row.
-        cache: that the tasks use.
-        partials: where partial fibers are allocated.
-        occupancy: what partial fibers take of the cache.
+        work: counted work of each row and of each task of a tree.
+        cache: FiberCache that the tasks use.
+        partials: allocator of partial fibers.
+        occupancy: occupancy of the FiberCache by partial fibers.
         elements: number of processing elements.
-        most_tasks: tasks that an element may have been given and not completed.
-        most_partial_tasks: the same, when a task that writes a partial fiber is to be given.
+        most_tasks: largest number of dispatched and uncompleted tasks of a processing element.
+        most_partial_tasks: the same limit for the dispatch of a task that writes a partial fiber.
         buffered: elements that the buffers of a task hold.
-        sizes: of lines, and of elements of partial fibers.
-        b_sizes: of elements and pointers of B.
-        fetching: whether lines are fetched ahead.
+        sizes: bytes of a line and of an element of a partial fiber.
+        b_sizes: bytes of an element and of a row pointer of B.
+        fetching: whether lines are prefetched.
+
+    Attributes:
+        tasks: tasks dispatched.
+        pointer_reads: reads of lines of B's row pointers.
+        partial_reads: lines of partial fibers read from memory.
+        lines: for each row of A, the lines moved between cache and memory.
     """
 
     def __init__(
@@ -81,23 +88,25 @@ class FunctionalRun:  # C: final
         self.fetching = fetching
         self.tasks = 0
         self.pointer_reads = 0
-        self.partial_reads = 0  # lines of partial fibers that were read from memory
+        self.partial_reads = 0
         self.lines = np.zeros(work.a.rows, np.int64)  # C: public long[::1]; lines moved by row
         self.now = self.turn = 0
         depth = max(most_tasks, most_partial_tasks)
         self.depth = depth
-        self.loads = array("q", bytes(8 * elements))  # number of uncompleted tasks, by element
-        self.oldest = array("q", bytes(8 * elements))
-        self.parts = array("q", bytes(8 * elements))  # inputs of its oldest task that were read, by element
-        self.events = array("q", bytes(8 * elements))  # cycle of its next read or of the task's end
-        self.free = array("q", bytes(8 * elements))  # cycle in which all its tasks are done
+        # State of each processing element
+        self.loads = array("q", bytes(8 * elements))  # number of uncompleted tasks
+        self.oldest = array("q", bytes(8 * elements))  # queue place of the oldest uncompleted task
+        self.parts = array("q", bytes(8 * elements))  # parts of the oldest task's inputs read so far
+        self.events = array("q", bytes(8 * elements))  # cycle of the next read or of the oldest task's end
+        self.free = array("q", bytes(8 * elements))  # cycle in which all dispatched tasks are complete
+        # State of each queue place of each processing element: the task and the cycle in which it ends
         self.queue = array("q", bytes(8 * elements * depth))
         self.ends = array("q", bytes(8 * elements * depth))
-        self.ready = array("q", bytes(8 * max(1, self.table.count)))  # merging tasks that can run
+        self.ready = array("q", bytes(8 * max(1, self.table.count)))  # queue of merge tasks that can run
         self.first_ready = self.last_ready = 0
 
     def run_rows(self, first: int, last: int) -> None:
-        """Dispatch the tasks of a range of A's rows; ranges follow one another."""
+        """Dispatch the tasks of rows ``first`` to ``last`` - 1 of A; calls go through the rows in order."""
         for row in range(first, last):
             if not self.trees.rows[row]:
                 if self.a.pointers[row + 1] > self.a.pointers[row]:
@@ -114,26 +123,26 @@ class FunctionalRun:  # C: final
             pass
 
     def _issue(self, task: int) -> None:
-        """Dispatch a task, behind the merging tasks that are ready."""
+        """Dispatch a task after the merge tasks that are ready."""
         while self.first_ready < self.last_ready or not self._dispatch(task):
             if not self._dispatch_ready():
                 self._advance()
 
     def _await_room(self, task: int) -> None:
-        """Go on until the cache has room for the output of a leaf."""
+        """Dispatch merge tasks and complete tasks until the cache has space for the output of a leaf task."""
         while not self.occupancy.admits(task):
             if not self._dispatch_ready() and not self._advance():
                 return
 
     def _dispatch_ready(self) -> bool:
-        """Dispatch the oldest merging task that is ready; whether there was such a task and room for it."""
+        """Dispatch the oldest ready merge task; return False if there is none or no element can take it."""
         if self.first_ready == self.last_ready or not self._dispatch(self.ready[self.first_ready]):
             return False
         self.first_ready += 1
         return True
 
     def _dispatch(self, task: int) -> bool:
-        """Dispatch a task to the element with the fewest tasks; whether an element could take it."""
+        """Dispatch a task to the least-loaded processing element; return whether one could take the task."""
         tree_task = task - self.a.rows
         writes_partial = tree_task >= 0 and self.table.parents[tree_task] != NO_PARENT
         element = self._least_loaded(self.most_partial_tasks if writes_partial else self.most_tasks)
@@ -157,7 +166,10 @@ class FunctionalRun:  # C: final
         return True
 
     def _least_loaded(self, limit: int) -> int:  # C: noexcept
-        """The element with the fewest tasks, the next in turn among equals; -1 if all have the limit."""
+        """Return the processing element with the fewest tasks; -1 if all have ``limit`` tasks.
+
+        Ties are broken round-robin.
+        """
         best = -1
         fewest = limit
         element = self.turn
@@ -171,13 +183,13 @@ class FunctionalRun:  # C: final
         return best
 
     def _merged(self, task: int) -> int:  # C: noexcept
-        """Elements that a task merges."""
+        """Return the number of elements that a task merges."""
         if task < self.a.rows:
             return int(self.work.merged[task])
         return int(self.work.task_merged[task - self.a.rows])
 
     def _advance(self) -> bool:
-        """Go on with the task that reads more or ends first; whether there is one."""
+        """Process the next event, a read or the end of a task; return whether a task was in flight."""
         best = -1
         for element in range(self.elements):
             if self.loads[element] > 0 and (best < 0 or self.events[element] < self.events[best]):
@@ -199,14 +211,14 @@ class FunctionalRun:  # C: final
         return True
 
     def _begin(self, element: int) -> None:
-        """The oldest task of an element begins."""
+        """Begin the oldest task of a processing element."""
         place = element * self.depth + self.oldest[element]
         self.parts[element] = 0
         self.events[element] = self.ends[place] - self._merged(self.queue[place]) - 1
         self._read_part(element)
 
     def _read_part(self, element: int) -> None:
-        """The oldest task of an element reads what its buffers hold."""
+        """Read the next part of the inputs of an element's oldest task, as much as its buffers hold."""
         place = element * self.depth + self.oldest[element]
         task = self.queue[place]
         parts = max(1, (self._merged(task) + self.buffered - 1) // self.buffered)
@@ -248,7 +260,7 @@ class FunctionalRun:  # C: final
         self.partial_reads += self.cache.consume_misses - before
 
     def _first_line(self, task: int) -> int:  # C: noexcept
-        """The first line of a task's partial fiber."""
+        """Return the first line of a task's partial fiber."""
         first = self.table.output_starts[task] * self.partial_bytes // self.line_bytes
         return PARTIAL_BASE // self.line_bytes + first
 
@@ -256,7 +268,7 @@ class FunctionalRun:  # C: final
         return (elements * self.partial_bytes + self.line_bytes - 1) // self.line_bytes
 
     def _end(self, task: int) -> None:
-        """A task of a tree has ended: its fiber is written, and what it merged is free."""
+        """Complete a task of a tree: write its partial fiber, and free the partial fibers that it merged."""
         before = self.cache.traffic_lines()
         parent = self.table.parents[task]
         self.table.output_lengths[task] = self.work.task_outputs[task]
@@ -277,7 +289,10 @@ class FunctionalRun:  # C: final
         self.lines[self.trees.row_of_task[task]] += self.cache.traffic_lines() - before
 
     def _fetch(self, task: int) -> None:
-        """The prefetcher's requests: row pointers, a line once a sequence, and the lines of all fibers."""
+        """Issue the prefetcher's requests for a task: lines of row pointers and the lines of all its fibers.
+
+        A line of row pointers is read once for successive inputs that need the same line.
+        """
         before = self.cache.traffic_lines()
         pointer_line = NO_LINE
         if task < self.a.rows:
@@ -297,7 +312,15 @@ class FunctionalRun:  # C: final
         self.lines[self._row_of(task)] += self.cache.traffic_lines() - before
 
     def _locate(self, row: int, line: int) -> int:
-        """Read the lines of a row's two pointers that were not read last; returns the one that was."""
+        """Read the lines of a row's two pointers, except the line read last.
+
+        Args:
+            row: row of B.
+            line: line of row pointers that was read last, or ``NO_LINE``.
+
+        Returns:
+            The line of row pointers that is now the last one read.
+        """
         if self.pointer_bytes == 0:
             return line
         base = B_POINTERS_BASE // self.line_bytes

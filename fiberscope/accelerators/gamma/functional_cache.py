@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""A FiberCache without time, for functional runs."""
+"""A FiberCache model without timing, for functional runs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from fiberscope.hw.memory.tags import Sets, TagStore
 
 __all__ = ["CacheState", "FunctionalCache"]
 
-HINTS = 1 << 13
+HINTS = 1 << 13  # entries of the table of recent places of lines; a power of two
 
 
 class CacheState:  # C: object
-    """The lines of a FiberCache at one moment, by bank, set and way, with their reuse predictions."""
+    """A snapshot of a FiberCache.
+
+    Args:
+        lines: the line in each bank, set and way; shape (banks, sets, ways).
+        reuse: the reuse prediction of each of these lines; same shape.
+    """
 
     def __init__(self, lines: npt.NDArray[np.int64], reuse: npt.NDArray[np.uint8]) -> None:
         self.lines = lines
@@ -25,12 +30,18 @@ class CacheState:  # C: object
 
 
 class FunctionalCache:  # C: final
-    """A FiberCache without time: the banks, sets, priorities and replacement of the machine's.
+    """A FiberCache without timing, with the banks, sets, priorities and replacement policy of the machine.
 
-    Each line arrives at once, so no request joins a line in flight and no way is blocked.
+    A line arrives in the moment of its request. No request therefore joins a line in flight, and no way is
+    blocked.
 
     Args:
         specification: geometry and policies.
+
+    Attributes:
+        fetches, reads, consumes, writes: requests of each kind.
+        fetch_misses, read_misses, consume_misses, write_misses: requests of each kind that missed.
+        write_backs: dirty lines that were evicted.
     """
 
     def __init__(self, specification: FiberCacheSpecification) -> None:
@@ -43,7 +54,8 @@ class FunctionalCache:  # C: final
             specification.priority_limit,
             specification.reuse_limit,
         )
-        # The last place of a line in the cache, indexed by the low bits of the line.
+        # The place of the line prefetched last, indexed by the low bits of the line number. If the line is
+        # still there, a read needs no lookup.
         self.places = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
         self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
         self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
@@ -52,7 +64,7 @@ class FunctionalCache:  # C: final
         return line % self.banks * self.bank_sets + self.sets.set_of(line)
 
     def prefetch(self, line: int) -> None:  # C: noexcept
-        """Bring a line in; one more read of the line is to come."""
+        """Fetch a line that one more read will use."""
         set_index = self._set_of(line)
         place = self.tags.find(set_index, line)
         self.fetches += 1
@@ -64,7 +76,7 @@ class FunctionalCache:  # C: final
         self.places[line % HINTS] = place
 
     def read(self, line: int) -> None:  # C: noexcept
-        """Read a line, which stays."""
+        """Read a line and keep it."""
         self.reads += 1
         place = self.places[line % HINTS]
         if self.tags.lines[place] == line:
@@ -79,7 +91,7 @@ class FunctionalCache:  # C: final
             self._replace(set_index, line, 0)
 
     def consume(self, line: int) -> None:  # C: noexcept
-        """Read a line for the last time and drop it."""
+        """Read a line for the last time and invalidate it without a write-back."""
         place = self.tags.find(self._set_of(line), line)
         self.consumes += 1
         if place >= 0:
@@ -88,7 +100,7 @@ class FunctionalCache:  # C: final
             self.consume_misses += 1
 
     def write(self, line: int) -> None:  # C: noexcept
-        """Write a line that awaits one read."""
+        """Write a line that one read will use."""
         set_index = self._set_of(line)
         place = self.tags.find(set_index, line)
         self.writes += 1
@@ -105,11 +117,11 @@ class FunctionalCache:  # C: final
         return place
 
     def traffic_lines(self) -> int:  # C: noexcept
-        """Lines that were read from memory or written back, so far."""
+        """Return the number of lines read from memory or written back so far."""
         return self.fetch_misses + self.read_misses + self.consume_misses + self.write_backs
 
     def state(self) -> CacheState:
-        """A copy of the lines that are held."""
+        """Return a copy of the cached lines and their reuse predictions."""
         shape = (self.banks, self.bank_sets, self.tags.ways)
         lines = np.asarray(self.tags.lines).reshape(shape).copy()
         return CacheState(lines, np.asarray(self.tags.reuse).reshape(shape).copy())

@@ -1,4 +1,4 @@
-"""The functional pass: exact work of a product by row of A, and the misses of a FiberCache without time."""
+"""The functional pass: exact work of each row of A, and the misses of a FiberCache without timing."""
 
 from __future__ import annotations
 
@@ -24,15 +24,23 @@ __all__ = ["FunctionalPass"]
 
 
 class FunctionalPass:
-    """The work of A times B on a Gamma, without cycles.
+    """The work of A times B on a Gamma, counted without simulating cycles.
 
-    Rows are those of A in the order in which they run, subrows apart. ``merged`` and ``outputs`` are exact,
-    as are the requests to the FiberCache. Misses are those of a cache in which lines arrive at once and
-    tasks last as long as they merge.
+    A row is a row or subrow of A after preprocessing, in the order of execution. ``merged``, ``outputs`` and
+    the requests to the FiberCache are exact. Misses are approximate: lines arrive in the moment of their
+    request, and a task takes one cycle for each merged element.
 
     Args:
         parameters: the parameters of the machine.
         a, b: the operands, CSR with sorted and distinct coordinates.
+
+    Attributes:
+        a, b: the operands; A is preprocessed.
+        columns: number of columns of B.
+        a_sizes, b_sizes: bytes of lines, elements and pointers of A and of B.
+        preprocessed: A with the row of the product of each row.
+        trees: the rows of A that are task trees.
+        work: the counts of all rows and tasks.
     """
 
     def __init__(self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> None:
@@ -52,7 +60,7 @@ class FunctionalPass:
         self.work.merged, self.work.outputs, self.work.task_merged, self.work.task_outputs = counts
 
     def _count(self) -> tuple[Integers, ...]:
-        """Count the work of all rows: merged elements and outputs by row, and by task of a tree."""
+        """Count merged elements and output elements, by row of A and by task of a tree."""
         work = self.work
         work.count_short_rows(0, self.a.rows)
         work.count_trees()
@@ -60,12 +68,12 @@ class FunctionalPass:
 
     @property
     def merged(self) -> Integers:
-        """Elements that leave a merger, by row of A."""
+        """Elements that leave a merger, for each row of A."""
         return np.asarray(self.work.merged)
 
     @property
     def outputs(self) -> Integers:
-        """Nonzeros of Z, by row of A; those of a row in subrows at its last."""
+        """Nonzeros of Z, for each row of A; the nonzeros of a split row are counted at its last subrow."""
         return np.asarray(self.work.outputs)
 
     @property
@@ -78,10 +86,10 @@ class FunctionalPass:
         """Run all tasks through the FiberCache.
 
         Args:
-            at: rows of A before whose dispatch the state of the cache is kept.
+            at: rows of A; the state of the cache before the dispatch of each of these rows is saved.
 
         Returns:
-            The run, and the states by row.
+            The run, and the saved states by row.
         """
         parameters, rows = self.parameters, sorted(at)
         own = (parameters.fibercache, parameters.sizes, self.b_sizes, parameters.pe)
@@ -89,11 +97,14 @@ class FunctionalPass:
         return shared(key, lambda: self._run_cache(rows), _bytes_of_run)
 
     def traffic(self, run: FunctionalRun, bytes_a_line: float | None = None) -> dict[str, Traffic]:
-        """Return whole lines by tensor; of Z without the lines that elements leave half full.
+        """Return the traffic of each tensor in whole lines.
+
+        The processing elements write separate parts of Z. The part-filled last line of each part is not
+        counted.
 
         Args:
-            run: of this pass.
-            bytes_a_line: that a line of B or of a partial fiber counts; the size of a line if not given.
+            run: run of this pass.
+            bytes_a_line: bytes that a line of B or of a partial fiber counts; by default the size of a line.
         """
         sizes, a_sizes, line = self.parameters.sizes, self.a_sizes, self.parameters.fibercache.line
         nonzeros, rows = int(self.a.pointers[self.a.rows]), self.a.rows
@@ -150,7 +161,7 @@ def _bytes_of(numbers: Any) -> int:  # noqa: ANN401  (as above)
 
 
 def _bytes_of_run(result: tuple[FunctionalRun, Mapping[int, CacheState]]) -> int:
-    """The memory of a run with its states, without that of the operands."""
+    """Return the bytes of the host's memory that a run and its states take, without those of the operands."""
     run, states = result
     work, table = run.work, run.table
     own = (run.lines, work.merged, work.outputs, table.inputs, table.missing, table.output_starts)

@@ -1,9 +1,10 @@
-"""Layout of Gamma's tensors in memory, and the protocols between its parts.
+"""Layout of Gamma's tensors in memory, and the protocol of its completions.
 
-All are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each row. An
-operand that has no zero may lie as values alone, row after row.
-Every processing element writes its rows of the product in addresses of its own, packed one behind the other;
-a row pointer for each says where. Memory backs these addresses page by page as they are first written.
+All tensors are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each
+row. An operand without zeros may be stored as values only, row after row.
+Each processing element writes its rows of the product to addresses of its own and packs them one after
+another. A row pointer holds the address of each row. A page of memory is allocated when its first address is
+written.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from fiberscope.sim.protocol import Protocol
 class Sizes:
     """Bytes of a line, of an element (coordinate and value) and of a row pointer.
 
-    Of an operand that lies as values alone an element is a value, and there are no pointers: 0 bytes.
+    An operand that is stored as values only has no coordinates and no pointers: its element is a value, and
+    ``pointer_bytes`` is 0.
     """
 
     line_bytes: int
@@ -41,7 +43,7 @@ PARTIAL_BASE = PARTIAL << TENSOR_SHIFT
 Z_BASE = Z << TENSOR_SHIFT
 Z_POINTERS_BASE = Z_POINTERS << TENSOR_SHIFT
 
-# What a report calls the tensors, with the numbers that count for each.
+# The names of the tensors in a report, each with the tensor numbers whose traffic it includes.
 TENSORS = {"A": (A, A_POINTERS), "B": (B, B_POINTERS), "partial": (PARTIAL,), "Z": (Z, Z_POINTERS)}
 
 COMPLETION = Protocol("gamma completion", reference="task")

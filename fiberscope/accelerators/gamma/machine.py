@@ -1,4 +1,4 @@
-"""Gamma, composed: scheduler, processing elements, FiberCache, memory, and the networks between them."""
+"""The Gamma machine: scheduler, processing elements, FiberCache, memory and the networks between them."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from fiberscope.workloads.sparse import csr_in_place
 
 
 class Gamma(Composition[GammaConfiguration]):
-    """A Gamma with its operands loaded; runs A times B.
+    """A Gamma machine with loaded operands; computes Z = A B.
 
     Args:
         parameters: the configuration.
         a, b: the operands, CSR with sorted and distinct coordinates.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parts: replacements of entries of ``PARTS``, by name.
+        kernel: kernel that runs the machine; by default a new ``LookaheadKernel``. Tests pass another one.
     """
 
     NAME = "gamma"
@@ -130,7 +130,7 @@ class Gamma(Composition[GammaConfiguration]):
         return element
 
     def _connect_tasks(self) -> None:
-        """The life of a task, and of the pages that its output goes to."""
+        """Connect the channels of tasks, completions and pages of Z."""
         connect, scheduler = self.kernel.connect, self.parameters.scheduler
         pages = self.add("page_allocator", "pages")
         for i, element in enumerate(self.elements):
@@ -141,7 +141,7 @@ class Gamma(Composition[GammaConfiguration]):
             connect(pages, f"pages[{i}]", *end(element, "pages"), capacity=page)
 
     def _add_cache(self) -> None:
-        """The banks, and the network between processing elements and them."""
+        """Create the FiberCache banks and the network between the processing elements and the banks."""
         cache = self.parameters.fibercache
         names = numbered("fibercache.bank", cache.banks)
         self.banks = [self.add("bank", name, cache.specification(), i) for i, name in enumerate(names)]
@@ -152,14 +152,14 @@ class Gamma(Composition[GammaConfiguration]):
         )
 
     def result(self) -> CsrArray:
-        """Z as the writers stored it, its rows in the order of A as it was given."""
+        """Return Z as the writers stored it, with its rows in the order of A before preprocessing."""
         return csr_in_place(*self.product.gather(np.asarray(self.table.row_lengths)), self.shape)
 
     def operations(self) -> dict[str, int]:
-        """Multiplies, additions of products and merged elements.
+        """Return the numbers of multiplications, additions, merged elements and completed tasks.
 
-        ``add`` counts additions into elements of Z, whether of products or of partial sums; ``merge`` the
-        elements that passed a merger, ``partial_merge`` those of them that came from partial fibers.
+        ``add`` counts the additions of products and of partial sums. ``merge`` counts the elements that
+        passed a merger, and ``partial_merge`` those among them that came from partial fibers.
         """
         multiplies = self._count("multiply", "multiplier")
         merged = self._count("merged_elements", "merger")
@@ -172,11 +172,14 @@ class Gamma(Composition[GammaConfiguration]):
         }
 
     def _count(self, counter: str, unit: str) -> int:
-        """A counter of a unit, or of what stands in for its whole element."""
+        """Return a counter summed over a unit of all processing elements.
+
+        A processing element that replaces its units holds the counter itself.
+        """
         return count(counter, *(getattr(element, unit, element) for element in self.elements))
 
     def layouts(self) -> Sequence[Layout]:
-        """Operands and pointers as arrays; partial fibers and the pages of Z wherever there is space."""
+        """Return the layouts: operands and pointers are arrays; partial fibers and Z lie in free space."""
         selected, of_b = self._selected(), self.b_sizes
         rows_of_b = RowPlaces(B_BASE, np.diff(np.asarray(self.b.pointers)), of_b.element_bytes)
         pairs = np.stack([selected, selected + 2], axis=1) * of_b.pointer_bytes
@@ -193,9 +196,9 @@ class Gamma(Composition[GammaConfiguration]):
         )
 
     def traffic_minimum_bytes(self) -> int:
-        """A, the rows of B that A selects and Z, each once: an element a nonzero, a pointer a row.
+        """Return the bytes to move A, the rows of B that A selects and Z once.
 
-        Z's nonzeros are those written so far: all of them once the run is complete.
+        Each nonzero counts an element, and each row a pointer. Z counts the nonzeros written so far.
         """
         selected, rows = self._selected(), self.shape[0]
         of_b = int(np.diff(np.asarray(self.b.pointers))[selected].sum())
@@ -215,11 +218,11 @@ class Gamma(Composition[GammaConfiguration]):
         )
 
     def _selected(self) -> Integers:
-        """The rows of B that A selects, in order; ``np.unique`` would import masked arrays."""
+        """Return the rows of B that A selects, in order; ``np.unique`` would import masked arrays."""
         return np.flatnonzero(np.bincount(np.asarray(self.a.coordinates)))
 
     def progress(self) -> tuple[int, int]:
-        """Tasks completed, and tasks."""
+        """Return the number of completed tasks and the number of all tasks."""
         return self._completed(), self.table.count
 
     def _completed(self) -> int:

@@ -1,7 +1,7 @@
-"""Gamma but its memory as one module on one clock, in the machine's place.
+"""Gamma without its memory as one RTL module on one clock, which replaces the machine.
 
-Memory is the event model's: the lines that the module reads and writes stand beside its requests and replies.
-What no line tells, where in Z each row is, follows from what moves within: pages, and the ends of tasks.
+Memory is that of the event model. The contents of lines accompany the module's requests and replies. The
+adapter derives the place of each row of Z from events in the module: pages that arrive, and tasks that end.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def composition(kernel: SeatKernel) -> Composition:
 
 
 def elements_of(kernel: SeatKernel) -> list[str]:
-    """The processing elements among its seats."""
+    """Return the names of the processing elements among the kernel's seats."""
     return [name for name, seat in kernel.seats.items() if seat.block.name == "pe"]
 
 
 def machine_of(kernel: SeatKernel) -> Gamma:
-    """The machine whose seats these are."""
+    """Return the machine that the kernel's seats belong to."""
     machine: Gamma = next(seat.arguments[0] for seat in kernel.seats.values() if seat.block.name == "pe")
     return machine
 
@@ -102,10 +102,10 @@ def loads(kernel: SeatKernel) -> Iterator[Token]:
 
 
 def operands(machine: Gamma, parameters: ElementParameters) -> dict[int, int]:
-    """The lines of A and of B and of their row pointers, by address.
+    """Return the lines of A, of B and of their row pointers, by address.
 
     Raises:
-        ValueError: an operand has a value that is none of the elements' type.
+        ValueError: if the type of the processing elements cannot represent a value of an operand.
     """
     of_a = _lines(machine.a, A_BASE, A_POINTERS_BASE, parameters)
     return of_a | _lines(machine.b, B_BASE, B_POINTERS_BASE, parameters)
@@ -178,11 +178,11 @@ class GammaAdapter(ElementAdapter):
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self.lines: dict[int, int] = {}  # of memory, by address
+        self.lines: dict[int, int] = {}  # contents of the lines of memory, by address
         self.pages = self.tasks = 0
 
     def configure(self, kernel: SeatKernel) -> None:  # type: ignore[override]
-        """Learn what the module is made of, and fill its memories."""
+        """Record the parts of the module, and fill its memories."""
         super().configure(machine_of(kernel), 0)
         names = elements_of(kernel)
         self.parts = [_ElementOutput() for _name in names]
@@ -196,11 +196,11 @@ class GammaAdapter(ElementAdapter):
         fill(self._backend, self.interface, {LOAD: loads(kernel)})
 
     def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
-        """A line of memory."""
+        """Return the contents of the line of memory that a reply carries."""
         return {stream.wire(LINE): self.lines.get(token.reference, 0)}
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Keep lines that are written, and put rows of the product together."""
+        """Store lines that are written, record pages and completions, and assemble rows of the product."""
         for label, token in moved.items():
             if label.startswith(REQUESTS) and token.control != READ:
                 self.lines[token.reference] = self.payload(label, LINE)
@@ -221,7 +221,7 @@ class GammaAdapter(ElementAdapter):
             table.row_lengths[table.rows[task]] = length
 
     def _gather_rows(self) -> None:
-        """Put the product together once all its lines are in memory, row pointers first."""
+        """Assemble the product once all its lines are in memory; read the row pointers first."""
         count, of_line = len(self.machine.table.row_lengths), self.parameters.line_bytes // POINTER_BYTES
         places = [Z_POINTERS_BASE + i * self.parameters.line_bytes for i in range(count // of_line + 1)]
         if not all(place in self.lines for place in places):
@@ -236,7 +236,7 @@ class GammaAdapter(ElementAdapter):
             self._gather_from(part, sorted(own))
 
     def _gather_from(self, part: _ElementOutput, rows: Sequence[tuple[int, int]]) -> None:
-        """Put rows of an element where they belong: of each where it ends, and which it is."""
+        """Copy the rows of an element to the product; ``rows`` holds the end and the index of each row."""
         begin = 0
         for end, row in rows:
             places = [self._place(part, number) for number in range(begin, end)]
@@ -247,7 +247,7 @@ class GammaAdapter(ElementAdapter):
             begin = end
 
     def _place(self, part: _ElementOutput, number: int) -> tuple[int, int]:
-        """The address of the line that has an element of Z, and which of that it is."""
+        """Return the address of the line that holds an element of Z, and the element's index in the line."""
         parameters = self.parameters
         page, offset = divmod(number * parameters.element_bytes, parameters.page_bytes)
         of_line = offset % parameters.line_bytes

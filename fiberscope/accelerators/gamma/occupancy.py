@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Occupancy of the FiberCache by partial fibers, and whether there is space for another one."""
+"""The occupancy of the FiberCache by partial fibers, which limits the dispatch of leaf tasks."""
 
 from __future__ import annotations
 
@@ -12,27 +12,33 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 
 
 class PartialOccupancy:  # C: final
-    """The lines of partial fibers in flight, from a task's dispatch to its parent's completion.
+    """A count of the cache lines of partial fibers, from a task's dispatch to its parent's completion.
 
-    A fiber that is being written counts with its bound, the sum of its inputs' lengths and no more than B has
-    columns; one that is written with its length, until it is consumed.
+    A fiber that is being written counts with the bound of its length. The bound is the sum of the lengths of
+    its inputs, at most the number of columns of B. A complete fiber counts with its length until its parent
+    has consumed it.
 
-    A row's tree has to have all its partial fibers before it merges any: while none can end without a leaf
-    that was not given out, leaves go on whatever they take, or they would wait for themselves.
+    A task tree can be merged to the end only after all its leaf tasks were dispatched. If no tree has all its
+    leaves dispatched, a leaf may start whatever its output occupies. A leaf that waited would wait for the
+    merge tasks of its own tree, which is a deadlock.
 
     Args:
         table: the tasks.
         a, b: the operands.
         columns: columns of B, an upper bound of any fiber's length.
         room: lines of the FiberCache.
-        sizes: of lines and elements.
+        sizes: bytes of a line and of an element of a partial fiber.
+
+    Attributes:
+        lines: lines that partial fibers occupy now.
+        most_lines: largest value of ``lines`` so far.
     """
 
     def __init__(
         self, table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int, room: int, sizes: Sizes
     ) -> None:
         self.table = table
-        # Elements; of tasks that merge, once they are given out
+        # Largest number of output elements of each task; that of a merge task is valid from its dispatch on.
         self.bounds = _bounds(table, a, b, columns)  # C: long[::1]
         self.columns = columns
         self.room = room
@@ -41,16 +47,20 @@ class PartialOccupancy:  # C: final
         self.lines = 0
         self.most_lines = 0
         self.leaves = _leaves(table)  # C: long[::1]; by row of the product: those not given out
-        self.ending = 0  # trees all of whose leaves were given out, and that are not merged to the end
+        self.ending = 0  # trees with all leaves dispatched whose root task is not complete
 
     def admits(self, task: int) -> bool:
-        """Return whether a task that merges no partial fibers may start: it writes none, or there is room."""
+        """Return whether a task that merges no partial fibers may start.
+
+        The task may start if it writes no partial fiber, if its output fits the cache, or if waiting would be
+        a deadlock.
+        """
         if self.table.parents[task] == NO_PARENT or self.ending == 0:
             return True
         return self.lines + self._lines(self.bounds[task]) <= self.room
 
     def begin(self, task: int) -> None:
-        """A task that writes a partial fiber is given out."""
+        """Reserve lines for the output of a task that is dispatched and writes a partial fiber."""
         if not self._merges(task):
             row = self.table.rows[task]
             self.leaves[row] -= 1
@@ -61,7 +71,7 @@ class PartialOccupancy:  # C: final
         self.most_lines = max(self.most_lines, self.lines)
 
     def end(self, task: int) -> None:
-        """A task is completed: the length of its fiber is known, and what it merged is consumed."""
+        """Account for a completed task: correct its output to the actual length, and free its inputs."""
         table = self.table
         if table.parents[task] != NO_PARENT:
             self.lines += self._lines(table.output_lengths[task]) - self._lines(self.bounds[task])
@@ -72,15 +82,15 @@ class PartialOccupancy:  # C: final
                 self.lines -= self._lines(table.output_lengths[-1 - table.inputs[i]])
 
     def bound(self, task: int) -> int:
-        """Elements that the output of a task that was given out has at the most."""
+        """Return the largest number of elements that the output of a dispatched task can have."""
         return self.bounds[task]
 
     def _merges(self, task: int) -> bool:  # C: noexcept
-        """Return whether a task takes partial fibers, which stand behind rows of B."""
+        """Return whether a task merges partial fibers; these follow the rows of B among its inputs."""
         return self.table.inputs[self.table.first_inputs[task + 1] - 1] < 0
 
     def _merged(self, task: int) -> int:  # C: noexcept
-        """Elements of the partial fibers that a task merges, all written."""
+        """Return the number of elements of the partial fibers that a task merges; all are complete."""
         merged = 0
         for i in range(self.table.first_inputs[task], self.table.first_inputs[task + 1]):
             if self.table.inputs[i] < 0:
@@ -92,7 +102,7 @@ class PartialOccupancy:  # C: final
 
 
 def _bounds(table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int) -> memoryview[int]:
-    """By task, the elements of its rows of B, as far as a fiber can have them."""
+    """Return, for each task, the number of elements of its rows of B, at most ``columns``."""
     inputs = np.asarray(table.inputs)
     rows = np.asarray(a.coordinates)[np.maximum(inputs, 0)] if len(inputs) else inputs
     lengths = np.where(inputs >= 0, np.diff(np.asarray(b.pointers))[rows], 0)
@@ -101,6 +111,6 @@ def _bounds(table: TaskTable, a: CompressedRows, b: CompressedRows, columns: int
 
 
 def _leaves(table: TaskTable) -> memoryview[int]:
-    """By row of the product, the tasks of its tree that merge no partial fibers."""
+    """Return, for each row of the product, the number of leaf tasks of its tree."""
     leaves = (np.asarray(table.missing) == 0) & (np.asarray(table.parents) != NO_PARENT)
     return integers_of(np.bincount(np.asarray(table.rows)[leaves], minlength=len(table.row_lengths)))

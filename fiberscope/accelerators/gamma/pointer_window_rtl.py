@@ -1,4 +1,4 @@
-"""Lines of row pointers that a prefetcher has in flight, as RTL."""
+"""Window of a prefetcher's row-pointer requests in flight, as RTL."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ __all__ = ["PointerWindow"]
 
 
 class PointerWindow:
-    """Lines of row pointers in flight, in the slots of ``ReorderWindow``, as counted within a task.
+    """A window of lines of row pointers in flight, in the slots of ``ReorderWindow``, counted for each task.
 
-    A flag for each of them, the oldest first, says that it is here. The oldest never is at the beginning of a
-    cycle. So lines pass only if it comes, and which then do follows from registers.
+    One flag for each line in flight, oldest first, marks lines that have arrived. At the beginning of a
+    cycle, the oldest line has not arrived. Lines therefore leave the window only in a cycle in which the
+    oldest line arrives, and registers alone determine how many leave.
 
     Args:
-        size: lines in flight, a power of two.
-        sent_bits: bits of the number of lines that a task asks for.
-        comes, slot: whether a line comes, and in which slot it was asked for.
-        ends: whether the task ends, and lines are counted anew.
+        size: largest number of lines in flight, a power of two.
+        sent_bits: width of the number of lines that a task requests.
+        comes, slot: whether a line arrives, and the slot of its request.
+        ends: whether the task ends, which resets the counts.
     """
 
     def __init__(self, size: int, sent_bits: int, comes: Signal, slot: Signal, ends: Signal) -> None:
@@ -43,14 +44,14 @@ class PointerWindow:
         self.room = named("room", self.passes | ~is_full)
 
     def has_arrived(self, needed: Signal) -> Signal:
-        """Return whether so many lines have arrived, with the one that comes."""
+        """Return whether ``needed`` lines have arrived, including the line that arrives in this cycle."""
         more = needed.zero_extended(len(needed) + 1) + ~self.arrived.zero_extended(len(needed) + 1)
         lacking = more[: len(needed) + 1]  # lines besides the oldest; below 0 if all have arrived
         at = decoded(resized(lacking, len(self.next_slot)), len(self.passed))
         return lacking[-1] | (self.passes & chosen(list(at), self.passed))
 
     def send(self, sends: Signal) -> None:
-        """The next slot is taken, or not."""
+        """Use the next slot for a request if ``sends`` is 1; call this once."""
         slot, sent = ((number + 1)[: len(number)] for number in (self.next_slot, self.sent))
         self.next_slot.next <<= pyrtl.select(sends, slot, self.next_slot)
         self.sent.next <<= unless(self.ends, pyrtl.select(sends, sent, self.sent))

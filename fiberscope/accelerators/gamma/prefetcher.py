@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Brings a task's fibers into the FiberCache while the processing element still works on earlier tasks."""
+"""Prefetcher of a processing element: fetches a task's fibers into the FiberCache during earlier tasks."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 class Prefetcher(Component):
     """Reads the row pointers of a task's rows of B and fetches the lines of all its fibers.
 
-    Interface: tasks come in on ``tasks`` and, once their last fetch has left, leave on ``prefetched``, with
-    their fibers' extents in the task table; reads of row pointers and fetches go out on ``requests``, row
-    pointers come back on ``replies``. One request a cycle.
-    Until the network has taken the last request of a task, which the prefetcher sees of its queue, it waits
-    for output: a fetch has no reply.
+    Interface: tasks arrive on ``tasks``. Reads of row pointers and fetches leave on ``requests``, and row
+    pointers arrive on ``replies``. The prefetcher writes the first and last elements of a task's fibers to
+    the task table. It sends the task on ``prefetched`` after the network has taken its last fetch. A fetch
+    has no reply; the prefetcher waits until its queue of requests is empty, which counts as waiting for
+    output.
+
+    Timing: one request a cycle.
 
     Args:
         name: instance name.
         table: the tasks.
         a, b: the operands.
         port: number of the requests' port at the FiberCache's network.
-        sizes: of lines, and of elements of partial fibers.
-        b_sizes: of elements and pointers of B.
-        pointer_lines: reads of row pointers in flight, at the most.
-        fetching: whether to fetch at all; without, the reads miss when the task runs.
+        sizes: bytes of a line and of an element of a partial fiber.
+        b_sizes: bytes of an element and of a row pointer of B.
+        pointer_lines: largest number of reads of row pointers in flight.
+        fetching: whether to fetch; if not, the reads miss when the task runs.
     """
 
     PORTS = (
@@ -81,19 +83,20 @@ class Prefetcher(Component):
         self.fetching = fetching
         self.task = END_OF_WORK
         self.working = False
-        self.located = 0  # inputs whose row pointers were asked for
-        self.fetched = 0  # inputs whose lines were fetched
-        self.last_input = 0
-        self.line = 0  # next line to fetch of the present input
-        self.last_line = 0
-        self.extent_known = False
-        self.entered = 0  # inputs that the policy knows
-        self.fibers: list[FiberLines] = []  # of these, those with lines to fetch
-        self.needed = array("q", bytes(8 * (table.radix + 1)))  # by input: lines asked when it is located
+        self.located = 0  # first input whose row pointers have not been requested
+        self.fetched = 0  # first input whose lines have not all been fetched
+        self.last_input = 0  # input after the last one of the task
+        self.line = 0  # next line to fetch of the current input
+        self.last_line = 0  # last line of the current input
+        self.extent_known = False  # whether ``line`` and ``last_line`` are valid
+        self.entered = 0  # first input that the policy does not know
+        self.fibers: list[FiberLines] = []  # inputs that the policy knows and that are not fetched in full
+        # For each input, the lines of row pointers requested when the input was located
+        self.needed = array("q", bytes(8 * (table.radix + 1)))
         self.fetches = 0
 
     def tick(self, now: int) -> int:
-        """Take a reply, send a request, hand a finished task on."""
+        """Pop a reply, send a request, and pass on a task whose fibers are fetched."""
         if not self.working and not self._begin():
             return self.idle()
         if self.task == END_OF_WORK or self.fetched == self.last_input:
@@ -119,7 +122,7 @@ class Prefetcher(Component):
         return True
 
     def _receive(self) -> bool:
-        """Note that a line of row pointers has come."""
+        """Pop a reply with a line of row pointers; return whether there was one."""
         if not self.replies.can_pop():
             return False
         self.pointers.receive(self.replies)
@@ -128,7 +131,7 @@ class Prefetcher(Component):
     def _hand_on(self, now: int) -> int:
         """Pass the task on once the last fetch has left, so that no read overtakes the fetch of its line.
 
-        That needs no acknowledgement: the prefetcher writes the queue to the network and sees it empty.
+        No acknowledgement is needed: the prefetcher sees that its queue of requests is empty.
         """
         requests = self.requests
         if requests.space() < requests.capacity:
@@ -141,7 +144,7 @@ class Prefetcher(Component):
         return self.busy(now + 1)
 
     def _fetch(self) -> bool:
-        """Fetch the next line of the first input that is not in full; says whether it did anything."""
+        """Fetch the next line of the first incompletely fetched input; return whether it progressed."""
         if not self._is_here(self.fetched):
             return False
         if not self.extent_known:
@@ -155,19 +158,19 @@ class Prefetcher(Component):
         return True
 
     def _is_here(self, place: int) -> bool:  # C: noexcept
-        """Return whether the row pointers of an input have come."""
+        """Return whether the row pointers of an input have arrived."""
         if place == self.located:
             return False
         return self.needed[place - self.table.first_inputs[self.task]] <= self.pointers.window.arrived
 
     def _send(self, place: int, line: int) -> None:
-        """Fetch a line of an input."""
+        """Send the fetch of a line of an input."""
         base = PARTIAL_BASE if self.table.inputs[place] < 0 else B_BASE
         self.requests.push(FETCH, self.tag_base, base + line * self.line_bytes)
         self.fetches += 1
 
     def _fetch_chosen(self, policy: PrefetchPolicy, now: int) -> bool:
-        """Fetch the next line of the input that the policy chooses; says whether it did anything."""
+        """Fetch the next line of the input that the policy chooses; return whether it progressed."""
         first = self.table.first_inputs[self.task]
         while self._is_here(self.entered):
             self._extent(self.entered)
@@ -193,7 +196,7 @@ class Prefetcher(Component):
         return True
 
     def _extent(self, place: int) -> None:
-        """Enter an input: its elements into the task table, its lines into the fetch list."""
+        """Write the elements of an input to the task table, and set the lines to fetch."""
         table = self.table
         source = table.inputs[place]
         size = self.element_bytes
@@ -212,7 +215,7 @@ class Prefetcher(Component):
         self.extent_known = True
 
     def _locate(self) -> bool:
-        """Ask for the row pointers of further inputs, one line at the most; says whether it did anything."""
+        """Request row pointers of further inputs, at most one line; return whether it progressed."""
         before = self.located
         while self.located < self.last_input and self.pointers.window.has_room():
             source = self.table.inputs[self.located]
@@ -223,15 +226,15 @@ class Prefetcher(Component):
         return self.located > before
 
     def counters(self) -> dict[str, int]:
-        """Lines of row pointers read, and lines fetched."""
+        """Return the number of lines of row pointers read and the number of lines fetched."""
         return {"pointer_reads": self.pointers.window.sent, "fetches": self.fetches}
 
     def signals(self) -> tuple[Signal, ...]:
-        """The task, and how far its inputs were located and fetched."""
+        """Return the signals: the task, and the numbers of its inputs still to locate and to fetch."""
         return (Signal("task", 32, "integer"), Signal("to_locate", 16), Signal("to_fetch", 16))
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         if not self.working or self.task == END_OF_WORK:
             return END_OF_WORK, 0, 0
         return self.task, self.last_input - self.located, self.last_input - self.fetched

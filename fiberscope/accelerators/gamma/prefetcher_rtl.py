@@ -1,8 +1,8 @@
 """The prefetcher as RTL: the twin of ``fiberscope.accelerators.gamma.prefetcher.Prefetcher``.
 
-Row pointers are taken out of their lines as these come; of the line that was asked for last a copy is kept,
-for the rows behind it in the same line. A fiber that has an element moves up to the first free place, so that
-the reader has its ways side by side.
+Row pointers are extracted from their lines when these arrive. A copy of the line requested last is kept for
+later inputs whose pointers are in the same line. A nonempty fiber moves to the first free place, so that the
+ways of the reader are contiguous.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class PrefetcherParameters(OfLines):
     """Parameters of a prefetcher.
 
     Args:
-        radix: fibers that a task may combine, 2 to 64.
-        pointer_lines: reads of row pointers in flight, a power of two from 2 to 32.
-        line_bytes, element_bytes: a line has 2 elements at the least.
+        radix: largest number of fibers that a task combines, 2 to 64.
+        pointer_lines: largest number of reads of row pointers in flight, a power of two from 2 to 32.
+        line_bytes, element_bytes: bytes of a line and of an element; a line has at least 2 elements.
         port: number of the requests' port at the FiberCache's network.
         queue: capacity of the requests' channel, whose emptiness the prefetcher sees.
         fetching: whether to fetch at all, 0 or 1.
@@ -62,27 +62,27 @@ class PrefetcherParameters(OfLines):
 
     @property
     def row_bits(self) -> int:
-        """Return the bits of a row's place among those of a line of pointers."""
+        """Width of a row pointer's index in its line."""
         return index_bits(self.line_bytes // POINTER_BYTES)
 
     @property
     def slot_bits(self) -> int:
-        """Return the bits of a slot of the window."""
+        """Width of the number of a window slot."""
         return index_bits(self.pointer_lines)
 
     @property
     def sent_bits(self) -> int:
-        """Return the bits of the count of a task's lines of row pointers: at most two an input."""
+        """Width of the number of a task's lines of row pointers, at most two for each input."""
         return (2 * self.radix).bit_length()
 
     @property
     def drained(self) -> str:
-        """The lane of the requests that is never used: ready while their channel is empty."""
+        """Name of the requests' last lane, which carries no token and is ready if their channel is empty."""
         return f"requests.{self.queue - 1}"
 
 
 def carried(parameters: PrefetcherParameters) -> Carried:
-    """Tasks, with rows as the scheduler has them, and with fibers as the reader needs them."""
+    """Return the contents of all ports; tasks arrive with rows of B and leave with the extents of fibers."""
     tasks = parameters.tasks.content
     return {
         "tasks": tasks,
@@ -95,7 +95,14 @@ def carried(parameters: PrefetcherParameters) -> Carried:
 
 @dataclass(frozen=True)
 class _Line:
-    """The line of row pointers asked for last: whether there is one, number, slot, whether it is here."""
+    """The line of row pointers requested last.
+
+    Args:
+        asked: 1 if there is such a line.
+        number: number of the line.
+        slot: slot of its request.
+        is_here: 1 if the line has arrived.
+    """
 
     asked: Signal
     number: Signal
@@ -106,7 +113,8 @@ class _Line:
 class _Input:
     """State of an input: its words, and the row pointers that have not arrived yet, with their slots.
 
-    A task that begins has asked for no row pointers. So all that takes them reads registers, not the task.
+    A task that begins has requested no row pointers. The logic that receives them therefore reads registers
+    only, not the arriving task.
     """
 
     def __init__(self, parameters: PrefetcherParameters, index: int) -> None:
@@ -121,7 +129,7 @@ class _Input:
         self.waits = {end: pyrtl.Register(1, f"{name}_{end}_waits") for end in ENDS}
 
     def begin(self, working: Signal, word: dict[str, Signal]) -> None:
-        """Take its words from a task that begins, or out of the line that comes."""
+        """Select the input's words: from a task that begins, or from registers and the arriving line."""
         low = self.row_bits
         self.now = {name: pyrtl.select(working, self.fetched[name], word[name]) for name in INPUT}
         self.found = dict(self.now)
@@ -130,14 +138,14 @@ class _Input:
         self.line = pyrtl.select(working, self.words["firsts"][low:], word["firsts"][low:])  # of its pointers
 
     def compare(self, number: Signal) -> None:
-        """Compare the lines of its two pointers with the one asked for last."""
+        """Compare the lines of the input's two pointers with the line requested last."""
         line = self.words["firsts"][self.row_bits :]
         self.begins_there = line == number
         is_last = self.row == (1 << self.row_bits) - 1  # its second pointer is in the next line
         self.ends_there = pyrtl.select(is_last, follows(number, line), self.begins_there)
 
     def receive(self, comes: Signal, slot: Signal, line: Sequence[Signal], copy: Sequence[Signal]) -> None:
-        """Take its row pointers out of a line that comes, if it waits for that."""
+        """Extract row pointers from an arriving line, if the input waits for this line."""
         self.at = list(decoded(self.row, len(line)))
         coming, self.copied = (_pointers(self.at, words) for words in (line, copy))
         self.takes = {end: comes & self.waits[end] & (self.slots[end] == slot) for end in ENDS}
@@ -149,7 +157,7 @@ class _Input:
     def locate(
         self, moves: Signal, is_new: Signal, takes: dict[str, Signal], line: _Line, sent: Signal
     ) -> None:
-        """Take row pointers out of the line asked for last, or wait for it to come."""
+        """Extract row pointers from the copy of the line requested last, or wait for this line."""
         self.needed.next <<= pyrtl.select(moves & is_new, sent, self.needed)
         for end in ENDS:
             copies = moves & (takes[end] & line.is_here)
@@ -158,7 +166,7 @@ class _Input:
             self.waits[end].settle(moves & (takes[end] & ~line.is_here))
 
     def keep(self, moves: Signal, words: dict[str, Signal]) -> None:
-        """Keep its words, or those of the input that moves here."""
+        """Store the words of this input, or of the input that moves to this place."""
         for name, register in self.words.items():
             register.next <<= pyrtl.select(moves, words[name], self.found[name])
 
@@ -170,7 +178,7 @@ class _Waiting:
         self.register, self.comes = register, comes
 
     def settle(self, begins: Signal) -> None:
-        """Wait from now on, or until it comes."""
+        """Set the flag if ``begins`` is 1, and clear it when the pointer arrives."""
         self.register.next <<= begins | (self.register & ~self.comes)
 
 
@@ -180,12 +188,12 @@ def _words(line: Signal) -> list[Signal]:
 
 
 def _pointers(at: Sequence[Signal], words: Sequence[Signal]) -> dict[str, Signal]:
-    """Return the row pointer at a place of a line, and the one behind it or the first of the next line."""
+    """Return the row pointer at a place of a line as begin, and the next one, cyclically, as end."""
     return {"firsts": chosen(at, words), "ends": chosen(at, [*words[1:], words[0]])}
 
 
 def design(parameters: PrefetcherParameters, between: Streams) -> None:
-    """A task in registers, inputs of which are located and then fetched, the first first."""
+    """Build the logic: a task in registers, whose inputs are located and then fetched in order."""
     _Design(parameters, between).connect()
 
 
@@ -212,7 +220,7 @@ class _Design:
         self.between.show(PENDING, self.working)
 
     def _begin(self) -> None:
-        """The task in the registers, or the one that comes."""
+        """Select the task in the registers, or the task that arrives."""
         tasks = self.between.inputs["tasks"]
         tasks.accept(~self.working)
         kept = {
@@ -231,7 +239,7 @@ class _Design:
         self.goes = named("goes", self.runs & self.requests.ready)
 
     def _receive(self) -> None:
-        """Note the line that comes."""
+        """Receive a line of row pointers."""
         replies = self.between.inputs["replies"]
         replies.accept(self.runs)
         comes = named("comes", self.runs & replies.valid)
@@ -253,7 +261,7 @@ class _Design:
         self.last = _Line(self.now["asked"], self.number, self.slot, self.is_here | mine)
 
     def _fetch(self) -> None:
-        """The next line of the first input that is not in full."""
+        """Select the next line of the first input that is not fetched in full."""
         elements, places = self.parameters.elements, self.places
         at = list(decoded(places["fetched"], len(self.inputs)))
         needed = chosen(at, [row.needed for row in self.inputs])
@@ -310,15 +318,15 @@ class _Design:
             row.keep(self.done & self.is_fiber & (now["ways"] == row.index), self.fiber)
 
     def _is_found(self, row: _Input) -> Signal:
-        """Return whether all lines of an input's row pointers have been asked for, those before it given."""
+        """Return whether all lines of an input's row pointers were requested, if those before it were."""
         return row.is_partial | self._crosses(row) | (self.last.asked & row.ends_there)
 
     def _crosses(self, row: _Input) -> Signal:
-        """Return whether it is the one whose second line was asked for behind the first."""
+        """Return whether this is the input whose pointers lie in two lines, both of which were requested."""
         return self.now["crosses"] & (self.now["located"] == row.index)
 
     def _request(self) -> None:
-        """Fetch, or read row pointers."""
+        """Send a fetch or a read of row pointers."""
         memory, slot = self.memory, self.window.next_slot
         asks = self.asks & self.requests.ready
         self.window.send(asks)

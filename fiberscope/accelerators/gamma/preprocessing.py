@@ -1,4 +1,4 @@
-"""Preprocessing of A by Gamma's software: long rows are cut, and all rows are reordered."""
+"""Preprocessing of A by Gamma's software, which can split long rows into subrows and reorder rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Preprocessed", "preprocess"]
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """A as the machine gets it.
+    """Operand A after tiling and reordering.
 
     Args:
-        a: its rows and subrows in the order in which they run.
-        rows: by row or subrow, the number of the row of the product that it is part of: they are numbered in
-            the order in which the last of each runs.
-        order: by that number, the row of the product.
+        a: rows and subrows of A in the order of execution.
+        rows: for each row or subrow of ``a``, the number of its product row. Product rows are numbered in the
+            order in which their last subrows run.
+        order: for each such number, the index of the row in the product.
     """
 
     a: CompressedRows
@@ -33,30 +33,37 @@ class Preprocessed:
 
 
 def preprocess(
-    a: CompressedRows, b: CompressedRows, parameters: GammaConfiguration, element: int
+    a: CompressedRows, b: CompressedRows, parameters: GammaConfiguration, element_bytes: int
 ) -> Preprocessed:
-    """Cut and reorder A as the parameters say; an element of B has so many bytes."""
+    """Tile and reorder A as the configuration says. Source: Gamma (ASPLOS 2021).
+
+    Args:
+        a, b: the operands.
+        parameters: the configuration, whose ``tiling``, ``tile`` and ``reorder`` apply.
+        element_bytes: bytes of an element of B.
+    """
     rows = np.arange(a.rows)
     if parameters.tiling == "selective":
-        pointers, rows = subrows(a, b, parameters.tile, element)
+        pointers, rows = subrows(a, b, parameters.tile, element_bytes)
         a = CompressedRows(pointers, a.coordinates, a.values)
     if parameters.reorder == "affinity":
-        window = window_rows(a, b, parameters.fibercache.size, element)
+        window = window_rows(a, b, parameters.fibercache.size, element_bytes)
         order = affinity_order(a, b.rows, window)
-        a, rows = _in_order(a, order), rows[order]
-    return _numbered(a, rows)
+        a, rows = _permute_rows(a, order), rows[order]
+    return _number_product_rows(a, rows)
 
 
-def _in_order(a: CompressedRows, order: Integers) -> CompressedRows:
+def _permute_rows(a: CompressedRows, order: Integers) -> CompressedRows:
     columns = int(np.max(a.coordinates, initial=-1)) + 1
     matrix = sparse.csr_array((a.values, a.coordinates, a.pointers), shape=(a.rows, columns))[order]
     return CompressedRows(matrix.indptr, matrix.indices, matrix.data)
 
 
-def _numbered(a: CompressedRows, rows: Integers) -> Preprocessed:
-    last = np.zeros(rows.max(initial=-1) + 1, np.int64)  # by row, the place of its last subrow
-    last[rows] = np.arange(len(rows))
-    order = np.argsort(last)
+def _number_product_rows(a: CompressedRows, rows: Integers) -> Preprocessed:
+    # Product rows are numbered in the order in which their last subrows run.
+    last_subrow = np.zeros(rows.max(initial=-1) + 1, np.int64)  # position of each row's last subrow
+    last_subrow[rows] = np.arange(len(rows))
+    order = np.argsort(last_subrow)
     numbers = np.empty_like(order)
     numbers[order] = np.arange(len(order))
     return Preprocessed(a, numbers[rows], order)

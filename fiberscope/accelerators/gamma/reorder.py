@@ -1,11 +1,12 @@
 # cython: infer_types=True
-"""The order of A's rows: affinity-based preprocessing, part of Gamma's software.
+"""Affinity-based ordering of the rows of A, part of Gamma's preprocessing software.
 
-Greedy: the next row is the one that shares the most columns with the last W rows, counted over each of them,
-so that it finds the fibers of B which it selects in the FiberCache. W is the number of rows whose fibers fit
-the cache: the fibers that fit, divided by the mean length of A's rows. Source: Gamma (ASPLOS 2021),
-Algorithm 1. Of which fibers is not said; here it is those that A selects, each as often as it does: hubs,
-which many rows select, are long.
+The order is greedy. The next row is the row with the highest affinity: the number of columns that it shares
+with each of the last W rows, summed over these rows. Such a row finds many of the fibers of B that it selects
+in the FiberCache. W is the number of rows whose fibers fit the cache: the number of fibers that fit, divided
+by the mean number of nonzeros of A's rows. Source: Gamma (ASPLOS 2021), Algorithm 1. The paper does not
+define the mean fiber that gives the number of fibers that fit. This module averages over the selected fibers
+and weights each fiber with the number of rows that select it, because fibers that many rows select are long.
 """
 
 from __future__ import annotations
@@ -17,25 +18,32 @@ import numpy as np
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.workloads.canonical import Integers
 
-NOBODY = -1
+NOBODY = -1  # end of a linked list of rows
 
 
 def window_rows(a: CompressedRows, b: CompressedRows, cache_bytes: int, element_bytes: int) -> int:
-    """W: rows of A whose fibers of B fit the cache, at the mean length of the selected ones; at least 1."""
-    selected = int(np.diff(np.asarray(b.pointers))[np.asarray(a.coordinates)].sum())  # elements, of all rows
+    """Return W, the number of rows of A whose fibers of B fit the cache on average; at least 1.
+
+    Args:
+        a, b: the operands.
+        cache_bytes: size of the FiberCache in bytes.
+        element_bytes: bytes of an element of B.
+    """
+    selected = int(np.diff(np.asarray(b.pointers))[np.asarray(a.coordinates)].sum())  # elements of all fibers
     return max(1, cache_bytes * a.rows // (selected * element_bytes)) if selected else 1
 
 
 def affinity_order(a: CompressedRows, columns: int, window: int) -> Integers:
-    """The rows of A in the order in which they should run.
+    """Return the rows of A in the order in which they should run.
 
-    Begins with the first row. Rows of equal affinity: the one whose affinity changed last; rows that never
-    had any come in their own order. Takes time in proportion to the squares of the columns' lengths.
+    The order begins with row 0. Among rows of equal affinity, the row whose affinity changed last comes
+    first. Rows whose affinity never changed keep their order. The run time is proportional to the sum of the
+    squares of the columns' lengths.
 
     Args:
         a: the matrix.
-        columns: its number of columns.
-        window: rows that a row's affinity counts, W.
+        columns: number of columns of A.
+        window: W, the number of preceding rows that an affinity counts.
     """
     rows_of_entries = np.repeat(np.arange(a.rows), np.diff(np.asarray(a.pointers)))
     entries = np.asarray(a.coordinates)
@@ -47,12 +55,15 @@ def affinity_order(a: CompressedRows, columns: int, window: int) -> Integers:
 
 
 class AffinityWalk:
-    """Chooses row after row; the rows still to choose stand in lists, one for each affinity.
+    """A greedy walk over the rows of A, which keeps the remaining rows in one linked list for each affinity.
 
     Args:
         a: the matrix.
-        transposed: for each column the rows that have it.
-        window: rows that a row's affinity counts.
+        transposed: the transposed matrix, the rows of each column.
+        window: number of preceding rows that an affinity counts.
+
+    Attributes:
+        order: for each position, the row that was chosen.
     """
 
     def __init__(self, a: CompressedRows, transposed: CompressedRows, window: int) -> None:
@@ -66,7 +77,7 @@ class AffinityWalk:
         self.before = array("q", range(-1, a.rows - 1))
         self.heads = array("q", [NOBODY]) * (_highest(a, transposed) + 1)
         self.heads[0] = 0
-        self.best = 0  # no row has a higher affinity
+        self.best = 0  # upper bound of the affinity of the remaining rows
 
     def run(self) -> None:
         """Choose all rows."""
@@ -86,7 +97,10 @@ class AffinityWalk:
         return row
 
     def _shift(self, row: int, step: int) -> None:
-        """A row enters or leaves the window: raise or lower all rows for each column they share with it."""
+        """Update affinities when a row enters the window (``step`` 1) or leaves the window (``step`` -1).
+
+        The affinity of every remaining row changes by ``step`` for each column that it shares with ``row``.
+        """
         for i in range(self.a.pointers[row], self.a.pointers[row + 1]):
             column = self.a.coordinates[i]
             for j in range(self.transposed.pointers[column], self.transposed.pointers[column + 1]):
@@ -97,7 +111,7 @@ class AffinityWalk:
                     self._put_in(other)
 
     def _take_out(self, row: int) -> None:
-        """Out of the list of its affinity."""
+        """Remove a row from the list of its affinity."""
         before = self.before[row]
         after = self.following[row]
         if before == NOBODY:
@@ -108,7 +122,7 @@ class AffinityWalk:
             self.before[after] = before
 
     def _put_in(self, row: int) -> None:
-        """At the head of the list of its affinity."""
+        """Insert a row at the head of the list of its affinity."""
         affinity = self.affinity[row]
         head = self.heads[affinity]
         self.before[row] = NOBODY
@@ -120,7 +134,7 @@ class AffinityWalk:
 
 
 def _highest(a: CompressedRows, transposed: CompressedRows) -> int:
-    """The affinity that no row can exceed: the rows that have one of its columns, over its columns."""
+    """Return an upper bound of any row's affinity: the largest sum of the lengths of a row's columns."""
     lengths = np.diff(np.asarray(transposed.pointers))
     sums = np.concatenate([[0], np.cumsum(lengths[np.asarray(a.coordinates)])])
     return int(np.diff(sums[np.asarray(a.pointers)]).max(initial=0))

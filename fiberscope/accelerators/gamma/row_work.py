@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""The work of a product by row of A, counted exactly and without time."""
+"""Exact counts of the work of a product, for each row of A, without simulating cycles."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from fiberscope.workloads.canonical import Integers
 
 __all__ = ["RowWork", "Trees"]
 
-AHEAD = 8  # nonzeros of A, from the fetch of a row of B by the host to its use
+AHEAD = 8  # distance, in nonzeros of A, at which the host prefetches a row of B
 
 
 class Trees:  # C: final
-    """The rows of A that are trees of tasks, because they are longer than the radix or cut into subrows.
+    """The rows of A that need a tree of tasks, because they exceed the radix or are split into subrows.
 
     Attributes:
-        rows: by row of A, whether the row belongs to a tree.
-        nonzeros: the nonzeros of these rows, as a matrix with empty rows in the place of all others.
+        rows: for each row of A, whether the row belongs to a tree.
+        nonzeros: the nonzeros of these rows, as a matrix in which all other rows are empty.
         table: the tasks of these rows.
-        first_tasks: by row of A, the first task of the row; one more than there are rows.
-        merges: by task, whether the task merges partial fibers.
+        row_of_task: for each task, its row of A.
+        first_tasks: for each row of A, the first task of the row; one entry more than there are rows.
+        merges: for each task, whether the task merges partial fibers.
 
     Args:
-        a: the operand, its rows and subrows in the order in which they run.
-        product_rows: by row of ``a``, the row of the product.
-        radix: fibers that a task may combine.
+        a: operand A with its rows and subrows in the order of execution.
+        product_rows: for each row of ``a``, the row of the product.
+        radix: largest number of fibers that a task combines.
     """
 
     def __init__(self, a: CompressedRows, product_rows: Integers, radix: int) -> None:
@@ -54,15 +55,19 @@ class Trees:  # C: final
 
 
 class RowWork:  # C: final
-    """Exact counts by row of A: merged elements and output elements.
+    """Exact counts of merged elements and output elements for each row of A.
 
-    A row that is a tree counts the elements of its partial fibers again each time they are merged, as the
-    mergers do. Its output elements are those of its last task.
+    As in the mergers, an element of a partial fiber counts again each time it is merged. The output elements
+    of a tree are those of its root task.
 
     Args:
         a, b: the operands.
-        columns: columns of B.
-        trees: the long rows of A.
+        columns: number of columns of B.
+        trees: the rows of A that are task trees.
+
+    Attributes:
+        merged, outputs: merged elements and output elements, by row of A.
+        task_merged, task_outputs: the same counts by task of a tree.
     """
 
     def __init__(self, a: CompressedRows, b: CompressedRows, columns: int, trees: Trees) -> None:
@@ -74,14 +79,14 @@ class RowWork:  # C: final
         self.outputs = np.zeros(a.rows, np.int64)  # C: public long[::1]
         self.task_merged = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
         self.task_outputs = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
-        # A bit for each column that the output has so far
+        # One bit for each column, set if the current output has an element there
         self._seen = np.zeros(columns // 8 + 1, np.uint8).data  # C: unsigned char[::1]
         self._buffer = coordinates_of(np.zeros(max(1, columns), np.int32))  # C: int[::1]
         self._length = 0
-        self._fibers: dict[int, array[int]] = {}  # the coordinates of partial fibers not merged so far
+        self._fibers: dict[int, array[int]] = {}  # coordinates of the unmerged partial fibers, by task
 
     def count_short_rows(self, first: int, last: int) -> None:
-        """Count the rows of a range that are one task each."""
+        """Count rows ``first`` to ``last`` - 1, except those that are trees; each counted row is one task."""
         for row in range(first, last):
             if not self.trees.rows[row]:
                 self.merged[row] = self._merge_rows(
@@ -91,7 +96,12 @@ class RowWork:  # C: final
                 self._clear()
 
     def _merge_rows(self, columns: memoryview[int], first: int, last: int) -> int:  # C: columns=int[::1]
-        """Merge the rows of B that these nonzeros select; returns the elements that are merged."""
+        """Merge the rows of B that nonzeros ``first`` to ``last`` - 1 select; return the elements merged.
+
+        Args:
+            columns: column of each nonzero of A.
+            first, last: range of nonzeros.
+        """
         merged = 0
         count = len(columns)
         for i in range(first, last):
@@ -119,7 +129,7 @@ class RowWork:  # C: final
             self._length += 1
 
     def _clear(self) -> None:  # C: noexcept
-        """Begin a new output."""
+        """Clear the output."""
         for i in range(self._length):
             self._seen[self._buffer[i] >> 3] = 0
         self._length = 0
@@ -150,7 +160,7 @@ class RowWork:  # C: final
         self._clear()
 
     def _merge_fiber(self, task: int) -> int:
-        """Merge a partial fiber, which is not needed again; returns its elements."""
+        """Merge the partial fiber of a task and drop it; return its number of elements."""
         fiber = self._fibers.pop(task)  # C: fiber=int[::1]
         for i in range(len(fiber)):
             self._add(fiber[i])

@@ -1,4 +1,4 @@
-"""Sampled runs of Gamma: a functional pass over all rows of A, and cycles of windows of them."""
+"""Sampled runs of Gamma: a functional pass over all rows of A, and simulated windows of rows."""
 
 from __future__ import annotations
 
@@ -33,20 +33,27 @@ from fiberscope.accelerators.sampling import (
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import compare
 
-WINDOW_CYCLES = 4000  # at the least: shorter windows differ by the bursts in which memory writes
-FIRST_CYCLES = 6000  # of the first window and the last, at the least
-TASKS_A_WINDOW = 2  # of the longest common tasks, one behind another
-COMMON = 0.9  # of the merged elements are in tasks no longer than the longest common one
+WINDOW_CYCLES = 4000  # smallest window; shorter windows differ by the bursts in which memory writes
+FIRST_CYCLES = 6000  # smallest first and last window
+TASKS_A_WINDOW = 2  # number of successive tasks of the longest common length that a window has time for
+COMMON = 0.9  # share of the merged elements in tasks no longer than the longest common task
 
 
 class Windows:
-    """The rows of a product, cut into windows of about equal predicted cost.
+    """A partition of the rows of A into windows of about equal predicted cost.
 
     The bounds are shifted by a random part of a window.
 
     Args:
         work: the functional pass.
-        request: has the length of a window, None for a length that the tasks decide, and the seed.
+        request: sampling options: the seed, and the length of a window in cycles, or None for a length that
+            depends on the tasks.
+
+    Attributes:
+        ranges: the rows of each window.
+        cycles: predicted length of a window in cycles.
+        predicted: predicted cycles of all rows.
+        bytes: for each row, the bytes of A and Z.
     """
 
     def __init__(self, work: FunctionalPass, request: Sample) -> None:
@@ -60,16 +67,16 @@ class Windows:
         self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest) + shift, self.cycles)
 
     def _costs(self, moved: Numbers) -> Numbers:
-        """Cycles by row, of merging or of moving these bytes."""
+        """Return the predicted cycles of each row: the larger of merge time and time to move these bytes."""
         parameters = self.work.parameters
-        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes a cycle
+        rate = parameters.memory.peak_bytes_per_second / float(parameters.clock)  # bytes per cycle
         return np.maximum(self.work.merged / parameters.pe.count, moved / rate)
 
     def divide(self, moved: Numbers) -> Integers:
-        """Divide windows that are longer than predicted, as they also move rows of B.
+        """Divide windows that are longer than predicted because they also move rows of B.
 
         Args:
-            moved: bytes by row, with those of B.
+            moved: bytes of each row, those of B included.
 
         Returns:
             The number of the first part of each window.
@@ -83,7 +90,7 @@ class Windows:
 
 
 def _divided(window: range, costs: Numbers, cycles: int) -> list[range]:
-    """Parts of a window, of about equal cost."""
+    """Return parts of a window of about equal cost, each about ``cycles`` cycles long."""
     behind = np.cumsum(costs[window.start : window.stop])
     count = max(1, round(behind[-1] / cycles))
     steps = behind[-1] * np.arange(1, count) / count
@@ -92,7 +99,7 @@ def _divided(window: range, costs: Numbers, cycles: int) -> list[range]:
 
 
 def _stream_bytes(work: FunctionalPass) -> Numbers:
-    """Bytes of A and Z by row of A, without the rest of a line."""
+    """Return the bytes of A and Z for each row of A, not rounded up to whole lines."""
     sizes, a_sizes = work.parameters.sizes, work.a_sizes
     lengths = np.diff(np.asarray(work.a.pointers))
     of_a = lengths * a_sizes.element_bytes + a_sizes.pointer_bytes
@@ -100,23 +107,26 @@ def _stream_bytes(work: FunctionalPass) -> Numbers:
 
 
 def common_length(work: FunctionalPass) -> int:
-    """Merged elements of the longest common task: all but a tenth of the work is in tasks no longer."""
+    """Return the merged elements of the longest common task.
+
+    A share of ``COMMON`` of all merged elements is in tasks that are no longer than this task.
+    """
     lengths = np.sort(work.task_lengths)
     behind = np.cumsum(lengths)
     return int(lengths[np.searchsorted(behind, COMMON * behind[-1])]) if len(lengths) else 0
 
 
 class GammaSampler:
-    """A Gamma whose run is estimated from windows of A's rows.
+    """A sampler that estimates the run of a Gamma from simulated windows of A's rows.
 
     Args:
         parameters: the parameters of the machine.
         a, b: the operands.
-        request: how to sample.
-        tell: called with stage, work done and work in all.
+        request: sampling options.
+        tell: progress callback, called with the stage, the work done and the total work.
 
     Raises:
-        ConfigurationError: this configuration cannot be sampled.
+        ConfigurationError: if this configuration cannot be sampled.
     """
 
     def __init__(
@@ -148,10 +158,10 @@ class GammaSampler:
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def single_window(self, number: int) -> SingleWindow:
-        """The window of a number, with one window before it and one behind it.
+        """Return window ``number``, counted from 1, with the window before it and the window after it.
 
         Raises:
-            ConfigurationError: there is no such window.
+            ConfigurationError: if there is no such window.
         """
         ranges = self.windows.ranges
         if number > len(ranges):
@@ -174,9 +184,9 @@ class GammaSampler:
         return SingleWindow(build, rows, start, window, (begin, end), len(ranges))
 
     def _run_cache(self) -> None:
-        """Run the functional cache, and keep its states before all windows that may be simulated.
+        """Run the functional cache, and save its states before all windows that may be simulated.
 
-        A window that turns out to be longer than it should is divided, and its first part takes its place.
+        A window that is longer than predicted is divided; its first part is simulated instead.
         """
         numbers = {number for each in self.rounds.numbers for number in each[1:]}
         starts = [self.windows.ranges[number].start for number in numbers]
@@ -188,7 +198,7 @@ class GammaSampler:
         self.totals = np.stack([np.add.reduceat(each, starts) for each in (merged, moved)], axis=1)
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
-        """Simulate the first parts of these windows, one behind another."""
+        """Simulate the first parts of these windows, one after another."""
         numbers = self.first_parts[list(numbers)].tolist()
         ranges = [self.windows.ranges[number] for number in numbers]
         ordered = self.parameters.model_copy(update={"reorder": "none"})
@@ -206,16 +216,16 @@ class GammaSampler:
         return correct(work[:, 1], counted[:, 1], work[:, 0] - counted[:, 0])
 
     def _work(self, measured: SplicedRun) -> Numbers:
-        """Merged elements and bytes by window."""
+        """Return the merged elements and the bytes of each window; shape (windows, 2)."""
         marks = [[mark.merged, mark.traffic] for mark in measured.marks]
         return np.diff(marks, axis=0, prepend=[[0, 0]]).astype(np.float64)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
-        """Cycles of the whole run: those of the first window and the last, and of all between."""
+        """Estimate the cycles of the whole run from the first window, the last window and those between."""
         work, correction = self._work(measured), self._correction(measured)
         cycles = np.diff([0, *(mark.cycles for mark in measured.marks)]).astype(np.float64)
         totals = self.totals * [1.0, correction.ratio]
-        totals[1] += totals[0] - work[0]  # in flight when the first window ends
+        totals[1] += totals[0] - work[0]  # work of the first window that is in flight when it ends
         totals[-2] += totals[-1] - work[-1]
         residuals = np.stack([np.zeros(len(correction.residuals)), correction.residuals], axis=1)
         return estimate_run(cycles, work, measured.windows, totals, residuals)
@@ -256,10 +266,10 @@ class GammaSampler:
         }
 
     def _traffic(self, ratio: float) -> dict[str, Traffic]:
-        """Whole lines by tensor; of Z without the lines that elements leave half full.
+        """Return the traffic of each tensor; that of B and of partial fibers is corrected.
 
         Args:
-            ratio: of the bytes in all to those of the functional pass; B and partial fibers are corrected.
+            ratio: ratio of all bytes to those of the functional pass.
         """
         counted = self.work.traffic(self.run)
         streamed = counted["A"].read_bytes + counted["Z"].write_bytes
@@ -279,7 +289,7 @@ class GammaSampler:
         return sum(count * size.element_bytes + fibers * size.pointer_bytes for count, fibers, size in moved)
 
     def _memory(self, measured: SplicedRun, traffic: Mapping[str, Traffic]) -> MemoryUse:
-        """Row hits and the like between the first mark and the last, for the bytes of the whole run."""
+        """Return the DRAM row hits, misses and conflicts of the middle windows, scaled to the whole run."""
         first, last = measured.marks[0], measured.marks[-2]
         hits, misses, conflicts = (
             getattr(last, name) - getattr(first, name) for name in ("row_hits", "row_misses", "row_conflicts")
@@ -290,13 +300,13 @@ class GammaSampler:
 
 @dataclass(frozen=True)
 class SplicedRun:
-    """A spliced run.
+    """A run of selected windows, one after another.
 
     Args:
-        machine: after the run.
-        rows: the rows of A that it multiplied.
+        machine: the machine after the run.
+        rows: the rows of A that the machine multiplied.
         windows: numbers of the windows that were run.
-        marks: at the begin of each window but the first, and at the end.
+        marks: marks at the beginning of each window but the first, and at the end of the run.
     """
 
     machine: Gamma

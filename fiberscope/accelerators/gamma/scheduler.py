@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Gamma's scheduler: streams A, hands tasks to the processing elements and keeps track of the trees."""
+"""Gamma's scheduler: streams A, dispatches tasks to the processing elements and tracks the task trees."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ from fiberscope.hw.schedule import SchedulePolicy, Task, least_loaded
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-NOT_HELD = -1
+NOT_HELD = -1  # value of ``held_since`` if no leaf task is held back
 
 
 class Scheduler(Component):
     """Walks A in order and dispatches one task a cycle.
 
     Interface: lines of A (row pointers and nonzeros, in the order of use) are read on ``memory_requests`` and
-    come on ``memory_replies``, up to ``stream_lines`` ahead; tasks go out on ``tasks[i]``, one channel a
-    processing element, and come back on ``completions[i]``. A task that merges partial fibers is ready when
-    the last of them is written; ready ones go before new rows, so that partial fibers are short-lived. The
-    row pointers of Z are written a line at a time, once all rows of the line are finished. After the last
-    task every processing element is told the end of work.
+    arrive on ``memory_replies``, at most ``stream_lines`` ahead of their use. Tasks leave on ``tasks[i]``,
+    one channel for each processing element, and their completions arrive on ``completions[i]``. A merge task
+    is ready when its last partial fiber is written. Ready merge tasks precede new rows, so that partial
+    fibers are short-lived. A line of Z's row pointers is written once all its rows are finished. After the
+    last task, each processing element receives the end of work.
 
-    A leaf, which writes a partial fiber and merges none, is held back while those in flight leave it no room
-    in the FiberCache, and all rows behind it with it.
+    A leaf task writes a partial fiber and merges none. It is held back, with all rows after it, while the
+    partial fibers in flight leave no space for its output in the FiberCache.
 
-    Timing: a cycle takes one line of A, all completions at hand, one read or write, and one dispatch, to the
-    processing element with the fewest tasks.
+    Timing: in each cycle the scheduler takes one line of A and all visible completions, sends one read or
+    write, and dispatches one task to the processing element with the fewest tasks.
 
     Args:
         name: instance name.
         table: the tasks.
         a: the operand that streams in.
-        partials: where partial fibers are allocated.
-        occupancy: what they take of the FiberCache.
+        partials: allocator of partial fibers.
+        occupancy: occupancy of the FiberCache by partial fibers.
         port: number of the port at the network to memory.
-        stream_lines: lines of A that may be in flight or wait.
-        most_tasks: tasks that a processing element may have been given and not completed.
-        most_partial_tasks: the same, when one that writes a partial fiber is to be given.
-        sizes: of lines, elements and pointers.
-        a_sizes: the same of A.
+        stream_lines: largest number of lines of A in flight or waiting for their task.
+        most_tasks: largest number of dispatched and uncompleted tasks of a processing element.
+        most_partial_tasks: the same limit for the dispatch of a task that writes a partial fiber.
+        sizes: bytes of a line, an element and a pointer.
+        a_sizes: the same sizes for A.
     """
 
     PORTS = (
@@ -105,36 +105,36 @@ class Scheduler(Component):
         self.stream = stream_of(a, table, a_sizes)
         self.line_bytes = sizes.line_bytes
         self.window = ReorderWindow(stream_lines)  # lines of the stream
-        self.arrived_nonzeros = 0  # lines of nonzeros among those that came
-        self.next_task = 0  # the next in the table's order; those that merge are skipped
+        self.arrived_nonzeros = 0  # lines of nonzeros that have arrived
+        self.next_task = 0  # next task in the table's order that is not a merge task
         self._skip_merging()
-        self.ready = array("q", bytes(8 * max(1, table.count)))  # queue of the merging tasks that can run
+        self.ready = array("q", bytes(8 * max(1, table.count)))  # queue of merge tasks that can run
         self.first_ready = self.ready_count = 0
         self.processing_elements = 0
         self.most_tasks = most_tasks
         self.most_partial_tasks = most_partial_tasks
-        self.tasks_given = array("q")  # uncompleted tasks, by processing element
-        self.turn = 0
-        self.choice = -1  # task that is next in this cycle
+        self.tasks_given = array("q")  # dispatched and uncompleted tasks, by processing element
+        self.turn = 0  # processing element that has priority among equally loaded ones
+        self.choice = -1  # task to dispatch in this cycle, -1 for none
         self.held_since = NOT_HELD  # cycle since which the next task, a leaf, is held back
         self.held_back_cycles = 0
-        self.ended = self.completed = 0  # elements that were sent the end of work; tasks
+        self.ended = self.completed = 0  # elements that were sent the end of work; completed tasks
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
         self.unfinished = unfinished_rows(table, self.rows_per_line)  # C: long[::1]
-        self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of the lines to write
+        self.pointer_writes = array("q", bytes(8 * len(self.unfinished)))  # queue of lines to write
         self.first_write = self.write_count = 0
         for line in range(len(self.unfinished)):
             if self.unfinished[line] == 0:
                 self._queue_write(line)
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count the processing elements."""
+        """Look up the channels, and count the processing elements."""
         super().elaborate()
         self.processing_elements = len(self.tasks)
         self.tasks_given = array("q", bytes(8 * self.processing_elements))
 
     def tick(self, now: int) -> int:
-        """Take what came, ask for more of A, write row pointers of Z, dispatch a task."""
+        """Pop replies and completions, request a line of A or write row pointers of Z, dispatch a task."""
         progress = self._receive()
         if self._complete():
             progress = True
@@ -148,7 +148,7 @@ class Scheduler(Component):
         return self._wait()
 
     def _watch_room(self, now: int) -> None:
-        """Count the cycles in which a leaf is held back, whatever else goes on."""
+        """Count the cycles in which a leaf task is held back, also while other work progresses."""
         held = self._held_back()
         if held and self.held_since == NOT_HELD:
             self.held_since = now
@@ -157,11 +157,11 @@ class Scheduler(Component):
             self.held_since = NOT_HELD
 
     def _held_back(self) -> bool:
-        """Return whether the next task, a leaf, has its nonzeros and waits for room in the FiberCache."""
+        """Return whether the next task is a leaf that has its nonzeros and waits for space in the cache."""
         return self._next_is_here() and not self.occupancy.admits(self.next_task)
 
     def _wait(self) -> int:
-        """Nothing could be done in this cycle: say why."""
+        """Return the reason for a cycle without progress."""
         if self.choice >= 0:
             if self.tasks_given[self.turn] >= self._most(self.choice):
                 return self.wait_any_input(self.completions)
@@ -179,7 +179,7 @@ class Scheduler(Component):
         return self.idle()
 
     def _receive(self) -> bool:
-        """A line of the stream has come; they may come out of order."""
+        """Pop a line of the stream; return whether there was one. Lines can arrive out of order."""
         if not self.memory_replies.can_pop():
             return False
         first = self.window.arrived
@@ -191,7 +191,7 @@ class Scheduler(Component):
         return True
 
     def _ask(self) -> bool:
-        """Ask for the next line of the stream; ahead of its use as far as the lines not dispatched allow."""
+        """Request the next line of the stream if the window has a free slot; return whether it did."""
         line = self.window.sent
         if line == self.stream.count or line - self._used() >= self.window.size:
             return False
@@ -200,14 +200,14 @@ class Scheduler(Component):
         return True
 
     def _used(self) -> int:  # C: noexcept
-        """Lines that came and are not held: of row pointers, and of nonzeros that no task waits for."""
+        """Return the number of arrived lines other than lines of nonzeros that waiting tasks need."""
         if self.next_task == self.table.count:
             return self.window.arrived
         waiting = self.arrived_nonzeros - self.stream.first_needed[self.next_task]
         return self.window.arrived - max(0, waiting)
 
     def _complete(self) -> bool:
-        """Take all completions at hand."""
+        """Pop all visible completions; return whether there was one."""
         progress = False
         for i in range(self.processing_elements):
             channel = self.completions[i]
@@ -243,7 +243,7 @@ class Scheduler(Component):
         self.write_count += 1
 
     def _write_pointers(self) -> bool:
-        """Write a line of Z's row pointers all of whose rows are finished."""
+        """Write the next line of Z's row pointers whose rows are all finished; return whether it did."""
         if self.write_count == 0:
             return False
         address = Z_POINTERS_BASE + self.pointer_writes[self.first_write] * self.line_bytes
@@ -253,7 +253,7 @@ class Scheduler(Component):
         return True
 
     def _dispatch(self, now: int) -> bool:
-        """Hand the next task that can run, or the end of work, to the next processing element with space."""
+        """Dispatch the next task that can run, or the end of work; return whether a token was sent."""
         task = self.choice = self._next_ready()
         if task < 0 and (not self._all_completed() or self.ended == self.processing_elements):
             return False
@@ -277,7 +277,7 @@ class Scheduler(Component):
         return True
 
     def _next_ready(self) -> int:
-        """The task to dispatch next: one that merges and is ready, else the next row's; -1 if none can."""
+        """Return the task to dispatch: a ready merge task, else the next in order; -1 if none can run."""
         if self.ready_count > 0 and self._here(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
         if self._next_is_here() and self.occupancy.admits(self.next_task):
@@ -285,9 +285,9 @@ class Scheduler(Component):
         return self._ready_behind()
 
     def _ready_behind(self) -> int:
-        """A task that merges, behind one whose nonzeros of A come after those of the leaf that is held back.
+        """Return the first ready merge task whose nonzeros have arrived, while a leaf is held back; else -1.
 
-        That leaf waits for the partial fibers which this one merges, so it must not wait for its turn.
+        The oldest ready merge task may need later nonzeros than the leaf, which waits for freed space.
         """
         if not self._held_back():
             return -1
@@ -300,14 +300,14 @@ class Scheduler(Component):
         return self.next_task < self.table.count and self._here(self.next_task)
 
     def _here(self, task: int) -> bool:  # C: noexcept
-        """Return whether the nonzeros of A that the task needs have come."""
+        """Return whether the nonzeros of A that the task needs have arrived."""
         return self.stream.needed[task] <= self.window.arrived
 
     def _all_completed(self) -> bool:  # C: noexcept
         return self.completed == self.table.count
 
     def _least_loaded(self, task: int) -> int:
-        """The element with the fewest tasks, the next in turn among equals; -1 if none may have this one."""
+        """Return the least-loaded element that can take the task, ties round-robin; -1 if there is none."""
         fewest = self._most(task)
         best = -1
         element = self.turn
@@ -322,7 +322,7 @@ class Scheduler(Component):
         return best
 
     def _chosen(self, policy: SchedulePolicy, now: int) -> int:
-        """The element for the task that the policy chooses instead of the next; -1 if none may have it."""
+        """Let the policy choose a task and an element for it; return the element, -1 if there is none."""
         queue = self.ready[self.first_ready : self.first_ready + self.ready_count]
         numbers = [self.choice, *[i for i in queue if i != self.choice and self._here(i)]]
         if self.choice != self.next_task and self._next_is_here() and self.occupancy.admits(self.next_task):
@@ -335,11 +335,11 @@ class Scheduler(Component):
         return policy.number_of_worker(task, least_loaded(self.turn, waiting, is_open), now)
 
     def _most(self, task: int) -> int:
-        """Tasks that an element may have with this one."""
+        """Return the largest number of uncompleted tasks of a processing element, this task included."""
         return self.most_tasks if self.table.parents[task] == NO_PARENT else self.most_partial_tasks
 
     def _take(self, task: int) -> None:
-        """A task leaves the queue that it stood in; a partial fiber is given space."""
+        """Remove a dispatched task from its queue, and allocate its partial fiber if it writes one."""
         if self.stream.merges[task]:
             self._leave_queue(task)
         else:
@@ -350,7 +350,7 @@ class Scheduler(Component):
             self.table.output_starts[task] = self.partials.allocate(self.occupancy.bound(task))
 
     def _leave_queue(self, task: int) -> None:
-        """A task that merges leaves its queue; those before it stay in their order."""
+        """Remove a merge task from the queue of ready tasks; older tasks keep their order."""
         place = self.first_ready
         while self.ready[place] != task:
             place += 1
@@ -361,14 +361,14 @@ class Scheduler(Component):
         self.ready_count -= 1
 
     def _skip_merging(self) -> None:
-        """Go on to the next task that does not wait for partial fibers; the others become ready later."""
+        """Advance ``next_task`` over merge tasks, which become ready later."""
         while self.next_task < self.table.count and self.stream.merges[self.next_task]:
             self.next_task += 1
 
     def counters(self) -> dict[str, int]:
-        """Lines of A asked for, tasks completed, cycles in which a leaf was held back.
+        """Return the lines of A requested, the tasks completed and the cycles in which a leaf was held back.
 
-        ``most_partial_lines`` is what partial fibers took at a time, those being written at their longest.
+        ``most_partial_lines`` is the largest number of lines that partial fibers occupied or reserved.
         """
         return {
             "stream_lines": self.window.sent,
@@ -378,9 +378,9 @@ class Scheduler(Component):
         }
 
     def sample(self) -> tuple[int, ...]:
-        """The next task in order, merging tasks that are ready, tasks completed, lines of A that came.
+        """Return the current values of ``SIGNALS``: the next task in order, and numbers of tasks and lines.
 
-        ``next_waits_for`` is what the next task lacks; ``partial_lines`` are those that partial fibers take.
+        ``ready`` counts merge tasks, ``arrived`` lines of A, ``partial_lines`` lines of partial fibers.
         """
         return (
             self.next_task,
@@ -392,7 +392,7 @@ class Scheduler(Component):
         )
 
     def _next_waits_for(self) -> int:
-        """As in the signal's states: its turn at an element, A, room in the FiberCache; there is none."""
+        """Return the state of the signal: 0 for turn, 1 for A, 2 for cache space, 3 for no next task."""
         if self.next_task == self.table.count:
             return 3
         if not self._here(self.next_task):

@@ -1,4 +1,4 @@
-"""Lines of the scheduler's twin: those of A as they arrive, those of Z's row pointers as they leave."""
+"""Contents of lines in the scheduler as RTL: lines of A that arrive, lines of Z's row pointers that leave."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
     from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion
 
-END_BITS = 29  # of a row pointer of Z; those above say which processing element has written the row
+END_BITS = 29  # low bits of a row pointer of Z; the bits above number the element that wrote the row
 
 
 class LinesOfA:
-    """All lines of nonzeros that have come, that of this cycle among them.
+    """A memory of all lines of nonzeros that have arrived, including the line of this cycle.
 
     Args:
         parameters: the parameters of the scheduler.
-        reply: from memory.
-        slot: the slot of the window, that the reply is for.
+        reply: stream of replies of memory.
+        slot: slot of the window that the reply belongs to.
     """
 
     def __init__(self, parameters: SchedulerParameters, reply: InputStream, slot: Signal) -> None:
@@ -40,12 +40,18 @@ class LinesOfA:
         self._lines = ForwardingMemory("lines_of_a", parameters.stream, parameters.line_bits, written)
 
     def ask(self, slot: Signal, address: Signal, asked: Signal) -> None:
-        """Note which line is to come, and whether it has row pointers; to be said once."""
+        """Record the line that is requested for a slot, and whether it has row pointers; call this once.
+
+        Args:
+            slot: slot of the window.
+            address: address of the line.
+            asked: 1 if the request is sent in this cycle.
+        """
         number = address[self._low : self._low + self._bits]
         self._asked.write(slot, pyrtl.concat(address[TENSOR_SHIFT], number), asked)
 
     def nonzero(self, number: Signal) -> tuple[Signal, Signal]:
-        """Return the column and the value of the nonzero."""
+        """Return the column and the value of nonzero ``number`` of A."""
         of_line = self._elements.bits
         lanes = self._elements.lanes(self._lines[number[of_line : of_line + self._bits]])
         here = list(decoded(number[:of_line], len(lanes)))
@@ -54,14 +60,15 @@ class LinesOfA:
 
 
 class RowsOfZ:
-    """Row pointers of Z: where rows end among the elements of Z that the processing element writes.
+    """The row pointers of Z: the end of each row among the elements of Z that its element writes.
 
-    A row without an element has 0. So of each processing element the rows are told apart by their ends alone.
+    A row without elements has the pointer 0. The ends alone therefore distinguish the rows of a processing
+    element.
 
     Args:
         parameters: the parameters of the scheduler.
-        ended: the completions of a cycle, which tell of the rows as the processing element has written them.
-        load: what makes all words 0 before the run.
+        ended: the completions of a cycle; each element completes its rows in the order of writing.
+        load: write port that sets all words to 0 before the run.
     """
 
     def __init__(self, parameters: SchedulerParameters, ended: Sequence[Completion], load: Write) -> None:
@@ -79,7 +86,7 @@ class RowsOfZ:
         self._ends = ForwardingMemory("ends_of_rows", 1 << bits, 32, writes)
 
     def line(self, number: Signal) -> Signal:
-        """A line of row pointers, with what this cycle's completions make of it."""
+        """Return a line of row pointers, including the completions of this cycle."""
         rows = range(1 << self._row_bits)
         places = [pyrtl.concat(number, pyrtl.Const(row, self._row_bits)) for row in rows]
         return pyrtl.concat_list([self._ends[place] for place in places])

@@ -1,4 +1,4 @@
-"""Contents of the memories of the scheduler's twin for a product."""
+"""Contents of the memories of the scheduler as RTL for a given product."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ def loaded(
     stream: StreamOfA,
     rows_per_line: int,
 ) -> Iterator[Token]:
-    """The tokens that fill a module's memories.
+    """Yield the tokens that fill a module's memories.
 
     Args:
-        layout, needs: bits of each field of a task's word, and of that which says what it needs of A.
-        scale: the field of one; None where rows of B and scales come with the lines of A.
-        table, a, occupancy, stream, rows_per_line: as the scheduler has them.
+        layout: bits of each field of a task's word.
+        needs: bits of each field of the word with the lines of A that a task needs.
+        scale: field of a scale; None if rows of B and scales arrive with the lines of A.
+        table, a, occupancy, stream, rows_per_line: the scheduler's attributes.
     """
     for number, inputs in _operands(table, a, scale).items():
         yield from (Token(number, place, word, 0.0) for place, word in inputs.items())
@@ -84,7 +85,7 @@ def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[
 
 
 def _bits(scale: Field, value: float) -> int:
-    """The bits of a scale, or 0 for one that has none, which whoever multiplies by it refuses."""
+    """Return the bits of a scale; 0 if the type cannot represent it, which the multiplier reports."""
     try:
         return word_of(scale, value)
     except ValueError:
@@ -92,7 +93,7 @@ def _bits(scale: Field, value: float) -> int:
 
 
 def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[dict[str, int]]:
-    """The fields of every task's word."""
+    """Yield the fields of each task's word."""
     leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
     last = {table.rows[leaf]: leaf for leaf in leaves.tolist()}
     for task in range(table.count):
@@ -108,7 +109,7 @@ def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[
 
 
 def _needs(table: TaskTable, stream: StreamOfA) -> Iterator[dict[str, int]]:
-    """The fields of what every task needs of A."""
+    """Yield, for each task, the fields of the word with the lines of A that it needs."""
     leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
     following = np.append(leaves, table.count)[np.searchsorted(leaves, np.arange(table.count), side="right")]
     for words in zip(stream.needed, stream.first_needed, following.tolist(), strict=True):
@@ -116,7 +117,7 @@ def _needs(table: TaskTable, stream: StreamOfA) -> Iterator[dict[str, int]]:
 
 
 def _packed(layout: Mapping[str, int], fields: Mapping[str, int]) -> int:
-    """A word of these fields, the first the lowest."""
+    """Return a word of these fields; the first field has the lowest bits."""
     word = 0
     for name, bits in reversed(list(layout.items())):
         word = word << bits | fields[name]

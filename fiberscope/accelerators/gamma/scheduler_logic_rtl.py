@@ -1,4 +1,4 @@
-"""Logic of the scheduler's twin in a cycle: a line of A and completions, then a request, then a task."""
+"""Logic of the scheduler in RTL: in a cycle, a line of A and completions, then a request, then a task."""
 
 from __future__ import annotations
 
@@ -47,26 +47,32 @@ from fiberscope.hw.rtl.kit.twin import (
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 
-ROWS_BITS = 13  # of the number of row pointers in a line
-GIVEN_BITS = 5  # of the number of tasks that an element has,
-NOBODY = (1 << GIVEN_BITS) - 1  # more than any may have
+ROWS_BITS = 13  # width of the number of row pointers in a line
+GIVEN_BITS = 5  # width of the number of uncompleted tasks of a processing element
+NOBODY = (1 << GIVEN_BITS) - 1  # load of an element that must not get a task; larger than any real load
 
-CAN_GO = "can_go"  # status outputs: a task can be given out,
-IS_FULL = "is_full"  # and the element in turn has as many as it may have
-ALL_DONE = "all_done"  # elements are left to be told the end of work,
-ENDED = "ended"  # behind so many that were
-IN_FLIGHT = "in_flight"  # lines of A are
-LEFT = "left"  # tasks are
-HELD = "held"  # a leaf is held back,
-WAS_HELD = "was_held"  # was so behind the cycle before,
-PARTIAL_LINES = "taken"  # behind which partial fibers took so many lines
+# Status outputs
+CAN_GO = "can_go"  # a task can be dispatched
+IS_FULL = "is_full"  # a task can be dispatched, but the element in turn has as many tasks as it may
+ALL_DONE = "all_done"  # all tasks are complete, and an element still awaits the end of work
+ENDED = "ended"  # number of elements that have received the end of work
+IN_FLIGHT = "in_flight"  # requests for lines of A are in flight
+LEFT = "left"  # some tasks are not complete
+HELD = "held"  # the next leaf task is held back
+WAS_HELD = "was_held"  # the same, without the reply and the completions of this cycle
+PARTIAL_LINES = "taken"  # lines that partial fibers occupy, without the completions of this cycle
 
 
 class _Completions:
     """Effects of the completions of one cycle.
 
-    ``ended`` has one an element, ``count`` all up to this cycle; ``merging`` are the tasks that merge and
-    have all that they merge, ``lines`` those of Z's row pointers that can be written.
+    Attributes:
+        ended: the completion of each processing element.
+        flags: for each processing element, whether it completes a task.
+        count: completions up to and including this cycle.
+        merging: merge tasks whose last partial fiber is complete: flag, task, and lines of A needed.
+        rows: the rows of Z that are complete, if the design moves the contents of lines.
+        lines: queue of the lines of Z's row pointers that can be written.
     """
 
     def __init__(
@@ -94,26 +100,26 @@ class _Completions:
 
 
 def _completion(parameters: SchedulerParameters, tables: Tables, end: InputStream) -> Completion:
-    """The completion that an element announces, which is always taken."""
+    """Return the completion that a processing element announces; it is always accepted."""
     end.accept(pyrtl.Const(1, 1))
     task = end.fields["reference"][: index_bits(parameters.tasks)]
     return Completion(end.valid, task, tables.task(task), end.fields[LENGTH][: parameters.length_bits])
 
 
 def _ended(counts: Countdowns, asks: list[tuple[Signal, Signal]]) -> list[tuple[Signal, Signal]]:
-    """Return for each asked place whether its count becomes 0, and the place."""
+    """Return, for each place that is counted down, whether its count becomes 0, and the place."""
     return [(flag, place) for flag, (_ask, place) in zip(counts.down(asks), asks, strict=True)]
 
 
 def design(parameters: SchedulerParameters, between: Streams) -> None:
-    """Build the logic: the request and the task of a cycle follow its line and completions."""
+    """Build the logic; the request and the task of a cycle depend on its line of A and its completions."""
     scheduler = _Scheduler(parameters, between)
     scheduler.request()
     scheduler.dispatch()
 
 
 class _Scheduler:
-    """The next task in order and those that merge, beside the window of A and the completions."""
+    """State and logic of the scheduler: window of A, completions, waiting merge tasks, next task in order."""
 
     def __init__(self, parameters: SchedulerParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
@@ -135,7 +141,7 @@ class _Scheduler:
         self._hold()
 
     def _hold(self) -> None:
-        """See whether the next task in order is there, and held back for want of room."""
+        """Decide whether the next task in order can start, or is held back for lack of cache space."""
         leaf, place = self.leaf, self.following[: index_bits(self.parameters.tasks)]
         here = self.is_left & (leaf["needed"] <= self.window.arrived)
         admitted, before = self.fibers.admitted(place, leaf)
@@ -146,7 +152,7 @@ class _Scheduler:
         self.between.show(PARTIAL_LINES, self.fibers.lines)
 
     def request(self) -> None:
-        """Ask for the next line of A where the window has room, or else write row pointers."""
+        """Request the next line of A if the window has a free slot; otherwise write row pointers of Z."""
         requests, tables, window, lines = (
             self.between.outputs["memory_requests"],
             self.tables,
@@ -172,21 +178,22 @@ class _Scheduler:
         lines.pop(named("written", sends & ~asks & requests.ready))
 
     def _waiting(self) -> Signal:
-        """Lines of nonzeros that came and that the next task still needs."""
+        """Return the number of arrived lines of nonzeros that the next task or a later one needs."""
         nonzeros, needed = self.tables.nonzeros[self.window.arrived], self.leaf["first_needed"]
         ahead = (nonzeros - needed)[: len(nonzeros)]
         return unless(~(self.is_left & (nonzeros > needed)), ahead)
 
     def _pointers(self, line: Signal) -> Signal:
-        """The address of a line of Z's row pointers."""
+        """Return the address of a line of Z's row pointers."""
         low = self.parameters.offset_bits + len(line)
         base = pyrtl.Const(Z_POINTERS_BASE >> low, PORT.address_bits - low)
         return pyrtl.concat(base, line, pyrtl.Const(0, self.parameters.offset_bits))
 
     def dispatch(self) -> None:
-        """Give out the oldest task that merges, else the next in order; behind all, the end of work.
+        """Dispatch the oldest ready merge task, or else the next task in order; after all tasks, END_OF_WORK.
 
-        While that is held back, one that merges may go though an older one lacks lines of A.
+        While the next task in order is held back, a ready merge task may be dispatched although an older one
+        still waits for lines of A.
         """
         merging = self.merging
         merges = named("merges", merging.oldest_goes | (self.held & merging.any_goes))
@@ -201,7 +208,14 @@ class _Scheduler:
         self.between.show(CAN_GO, goes)
 
     def _least_loaded(self, goes: Signal, is_partial: Signal) -> list[Signal]:
-        """The element that gets the task: with space, with the fewest, the next in turn among equals."""
+        """Return for each element whether it gets the task: the least-loaded element with a free slot.
+
+        Ties are broken round-robin.
+
+        Args:
+            goes: whether there is a task.
+            is_partial: whether the task writes a partial fiber.
+        """
         limits = self.parameters.most_partial_tasks, self.parameters.most_tasks
         most = pyrtl.select(is_partial, *(pyrtl.Const(limit, GIVEN_BITS) for limit in limits))
         counts: list[Signal] = [pyrtl.Register(GIVEN_BITS, f"given_{i}") for i in range(len(self.done.flags))]
@@ -219,7 +233,14 @@ class _Scheduler:
         return gets
 
     def _send(self, goes: Signal, elements: list[Signal], task: Signal, beside: dict[str, Signal]) -> None:
-        """Send it to one of the elements, or the next one the end of work."""
+        """Send the task to the selected element; after all tasks, the end of work to one element a cycle.
+
+        Args:
+            goes: whether there is a task.
+            elements: for each element, whether it gets the task.
+            task: number of the task.
+            beside: further fields of the task's token.
+        """
         ended: Signal = pyrtl.Register(len(elements).bit_length(), "ended_elements")
         all_done = self.tables.run & (self.done.count == self.tables.tasks)
         ends = named("ends", ~goes & all_done & (ended != len(elements)))

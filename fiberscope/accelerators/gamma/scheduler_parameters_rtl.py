@@ -13,9 +13,9 @@ from fiberscope.hw.rtl.kit.twin import index_bits
 
 __all__ = ["FINE", "MOST", "POINTER_BITS", "SchedulerParameters"]
 
-MOST = 1 << 16  # tasks, lines of the stream
-POINTER_BITS = 2  # of an address within a row pointer
-FINE = 4  # bits in which a size is told from others, from its highest on
+MOST = 1 << 16  # largest number of tasks, and of lines of the stream
+POINTER_BITS = 2  # width of an address within a row pointer
+FINE = 4  # number of highest bits of a size that are kept; the bits below are rounded up
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,23 @@ class SchedulerParameters(ValueParameters):
     """Parameters of a scheduler; its memories are as large as one product needs.
 
     Args:
-        elements: processing elements, 1 to 8.
-        tasks: 1 to 65,536.
-        stream: lines of A, with its row pointers, 1 to 65,536.
-        lines: the lines of Z's row pointers, 1 to 8,192.
-        radix: fibers that a task may combine, 2 to 64.
-        stream_lines: lines of A in flight or waiting, 1 to 256.
-        merging: tasks of a tree that merge partial fibers, 1 to 1,024.
-        most_tasks, most_partial_tasks: that an element may have been given, 1 to 16.
-        columns: elements of the longest fiber that there can be, 1 to 2**24.
+        elements: number of processing elements, 1 to 8.
+        tasks: number of tasks, 1 to 65,536.
+        stream: lines of A, row pointers included, 1 to 65,536.
+        lines: lines of Z's row pointers, 1 to 8,192.
+        radix: largest number of fibers that a task combines, 2 to 64.
+        stream_lines: largest number of lines of A in flight or waiting, 1 to 256.
+        merging: largest number of merge tasks of a tree, 1 to 1,024.
+        most_tasks: largest number of dispatched and uncompleted tasks of a processing element, 1 to 16.
+        most_partial_tasks: the same limit for the dispatch of a task that writes a partial fiber, 1 to 16.
+        columns: number of elements of the longest possible fiber, 1 to 2**24.
         room: lines of the FiberCache, up to 2**24.
-        element_bytes: 1 to 4,096, no more than a line has.
+        element_bytes: bytes of an element, 1 to 4,096, at most those of a line.
         port: number of the port at the network to memory.
-        offset_bits: bits of an address within a line, 3 to 12.
-        line_bits: of lines, which have A where they come and row pointers of Z where they go; 0 where what A
-            says is loaded before the run, and lines of row pointers have nothing.
-        values: the type of scales.
+        offset_bits: width of an address within a line, 3 to 12.
+        line_bits: width of the contents of lines in bits; replies then carry A, and writes carry row pointers
+            of Z. With 0, lines have no contents, and the contents of A are loaded before the run.
+        values: type of the scales.
     """
 
     elements: int = number(2, 1, 8)
@@ -66,20 +67,20 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def elements_of_a(self) -> Elements:
-        """Nonzeros of A in its lines, where these come."""
+        """Format of the nonzeros in the lines of A."""
         return Elements(1 << self.offset_bits, self.element_bytes, self.value_field)
 
     @property
     def row_bits(self) -> int:
-        """Return the bits of a row's number among those of a line of Z's row pointers, if written."""
+        """Width of a row's index in its line of Z's row pointers; 0 if lines have no contents."""
         return self.offset_bits - POINTER_BITS if self.line_bits else 0
 
     @property
     def layout(self) -> dict[str, int]:
-        """Bits of each field of a task's word, the first the lowest.
+        """Width of each field of a task's word; the first field has the lowest bits.
 
-        ``line`` is that of the row pointers which its row is in, ``row`` the number of that there, ``count``
-        says how many fibers it combines, ``is_last`` whether of its row it is the last that merges none.
+        ``line`` is the line of Z's row pointers that holds the task's row, and ``row`` the row's index in
+        this line. ``count`` is the number of inputs. ``is_last`` marks the last leaf task of a row.
         """
         return {
             "parent": index_bits(self.tasks),
@@ -93,7 +94,7 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def needs(self) -> dict[str, int]:
-        """Bits of each field of a word that says of a task what it needs of A, the first the lowest.
+        """Width of each field of the word with the lines of A that a task needs; the first is the lowest.
 
         ``following`` is the next task in order that merges no partial fibers.
         """
@@ -102,20 +103,22 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def waiting(self) -> int:
-        """Tasks that may wait to be given out with all that they merge.
+        """Largest number of ready merge tasks.
 
-        While the oldest of them can go, no leaf does, so only tasks that elements have bring more. It cannot
-        while it lacks nonzeros of A, behind those of its tree's leaves; then all that its tree merges may
-        come, but no leaf behind it.
+        While the oldest ready merge task can be dispatched, no leaf task is dispatched. Only the tasks that
+        processing elements hold can then make further merge tasks ready. The oldest cannot be dispatched
+        while it lacks nonzeros of A, which follow those of its tree's leaves. Then all merge tasks of its
+        tree can become ready, but no leaf of a later tree is dispatched.
         """
         return min(self.merging + self.elements * self.most_partial_tasks, self.tasks)
 
     @property
     def dispatch_fields(self) -> dict[str, int]:
-        """Bits of each field of what is noted of a task that was given out.
+        """Width of each field of the record of a dispatched task.
 
-        ``lines`` are those that it takes with all that it merges; of each input there is whether it is a
-        partial fiber, whose, and the number of its size.
+        ``lines`` is the number of lines of its partial fiber and of the fibers that it merges. For each
+        input, ``is_merged`` marks a partial fiber, ``child`` is the task that wrote it, and ``number`` is the
+        number of the size of its space.
         """
         child = {"is_merged": 1, "child": index_bits(self.tasks), "number": index_bits(self.sizes)}
         inputs = {f"{name}_{i}": bits for i in range(self.radix) for name, bits in child.items()}
@@ -123,34 +126,34 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def share(self) -> tuple[int, int]:
-        """Return the share of a line that an element takes; the denominator counts those of whole lines."""
+        """Share of a line that an element takes, as numerator and denominator in lowest terms."""
         common = math.gcd(self.element_bytes, 1 << self.offset_bits)
         return self.element_bytes // common, (1 << self.offset_bits) // common
 
     @property
     def granule_bits(self) -> int:
-        """Return the bits of the number of an element among those in whole lines."""
+        """Width of an element's index in the smallest number of elements that fills whole lines."""
         return self.share[1].bit_length() - 1
 
     @property
     def unit_bits(self) -> int:
-        """Return the bits of the number of a place at which a partial fiber may begin."""
+        """Width of the number of a place at which a partial fiber can begin."""
         return INDEX_BITS - self.granule_bits
 
     @property
     def length_bits(self) -> int:
-        """Return the bits of a fiber's length."""
+        """Width of a fiber's length."""
         return self.columns.bit_length()
 
     @property
     def total_bits(self) -> int:
-        """Return the bits of the number of lines of all partial fibers."""
+        """Width of the number of lines of all partial fibers."""
         share, of = self.share
         return (self.tasks * -(-self.columns * share // of)).bit_length()
 
     @property
     def sizes(self) -> int:
-        """Return the number of sizes of space, as in ``PartialStore``."""
+        """Number of different sizes of space, as in ``PartialStore``."""
         most = (self.columns - 1) >> self.granule_bits
         step = max(0, most.bit_length() - FINE)
         return (most >> step) + (step << FINE - 1) + 1

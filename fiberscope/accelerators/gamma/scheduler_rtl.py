@@ -52,7 +52,7 @@ _Arguments: TypeAlias = tuple[TaskTable, CompressedRows, PartialStore, PartialOc
 
 
 def carried(parameters: SchedulerParameters) -> Carried:
-    """Requests and replies of memory, tasks and their completions, and the port that fills the memories."""
+    """Return the contents of all ports: memory, tasks, completions, and the port that fills the memories."""
     of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
     words = max(parameters.stream + 1, parameters.lines << parameters.row_bits)
     packed = max(sum(fields.values()) for fields in (parameters.layout, parameters.needs))
@@ -75,13 +75,13 @@ def carried(parameters: SchedulerParameters) -> Carried:
 
 
 def status(parameters: SchedulerParameters) -> Mapping[str, int]:
-    """Bits each; ``ended`` is a number."""
+    """Return the width of each status output in bits."""
     flags = dict.fromkeys((CAN_GO, IS_FULL, ALL_DONE, IN_FLIGHT, LEFT, HELD, WAS_HELD), 1)
     return flags | {ENDED: parameters.elements.bit_length(), PARTIAL_LINES: parameters.total_bits}
 
 
 class SchedulerAdapter(Adapter):
-    """Stands in for a scheduler; what elements have to know of partial fibers it brings to their stores."""
+    """An adapter that replaces a scheduler with a module, and stores the places of partial fibers."""
 
     PORTS = (*Scheduler.PORTS, Input(LOAD, ANY, optional=True))
     SERVED = ("completions",)
@@ -93,20 +93,20 @@ class SchedulerAdapter(Adapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self.held_back_cycles = self.most_partial_lines = 0
-        self._seen = 0  # the cycle before
+        self._seen = 0  # cycle of the previous call of ``account``
 
     def configure(self, *arguments: object, **options: object) -> None:
-        """Fill the module's memories with what the component would be made with."""
+        """Fill the module's memories from the arguments of the component."""
         self._table, _a, self._partials, occupancy, _port = values = cast(_Arguments, arguments)
         self._longest = occupancy.columns
         fill(self._backend, self.interface, {LOAD: loads(*values, **cast(Any, options))})
 
     def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
-        """Return the length of a task's fiber; only those of partial fibers count."""
+        """Return the length of a task's fiber; the module uses only the lengths of partial fibers."""
         return {stream.wire(LENGTH): self._table.output_lengths[token.reference]}
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Say where partial fibers begin, as the component beside the module does."""
+        """Write the begin of dispatched partial fibers to the task table, unless a shadow component does."""
         for label, token in moved.items():
             if label.startswith("tasks") and token.reference != END_OF_WORK and self.shadow is None:
                 self._begin(token.reference, self.payload(label, OUTPUT) & (1 << INDEX_BITS) - 1)
@@ -117,7 +117,7 @@ class SchedulerAdapter(Adapter):
             self._partials.reserve(start + self._longest)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """Busy while a token moves; else as the component waits."""
+        """Return busy if a token moved, otherwise the reason for which the component would wait."""
         self.held_back_cycles += (now - self._seen) * self.status[WAS_HELD]
         self.most_partial_lines = max(self.most_partial_lines, self.status[PARTIAL_LINES])
         self._seen = now
@@ -154,10 +154,10 @@ def matching(
     a_sizes: Sizes,
     **limits: int,
 ) -> SchedulerParameters:
-    """Parameters that suit a component made with these arguments.
+    """Return the parameters of a module that can replace a component with these arguments.
 
     Raises:
-        ValueError: for what a module does not have.
+        ValueError: if the module does not support an argument.
     """
     return SchedulerParameters(
         tasks=max(table.count, 1),
@@ -187,7 +187,7 @@ def loads(
     line_bits: int = 0,
     **limits: int,
 ) -> Iterator[Token]:
-    """Return the contents of a module's memories by the component's arguments, with scales of some type."""
+    """Return the contents of a module's memories for a component's arguments; scales have type ``values``."""
     scheduler = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
     typed, stream = replace(scheduler, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
     rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field
@@ -195,7 +195,7 @@ def loads(
 
 
 def _most_merging(table: TaskTable) -> int:
-    """Tasks of a tree that merge partial fibers, at the most: these stand behind its leaves."""
+    """Return the largest number of merge tasks of a tree; they follow the leaf tasks of the tree."""
     return max(
         (sum(1 for _task in tree) for merges, tree in groupby(table.missing, bool) if merges), default=0
     )

@@ -1,4 +1,4 @@
-"""Partial fibers in the scheduler's twin: where each lies, how long it is, what all take of the cache."""
+"""Partial fibers in the scheduler as RTL: their places, their lengths and the cache lines they occupy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ __all__ = ["Fibers"]
 
 
 class _Returned(NamedTuple):
-    """Space that may be taken back in a cycle: whether it is, whose it was, and the number of its size."""
+    """Space that may be freed in a cycle.
+
+    Args:
+        flag: 1 if the space is freed.
+        task: task whose partial fiber had the space.
+        number: number of the size of the space.
+    """
 
     flag: Signal
     task: Signal
@@ -30,20 +36,20 @@ class _Returned(NamedTuple):
 
 
 class _Space:
-    """Space as ``PartialStore`` gives it out: of a size what was taken back last, or else new one.
+    """An allocator equal to ``PartialStore``: it reuses the space of a size that was freed last, or adds new.
 
-    What is taken back is known by the task whose fiber was there; of each size these are a list.
+    Free space is identified by the task whose fiber was there. The free spaces of a size form a linked list.
 
     Args:
         parameters: the parameters of the scheduler.
-        starts: by task, where its space begins.
-        returned: what is taken back in this cycle, in its order.
+        starts: memory with the begin of each task's space.
+        returned: space freed in this cycle, in the order of freeing.
     """
 
     def __init__(
         self, parameters: SchedulerParameters, starts: Memory, returned: Sequence[_Returned]
     ) -> None:
-        bits = index_bits(parameters.tasks) + 1  # of a task's number, and whether there is one
+        bits = index_bits(parameters.tasks) + 1  # number of a task, and a bit that is 1 if there is one
         self._starts = starts
         self._used: Signal = pyrtl.Register(parameters.unit_bits, "used_space")
         numbers = range(parameters.sizes)
@@ -72,14 +78,16 @@ class _Space:
 
 
 class Fibers:
-    """State of partial fibers, behind the completions of a cycle.
-
-    ``lines`` are those that they take of the FiberCache, as ``PartialOccupancy`` counts.
+    """State of the partial fibers after the completions of a cycle.
 
     Args:
         parameters: the parameters of the scheduler.
-        tables: its memories.
-        ended: the completions.
+        tables: memories of the scheduler.
+        ended: the completions of the cycle.
+
+    Attributes:
+        lines: lines of the FiberCache that partial fibers occupied before the cycle, as ``PartialOccupancy``
+            counts them.
     """
 
     def __init__(self, parameters: SchedulerParameters, tables: Tables, ended: Sequence[Completion]) -> None:
@@ -109,7 +117,7 @@ class Fibers:
         self._ending_now = (self._ending - ones_of(pyrtl.concat_list(ends)))[: len(self._ending)]
 
     def _after(self, ended: Sequence[Completion], consumed: Sequence[dict[str, Signal]]) -> Signal:
-        """The lines taken behind these completions."""
+        """Return the number of lines occupied after these completions."""
         written = [
             named(
                 f"lines_written_{i}",
@@ -124,15 +132,16 @@ class Fibers:
         return (self.lines + total(written) - total(left))[: len(self.lines)]
 
     def _lines(self, elements: Signal) -> Signal:
-        """Lines that so many elements take."""
+        """Return the number of lines that ``elements`` elements take."""
         share, of = self._parameters.share
         bits = of.bit_length() - 1
         return (elements * pyrtl.Const(share) + (of - 1))[bits:]
 
     def admitted(self, task: Signal, word: dict[str, Signal]) -> tuple[Signal, Signal]:
-        """Return whether a leaf task may start: it writes no partial fiber, or there is room for its fiber.
+        """Return whether a leaf task may start, after the completions of this cycle and before them.
 
-        Or no tree could make some.
+        The task may start if it writes no partial fiber, if its fiber fits the cache, or if no task tree can
+        free space.
         """
         lines = self._lines(self._tables.bounds[task])
         now, before = (
@@ -142,7 +151,7 @@ class Fibers:
         return now, before
 
     def give(self, task: Signal, word: dict[str, Signal], sent: Signal) -> dict[str, Signal]:
-        """The fields beside a task that goes out if it is ``sent``, with space for its fiber."""
+        """Allocate the partial fiber of a task if it is ``sent``; return the further fields of its token."""
         inputs = _Inputs(self._tables, task, word, self._parameters)
         lengths = [self._lengths[child] for child in inputs.children]
         merged = [unless(~flag, length) for flag, length in zip(inputs.flags, lengths, strict=True)]
@@ -160,7 +169,7 @@ class Fibers:
         return inputs.fields(begins, lengths) | {OUTPUT: output}
 
     def _bound(self, task: Signal, merged: Sequence[Signal]) -> Signal:
-        """Elements of the fiber at the most."""
+        """Return the largest number of elements that the fiber can have."""
         elements, columns = total([self._tables.bounds[task], *merged]), self._parameters.columns
         most = pyrtl.Const(columns, self._parameters.length_bits)
         return named("bound", pyrtl.select(elements > columns, most, elements[: len(most)]))
@@ -176,7 +185,7 @@ class Fibers:
         return start
 
     def _note(self, task: Signal, sent: Signal, inputs: _Inputs, lines: Signal) -> None:
-        """Note what the task's completion gives back."""
+        """Record the lines and the space that the task's completion frees."""
         fields = {"lines": lines}
         for i, (flag, child) in enumerate(zip(inputs.flags, inputs.children, strict=True)):
             fields |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
@@ -186,12 +195,17 @@ class Fibers:
         self._dispatched.write(task, packed(fitted), sent)
 
     def _element(self, start: Signal) -> Signal:
-        """The number of the element where space begins."""
+        """Return the number of the first element of a space."""
         return pyrtl.shift_left_logical(resized(start, INDEX_BITS), self._parameters.granule_bits)
 
 
 class _Inputs:
-    """Inputs of a task: ``flags`` mark the partial fibers among them, ``children`` says whose these are."""
+    """The inputs of a task.
+
+    Attributes:
+        flags: for each input, 1 if it is a partial fiber.
+        children: for each input that is a partial fiber, the task that wrote it.
+    """
 
     def __init__(
         self, tables: Tables, task: Signal, word: dict[str, Signal], parameters: SchedulerParameters
@@ -203,7 +217,7 @@ class _Inputs:
         self.children = [(~source)[: index_bits(parameters.tasks)] for source in sources]
 
     def fields(self, begins: Sequence[Signal], lengths: Sequence[Signal]) -> dict[str, Signal]:
-        """The fields beside the task's number that have a word for each input."""
+        """Return the fields of the task's token that have a word for each input, and the number of inputs."""
         firsts = [
             pyrtl.select(flag, begin, row)
             for flag, begin, (_source, row, _scale) in zip(self.flags, begins, self._lanes, strict=True)
@@ -215,9 +229,13 @@ class _Inputs:
 
 
 def _size(less: Signal, bits: int) -> tuple[Signal, Signal]:
-    """The number of a size, of so many bits, and the size in whole lines, as ``PartialStore`` rounds it up.
+    """Return the number of a size and the size, rounded up as in ``PartialStore``.
 
-    ``less`` is one less than the lines that are asked for; a size is a number of ``FINE`` bits, shifted.
+    A size is a number of ``FINE`` bits that is shifted.
+
+    Args:
+        less: requested size minus 1, in units of the smallest number of elements that fills whole lines.
+        bits: width of the number of the size.
     """
     less = resized(less, max(len(less), FINE))
     number, size = less[:FINE], less[:FINE] + 1

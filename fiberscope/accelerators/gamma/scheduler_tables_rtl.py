@@ -1,4 +1,4 @@
-"""The memories of the scheduler's twin that are only read in the run, and the port that fills all of them."""
+"""Memories of the scheduler as RTL that the run only reads, and the port that fills all its memories."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_lines_rtl import LinesOfA
     from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 
-# What the port ``load`` fills: a memory, the queue of row pointers to write, or with COUNTS a register: first
-# how many lines are in the stream, then how many tasks there are, with which the run begins. Those of inputs
-# have the number of the input in the lower bits of an address, that of the task above.
+# Destinations of the port ``load``: memories, the queue of row pointers to write (WRITES) and registers
+# (COUNTS). Register 0 is the number of lines of the stream, and register 1 the number of tasks; loading
+# register 1 starts the run. In the memories of inputs, the low bits of an address are the number of the
+# input, and the bits above the number of the task.
 LINES, NONZEROS, TASKS, NEEDS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, ENDS, COUNTS = (
     range(13)
 )
@@ -40,14 +41,14 @@ class Loads:
         return self._valid & (self._table == table), self._address, self._word
 
     def memory(self, name: str, table: int, entries: int, bits: int, reads: int = 1) -> Memory:
-        """A memory that is only read in the run."""
+        """Create a memory that the run only reads."""
         memory = Memory(name, entries, bits, reads)
         enable, address, word = self.of(table)
         memory.write(address, word, enable)
         return memory
 
     def inputs(self, name: str, table: int, parameters: SchedulerParameters, bits: int) -> list[Memory]:
-        """Create a memory by task for each input."""
+        """Create one memory for each input of a task, addressed by task."""
         enable, address, word = self.of(table)
         lanes, low = range(parameters.radix), index_bits(parameters.radix)
         memories = [Memory(f"{name}_{i:02}", parameters.tasks, bits, 1) for i in lanes]
@@ -56,23 +57,28 @@ class Loads:
         return memories
 
     def count(self, name: str, place: int, bits: int) -> Signal:
-        """A register, 0 until it is loaded."""
+        """Create a register that is 0 until it is loaded."""
         register: Signal = pyrtl.Register(bits, name)
         register.next <<= pyrtl.select(self.counted(place), self._word[:bits], register)
         return register
 
     def counted(self, place: int) -> Signal:
-        """Return whether one of these registers is loaded."""
+        """Return whether register ``place`` of COUNTS is loaded in this cycle."""
         return self.of(COUNTS)[0] & (self._address == place)
 
 
 class Tables:
-    """The stream of A and the tasks; ``lines`` and ``tasks`` say how many there are, 0 before the run.
+    """Memories with the stream of A and the tasks.
 
     Args:
         parameters: the parameters of the scheduler.
-        loads: the port that fills them.
-        lines: the lines of A, where rows of B and scales come with them.
+        loads: port that fills the memories.
+        lines: the lines of A, if rows of B and scales arrive with them; otherwise None.
+
+    Attributes:
+        lines: number of lines of the stream, 0 before the run.
+        tasks: number of tasks, 0 before the run.
+        run: 1 once the run has begun.
     """
 
     def __init__(self, parameters: SchedulerParameters, loads: Loads, lines: LinesOfA | None) -> None:
@@ -104,9 +110,9 @@ class Tables:
         ]
 
     def task(self, place: Signal) -> dict[str, Signal]:
-        """The fields of a task's word."""
+        """Return the fields of a task's word."""
         return split_word(self._tasks[place], self._layout)
 
     def needs(self, place: Signal) -> dict[str, Signal]:
-        """The fields of what a task needs of A."""
+        """Return the fields of the word with the lines of A that a task needs."""
         return split_word(self._needs[place], self._of_needs)

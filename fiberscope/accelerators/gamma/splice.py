@@ -1,4 +1,4 @@
-"""Windows of a product, multiplied one behind another by one machine: what a sampled run simulates."""
+"""Simulation of selected windows of a product, one after another on one machine, for sampled runs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Mark", "cycles_of_rows", "rows_of", "run_windows", "set_state"]
 
-STEP = 32  # cycles between two looks for the begin of a window
+STEP = 32  # cycles between two checks whether a window has begun
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Counts of a machine at one moment: since its start.
+    """A snapshot of the counts of a machine since its start.
 
     Args:
         cycles: cycles of the core's clock.
         merged: elements that left the mergers.
-        traffic: bytes that crossed the pins.
-        row_hits, row_misses, row_conflicts: accesses of memory by the state of their row.
+        traffic: bytes transferred between the chip and memory.
+        row_hits, row_misses, row_conflicts: memory accesses by the state of their DRAM row.
     """
 
     cycles: int
@@ -41,7 +41,7 @@ class Mark:
 
 
 def rows_of(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArray:
-    """The rows of A of these windows, one behind another."""
+    """Return the rows of A of these windows, one window after another; ``columns`` is the columns of A."""
     pointers = np.asarray(a.pointers)
     lengths = np.concatenate([np.diff(pointers[window.start : window.stop + 1]) for window in windows])
     parts = [slice(pointers[window.start], pointers[window.stop]) for window in windows]
@@ -60,18 +60,21 @@ def run_windows(
 ) -> list[Mark]:
     """Run a machine over windows of rows.
 
-    When the first task of a window is dispatched, the lines of the FiberCache that nobody waits for become
-    those of the functional state before that window. Lines of B that the FiberCache lacks and that tasks in
-    flight may fetch stay absent, as these tasks belong to the window before.
+    When the first task of a window is dispatched, the FiberCache takes the lines of the functional state
+    before that window, except in entries with outstanding requests. Lines of B that the FiberCache lacks and
+    that tasks in flight may fetch stay absent, because these tasks belong to the previous window.
 
     Args:
-        machine: built, with the rows of the windows as A.
-        lengths: rows of each window.
-        states: of the cache before each window but the first; None leaves the cache as it is.
-        tell: called with tasks done and tasks in all.
+        machine: machine that was built with the rows of the windows as A, and has not run.
+        lengths: number of rows of each window.
+        states: state of the cache before each window but the first; None leaves the cache as it is.
+        tell: progress callback, called with the completed tasks and the number of all tasks.
 
     Returns:
-        A mark for the begin of each window but the first, and for the end of the run.
+        A mark at the beginning of each window but the first, and a mark at the end of the run.
+
+    Raises:
+        KeyboardInterrupt: if the run was interrupted.
     """
     marks = list[Mark]()
     run = _Steps(machine)
@@ -87,11 +90,13 @@ def run_windows(
 
 
 def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
-    """Return the cycles in which a machine dispatches the first tasks of these rows, up to ``STEP`` later.
+    """Return the cycles in which a machine dispatches the first tasks of these rows.
+
+    The cycles are rounded up to a multiple of ``STEP``.
 
     Args:
-        machine: built; it runs up to the last of the cycles.
-        rows: in increasing order; the number behind the last row stands for the end of the run.
+        machine: machine that has not run; it runs up to the last of the cycles.
+        rows: rows of A in increasing order; the number of rows stands for the end of the run.
     """
     run = _Steps(machine)
     return tuple(run.until_dispatched(task) for task in _first_tasks(machine, rows))
@@ -103,10 +108,10 @@ def _first_tasks(machine: Gamma, rows: Sequence[int] | Integers) -> list[int]:
 
 
 class _Steps:
-    """Runs a machine in steps of a few cycles.
+    """A run of a machine in steps of ``STEP`` cycles.
 
     Args:
-        machine: built, and not run so far.
+        machine: machine that has not run.
     """
 
     def __init__(self, machine: Gamma) -> None:
@@ -114,7 +119,7 @@ class _Steps:
         self.limit = 0
 
     def until_dispatched(self, task: int) -> int:
-        """Run until a task is dispatched, all if there is no such task; returns the cycle."""
+        """Run until a task is dispatched, and return the cycle; the number of tasks stands for the end."""
         scheduler: Any = self.machine.scheduler
         count = self.machine.table.count
         while scheduler.next_task <= task and (scheduler.next_task < count or task == count):
@@ -136,7 +141,10 @@ def _mark(machine: Gamma, cycles: int) -> Mark:
 
 
 def _lines_in_flight(machine: Gamma, before: int) -> Integers:
-    """Lines of B of the tasks that were dispatched last before a task, as many as may be in flight."""
+    """Return the lines of B that tasks in flight can need when task ``before`` is dispatched.
+
+    These are the tasks dispatched last, as many as the processing elements can hold.
+    """
     pe, table = machine.parameters.pe, machine.table
     first = max(0, before - pe.count * (1 + pe.task_queue))
     inputs = np.asarray(table.inputs)[table.first_inputs[first] : table.first_inputs[before]]
@@ -150,7 +158,13 @@ def _lines_in_flight(machine: Gamma, before: int) -> Integers:
 
 
 def set_state(machine: Gamma, state: CacheState, absent_lines: Integers | Sequence[int] = ()) -> None:
-    """Set the lines of all banks, without partial fibers, and without absent lines that a bank lacks."""
+    """Set the lines of all banks to those of a functional state, without its partial fibers.
+
+    Args:
+        machine: machine whose banks are set.
+        state: lines and reuse predictions.
+        absent_lines: lines that are not loaded into a bank that lacks them.
+    """
     partial = PARTIAL_BASE // machine.parameters.fibercache.line
     banks: Any = machine.banks
     for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Tasks: linear combinations of up to R fibers, one for a short row of A, a tree for a long or a cut one."""
+"""Tasks: linear combinations of up to R fibers. A short row of A is one task, a long or split row a tree."""
 
 from __future__ import annotations
 
@@ -16,20 +16,30 @@ from fiberscope.workloads.canonical import Integers
 
 
 class TaskTable(TaskInputs):  # C: final
-    """Every task of a product, in the order of A's rows; a row's leaves stand before what merges them.
+    """A table of all tasks of a product, in the order of A's rows; leaf tasks precede their merge tasks.
 
-    Of its inputs, a number p >= 0 is the row of B that A's nonzero p selects, scaled by it.
+    An input p >= 0 is the row of B that nonzero p of A selects, scaled by this nonzero. An input p < 0 is
+    the partial fiber of task -1 - p.
 
-    A row may come as several subrows, with others between them. Each makes a partial fiber, and these are
-    merged behind the last.
+    A row of A may be split into several subrows, with other rows between them. Each subrow gives a partial
+    fiber. Tasks after the last subrow merge these fibers.
 
-    A store (docs/blocks.md), of which the messages between the parts speak: the prefetcher fills in where
-    each input fiber lies (``starts``, ``ends``: elements), the writer how long the output is.
+    The table is a store (docs/blocks.md), whose entries the messages between the parts refer to. The
+    prefetcher writes the first element of each input fiber and the element after its last to ``starts`` and
+    ``ends``. The writer writes the length of each output.
 
     Args:
-        row_pointers: A's, one more than it has rows and subrows.
-        radix: fibers that a task may combine.
-        rows: of each of these the row of the product; without them, as many rows in their order.
+        row_pointers: row pointers of A, one more than there are rows and subrows.
+        radix: largest number of fibers that a task combines.
+        rows: row of the product for each row or subrow of A; by default row i of A gives row i.
+
+    Attributes:
+        parents: for each task, the task that merges its partial fiber, or ``NO_PARENT``.
+        missing: for each task, the number of its partial input fibers that are not complete.
+        last_nonzeros: for each task, the last nonzero of A that it needs, or a negative number.
+        output_starts: for each task, the first element of its partial fiber in the ``PartialStore``.
+        output_lengths: for each task, the number of elements of its partial fiber.
+        row_lengths: for each row of the product, its number of elements.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {
@@ -44,7 +54,9 @@ class TaskTable(TaskInputs):  # C: final
     def __init__(self, row_pointers: Integers, radix: int, rows: Integers | None = None) -> None:
         tasks = _Tasks(radix)
         tasks.add_all(row_pointers, np.arange(len(row_pointers) - 1) if rows is None else rows)
-        task_rows, counts, inputs = (_joined(parts) for parts in (tasks.rows, tasks.counts, tasks.inputs))
+        task_rows, counts, inputs = (
+            _concatenate(parts) for parts in (tasks.rows, tasks.counts, tasks.inputs)
+        )
         first_inputs = np.concatenate([[0], np.cumsum(counts)])
         super().__init__(task_rows, first_inputs, inputs, radix)
         parents = _parents(counts, inputs)
@@ -52,9 +64,7 @@ class TaskTable(TaskInputs):  # C: final
         children = np.bincount(parents[parents >= 0], minlength=self.count)
         self.missing = integers_of(children)  # C: public long[::1]; those that are not finished
         last = np.maximum.reduceat(inputs, first_inputs[:-1]) if self.count else inputs
-        # Of A, that the task needs; below 0 where it needs none
         self.last_nonzeros = integers_of(last)  # C: public long[::1]
-        # Of a partial fiber, in the store of partial fibers
         self.output_starts = _zeros(self.count)  # C: public
         self.output_lengths = _zeros(self.count)  # C: public
         self.row_lengths = _zeros(tasks.product_rows)  # C: public
@@ -65,21 +75,26 @@ def _zeros(length: int) -> array[int]:
 
 
 class _Tasks:  # C: object
-    """Tasks as they are put together: parts to be joined, each of many short rows or of one tree."""
+    """A list of tasks under construction, in parts to be concatenated: many short rows, or one tree."""
 
     def __init__(self, radix: int) -> None:
         self.radix = radix
         self.count = 0
         self.product_rows = 0
         self.rows: list[Integers] = []
-        self.counts: list[Integers] = []  # of inputs
+        self.counts: list[Integers] = []  # number of inputs of each task
         self.inputs: list[Integers] = []
 
     def add_all(self, pointers: Integers, rows: Integers) -> None:
-        """The tasks of all rows, of which some come as subrows."""
+        """Add the tasks of all rows and subrows.
+
+        Args:
+            pointers: row pointers of A.
+            rows: row of the product for each row or subrow.
+        """
         lengths, subrows = np.diff(pointers), np.bincount(rows)
         self.product_rows = len(subrows)
-        fibers: dict[int, list[int]] = {}  # of rows in subrows, those that are to be merged
+        fibers: dict[int, list[int]] = {}  # partial fibers of split rows, by row of the product
         done = 0
         for place in [*np.flatnonzero((lengths > self.radix) | (subrows[rows] > 1)), len(rows)]:
             short = done + np.flatnonzero(lengths[done:place])
@@ -100,11 +115,11 @@ class _Tasks:  # C: object
         self.count += len(rows)
 
     def _add_tree(self, row: int, waiting: list[int]) -> int:
-        """The tasks that combine these fibers into one, as full as possible near the root; returns that one.
+        """Add the tree of tasks that combines the fibers in ``waiting`` into one, and return this fiber.
 
-        All but the first take ``radix`` inputs; each takes the oldest fibers that no task has taken, and its
-        output queues up behind them. So the tree is balanced, and as many rows of B as can be go straight
-        into the tasks near the root, without becoming part of a partial fiber.
+        All tasks but the first take ``radix`` inputs. Each task takes the oldest fibers in the queue, and its
+        output is appended to the queue. The tree is therefore balanced. As many rows of B as possible are
+        inputs of tasks near the root, and do not become part of a partial fiber.
         """
         counts: list[int] = []
         take = (len(waiting) - 2) % (self.radix - 1) + 2
@@ -119,13 +134,13 @@ class _Tasks:  # C: object
         return waiting.pop()
 
 
-def _joined(parts: list[Integers]) -> Integers:
-    """One array of 64-bit integers."""
+def _concatenate(parts: list[Integers]) -> Integers:
+    """Return the parts as one array of 64-bit integers."""
     return np.concatenate(parts).astype(np.int64, copy=False)
 
 
 def _parents(counts: Integers, inputs: Integers) -> Integers:
-    """By task, that which takes its partial fiber."""
+    """Return, for each task, the task that merges its partial fiber, or ``NO_PARENT``."""
     parents = np.full(len(counts), NO_PARENT, np.int64)
     takers = np.repeat(np.arange(len(counts)), counts)
     partial = inputs < 0

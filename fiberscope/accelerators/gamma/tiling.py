@@ -1,10 +1,11 @@
-"""Rows of A cut into subrows: selective coordinate-space tiling, part of Gamma's software.
+"""Selective coordinate-space tiling, the part of Gamma's software that splits long rows of A into subrows.
 
-A row that selects more of B than the FiberCache keeps finds none of it there when the next row comes. So the
-coordinates of B's rows are cut into tiles, and such a row runs as one subrow a tile, between rows and subrows
-that select the same part of B; what the subrows make is merged in the end. Short rows stay whole, since
-merging costs more than they would gain. Source: Gamma (ASPLOS 2021). The rule for which rows and where is
-ours: rows whose fibers take more bytes than a tile, at tiles of that many bytes of B.
+A row of A can select more of B than the FiberCache holds. The next row then finds none of these fibers in
+the cache. Tiling partitions the rows of B into tiles and runs such a row of A as one subrow for each tile.
+A subrow runs between rows and subrows that select the same part of B. The partial fibers of the subrows are
+merged at the end. Short rows are not split, because merging costs more than they would gain.
+Source: Gamma (ASPLOS 2021). The paper does not define which rows are split and where. This module splits a
+row whose fibers take more bytes than a tile, at the bounds of the tiles.
 """
 
 from __future__ import annotations
@@ -18,12 +19,18 @@ from fiberscope.workloads.canonical import Integers
 def subrows(
     a: CompressedRows, b: CompressedRows, tile_bytes: int, element_bytes: int
 ) -> tuple[Integers, Integers]:
-    """Pointers to A's rows and subrows, one more than there are, and for each the row of A that it is of.
+    """Split the long rows of A into subrows.
 
-    A tile of B is the rows that begin in the same ``tile_bytes`` of its elements.
+    Args:
+        a, b: the operands.
+        tile_bytes: bytes of B that make a tile; a tile has the rows of B that begin in these bytes.
+        element_bytes: bytes of an element of B.
+
+    Returns:
+        The pointers to rows and subrows, one more than their number, and the row of A of each.
     """
     pointers, columns, starts = (np.asarray(part) for part in (a.pointers, a.coordinates, b.pointers))
-    rows = np.repeat(np.arange(a.rows), np.diff(pointers))  # by nonzero
+    rows = np.repeat(np.arange(a.rows), np.diff(pointers))  # row of each nonzero
     fibers = np.diff(starts)[columns] * element_bytes
     is_long = np.bincount(rows, fibers, minlength=a.rows) > tile_bytes
     tiles = starts[columns] * element_bytes // tile_bytes

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The output side of a processing element: packs a task's elements into lines and writes them."""
+"""Writer of a processing element: packs the output elements of tasks into lines and writes the lines."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ from fiberscope.sim.lookahead import Consumer
 class FiberWriter(Consumer):
     """Writes finished rows of Z to memory and partial fibers into the FiberCache.
 
-    Interface: ``output_tasks`` says which task the elements on ``elements`` belong to, a stop ends it; lines
-    go out on ``requests`` (``WRITE`` for partial fibers, acknowledged on ``replies``; Z as configured); a
-    task is announced on ``completions`` once all its lines are acknowledged, in order. At the end of work the
-    line of Z that is not full goes out. Pages of Z are asked for on ``page_requests``, one ahead of use, and
-    come on ``pages``.
+    Interface: a task arrives on ``output_tasks``, and its elements on ``elements``, where a stop ends them.
+    Lines leave on ``requests``: ``WRITE`` for partial fibers, acknowledged on ``replies``, and for Z the
+    operation that ``through_cache`` selects. A task is announced on ``completions`` once all its lines are
+    acknowledged; completions keep the order of the tasks. At the end of work, the part-filled line of Z is
+    written. The writer requests pages of Z on ``page_requests``, one page ahead of use. They arrive on
+    ``pages``.
 
-    Timing: one element a cycle; a line goes out in the cycle in which its last byte comes.
+    Timing: one element a cycle. A line is sent in the cycle in which its last byte arrives.
 
     Args:
         name: instance name.
@@ -44,8 +45,9 @@ class FiberWriter(Consumer):
         partials: the partial fibers.
         product: the rows of Z.
         port: number of the requests' port at the FiberCache's network.
-        sizes: of lines and elements.
-        page_bytes: of a page of Z's memory.
+        sizes: bytes of a line and of an element.
+        page_bytes: bytes of a page of Z's memory.
+        most_finishing: largest number of tasks that have begun and are not announced.
         through_cache: whether rows of Z stay in the FiberCache until evicted, instead of going to memory.
     """
 
@@ -93,15 +95,17 @@ class FiberWriter(Consumer):
         self.task = END_OF_WORK
         self.working = False
         self.is_partial = False
-        self.length = 0  # elements of the present task so far
-        self.base = 0  # address of the partial fiber's, or of the present page's, first byte
+        self.length = 0  # elements of the current task so far
+        self.base = 0  # address of the first byte of the partial fiber or of the current page
         self.partial_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)
-        self.z_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)  # all rows, one behind the other
-        self.lines = self.z_lines  # the present task's
-        self.page = -1  # which of this element's pages of Z is being written
-        self.page_base = 0
-        self.next_page = -1  # the page of memory that comes after it, once given
-        self.page_asked = False
+        self.z_lines = LinePacker(sizes.line_bytes, sizes.element_bytes)  # all rows, one after another
+        self.lines = self.z_lines  # packer of the current task
+        self.page = -1  # number of the current page, counted over this element's pages of Z
+        self.page_base = 0  # address of the current page
+        self.next_page = -1  # number in memory of the next page, -1 until it arrives
+        self.page_asked = False  # whether the first page was requested
+        # Queue of the tasks that have begun and are not announced: the task, whether its last element was
+        # taken, and the number of its lines without an acknowledgement.
         self.first_finishing = 0
         self.finishing = 0
         self.finishing_tasks = array("q", bytes(8 * most_finishing))
@@ -113,7 +117,7 @@ class FiberWriter(Consumer):
         self.partial_elements_written = 0
 
     def tick(self, now: int) -> int:
-        """Take an element, an acknowledgement, and announce the oldest task if it is finished."""
+        """Pop an acknowledgement, a page and an element; announce the oldest task if it is finished."""
         progress = self._acknowledge()
         if self._take_page():
             progress = True
@@ -128,7 +132,7 @@ class FiberWriter(Consumer):
         return self._wait()
 
     def _wait(self) -> int:
-        """Nothing could be done in this cycle: say why."""
+        """Return the reason for a cycle without progress."""
         if self.working and (self.task == END_OF_WORK or self.elements.can_pop()):
             if self.requests.can_push():
                 return self.wait_input(self.pages)
@@ -151,7 +155,7 @@ class FiberWriter(Consumer):
         return True
 
     def _open(self) -> None:
-        """Prepare for the elements of a task, whose completion takes its place in the order."""
+        """Prepare for the elements of a task, and append the task to the queue of completions."""
         place = (self.first_finishing + self.finishing) % self.most_finishing
         self.finishing_tasks[place] = self.task
         self.finished[place] = 0
@@ -169,7 +173,7 @@ class FiberWriter(Consumer):
                 self._ask_page()
 
     def _write(self) -> bool:
-        """Take an element or the stop, or flush at the end of work; says whether it could."""
+        """Pop an element or the stop, or flush Z at the end of work; return whether it progressed."""
         if self.task == END_OF_WORK:
             return self._flush_z()
         if not self.elements.can_pop():
@@ -179,7 +183,7 @@ class FiberWriter(Consumer):
         return self._store()
 
     def _store(self) -> bool:
-        """An element joins its line, which goes out if it is full."""
+        """Pop an element, store it, and send its line if the line is full; return whether it could."""
         fills = self.lines.fills()
         if fills and not self._can_send():
             return False
@@ -203,7 +207,7 @@ class FiberWriter(Consumer):
         return True
 
     def _can_send(self) -> bool:
-        """Return whether the line of the next byte can leave; a new line may start its page."""
+        """Return whether the line of the next byte can be sent; begin a new page if the line lies in it."""
         if not self.requests.can_push():
             return False
         if self.is_partial or self.lines.bytes // self.page_bytes == self.page:
@@ -217,7 +221,10 @@ class FiberWriter(Consumer):
         return True
 
     def takes(self) -> int:
-        """The elements up to the line that has no space among requests, or is not in the present page."""
+        """Return the number of elements that can be taken before a line waits.
+
+        A line waits if ``requests`` has no free slot for it, or if it is not in the current page of Z.
+        """
         if not self.working or self.task == END_OF_WORK:
             return 0
         lines = self.requests.free()
@@ -238,7 +245,7 @@ class FiberWriter(Consumer):
         return True
 
     def _send_line(self) -> None:
-        """Write the line in which the next byte falls."""
+        """Send the write of the line that holds the next byte."""
         line = self.lines.line()
         address = self.base + (line if self.is_partial else line % self.page_bytes)
         if self.is_partial:
@@ -251,7 +258,10 @@ class FiberWriter(Consumer):
             self.lines_written += 1
 
     def _close(self) -> bool:
-        """The stop: the rest of a partial fiber goes out; Z goes on in the same line with the next row."""
+        """Pop the stop of a task; return whether it could.
+
+        The last line of a partial fiber is sent. In Z, the next row continues in the same line.
+        """
         if self.is_partial and self.lines.begun():
             if not self.requests.can_push():
                 return False
@@ -299,9 +309,10 @@ class FiberWriter(Consumer):
         return True
 
     def signals(self) -> tuple[Signal, ...]:
-        """The task whose elements come, the row of A it is of, where to, and how many have come.
+        """Return the signals: the current task, its row of A, its destination and its number of elements.
 
-        ``finishing`` is tasks that wait for acknowledgements. Task and row are -1 where there is none.
+        ``finishing`` is the number of tasks that are not announced. Without a task, ``task`` and ``row``
+        are -1.
         """
         return (
             Signal("task", 32, "integer"),
@@ -312,7 +323,7 @@ class FiberWriter(Consumer):
         )
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of the signals."""
+        """Return the current values of the signals."""
         if not self.working or self.task == END_OF_WORK:
             return (END_OF_WORK, -1, 0, 0, self.finishing)
         row = self.table.rows[self.task]

@@ -28,9 +28,9 @@ from fiberscope.hw.rtl.kit.trees import chosen, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 
-LENGTH = "length"  # the field beside a completion: elements of the fiber
-PAGES = tuple(1 << bits for bits in range(5, 21))  # bytes
-LINES_BITS = 16  # of the lines of a fiber that are not acknowledged
+LENGTH = "length"  # further field of a completion: number of elements of the fiber
+PAGES = tuple(1 << bits for bits in range(5, 21))  # supported sizes of a page in bytes
+LINES_BITS = 16  # width of the number of a fiber's unacknowledged lines
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class FiberWriterParameters(OfLines):
     """Parameters of a writer.
 
     Args:
-        line_bytes, element_bytes: a line has 2 elements at the least.
-        page_bytes: bytes of a page of Z, a power of two from a line on.
-        finishing: tasks whose lines are not all acknowledged, 1 to 64.
+        line_bytes, element_bytes: bytes of a line and of an element; a line has at least 2 elements.
+        page_bytes: bytes of a page of Z, a power of two and at least a line.
+        finishing: largest number of tasks that have begun and are not announced, 1 to 64.
         through_cache: whether rows of Z stay in the FiberCache, 0 or 1.
         port: number of the requests' port at the FiberCache's network.
         values: the type of all values.
@@ -55,18 +55,18 @@ class FiberWriterParameters(OfLines):
     values: str = value_type()
 
     def __post_init__(self) -> None:
-        """Refuse pages that hold no line."""
+        """Reject pages that are smaller than a line."""
         super().__post_init__()
         check_range("fiber_writer", "page_bytes", self.page_bytes, self.line_bytes, 1 << 20)
 
     @property
     def page_lines_bits(self) -> int:
-        """Return the bits of a line's place in its page; at least one."""
+        """Width of a line's index in its page; at least one."""
         return index_bits(self.page_bytes // self.line_bytes)
 
 
 def carried(parameters: FiberWriterParameters) -> Carried:
-    """Elements without a reference; a task says of its output whether it is partial and where it begins."""
+    """Return the contents of all ports; a task carries whether its output is partial and where it begins."""
     task: Content = {"reference": INDEX_BITS}
     return {
         "output_tasks": {**task, **OF_WRITER},
@@ -80,7 +80,7 @@ def carried(parameters: FiberWriterParameters) -> Carried:
 
 
 class _Pages:
-    """The page of Z that is written, and the one behind it."""
+    """The current page of Z and the next one."""
 
     def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
         self.between, pages = between, between.inputs["pages"]
@@ -89,17 +89,17 @@ class _Pages:
         self.is_held: Signal = pyrtl.Register(1, "page_given")
         self.asked: Signal = pyrtl.Register(1, "page_asked")
         self.line: Signal = pyrtl.Register(parameters.page_lines_bits, "page_line")
-        self.turned: Signal = pyrtl.Register(1, "page_turned")  # the line is in the page that is written
+        self.turned: Signal = pyrtl.Register(1, "page_turned")  # the next line is in the current page
         self.next_page = pyrtl.select(pages.valid, pages.fields["reference"], following_page)
         following_page.next <<= self.next_page
         self.has_next = self.is_held | pages.valid
         self.lines = parameters.page_bytes // parameters.line_bytes
-        may_ask = between.outputs["page_requests"].ready  # as it always may once the page before has come
+        may_ask = between.outputs["page_requests"].ready  # always 1 once the previous page has arrived
         self.has_page = named("has_page", self.turned | (self.has_next & may_ask))
         self.now_page = pyrtl.select(self.turned, self.page, self.next_page)
 
     def move(self, opens: Signal, sends: Signal, fills: Signal) -> None:
-        """Ask for a page when the first row is opened, and when a page is turned to."""
+        """Request a page when the first row begins, and when the next page becomes the current one."""
         first, turns = opens & ~self.asked, named("turns", sends & ~self.turned)
         self.between.outputs["page_requests"].send(first | turns, {"control": pyrtl.Const(0, 1)})
         self.asked.next <<= self.asked | opens
@@ -112,7 +112,7 @@ class _Pages:
 
 
 class _Packer:
-    """The line that elements join, one behind the other."""
+    """A line buffer that elements fill one after another."""
 
     def __init__(self, elements: Elements, name: str) -> None:
         self.elements, self.name = elements, name
@@ -122,14 +122,14 @@ class _Packer:
         ]
 
     def move(self, place: Signal, takes: Signal, element: Signal) -> None:
-        """Take an element in this place."""
+        """Store an element at this place if ``takes`` is 1."""
         self.place.next <<= pyrtl.select(takes, (place + 1)[: len(place)], place)
         for i, register in enumerate(self.held):
             register.next <<= pyrtl.select(takes & (place == i), element, register)
 
 
 class _Finishing:
-    """Tasks in order, with the lines of each that are not acknowledged."""
+    """A queue of tasks that are not announced, with the number of unacknowledged lines of each."""
 
     def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
         self.count, bits = parameters.finishing, index_bits(parameters.finishing)
@@ -168,7 +168,14 @@ class _Finishing:
     def move(
         self, opens: Signal, task: Signal, place: Signal, sends: Signal, closes: Signal, length: Signal
     ) -> None:
-        """A task is opened, a line of the one at a place sent, or that closed."""
+        """Update the queue when a task begins, sends a line or has taken its last element.
+
+        Args:
+            opens, task: whether a task begins, and its number.
+            place: place of the current task in the queue.
+            sends: whether a line of the current task is sent.
+            closes, length: whether the current task has taken its last element, and its number of elements.
+        """
         more, less = (number[: len(self.held)] for number in (self.held + 1, self.held - 1))
         one_more, one_less = opens & ~self.announces, self.announces & ~opens
         self.held.next <<= pyrtl.select(one_more, more, pyrtl.select(one_less, less, self.held))
@@ -182,14 +189,14 @@ class _Finishing:
             self.lengths[i].next <<= pyrtl.select(closes & here, length, self.lengths[i])
             answered, lines = self.answered[i], self.lines[i]
             more, less = (number[:LINES_BITS] for number in (lines + 1, lines - 1))
-            # The last answer may be that to the task before.
+            # In the cycle in which a task begins, an acknowledgement belongs to the place's previous task.
             sent = pyrtl.select(opened, pyrtl.Const(1, LINES_BITS), pyrtl.select(answered, lines, more))
             unsent = unless(opened, pyrtl.select(answered, less, lines))
             lines.next <<= pyrtl.select(sends & here, sent, unsent)
 
 
 def design(parameters: FiberWriterParameters, between: Streams) -> None:
-    """A task at a time into one of two lines, that of its partial fiber or that of Z."""
+    """Build the logic: one task at a time fills one of two lines, that of its partial fiber or that of Z."""
     _Design(parameters, between).connect()
 
 
@@ -213,7 +220,7 @@ class _Design:
         self.between.show(PENDING, self.working | (self.finishing.held != 0))
 
     def _begin(self) -> None:
-        """The task in the registers, or the one that comes."""
+        """Select the task in the registers, or the task that arrives."""
         tasks, pool = self.between.inputs["output_tasks"], self.finishing
         may = ~self.working & pool.room
         tasks.accept(may)
@@ -237,7 +244,7 @@ class _Design:
         self.at = pyrtl.select(self.of_partial, self.partial_place, self.z.place)
 
     def _is_place(self, number: int) -> Signal:
-        """Return whether the next element has this place in its line; a task that opens begins one."""
+        """Return whether the next element has this place in its line; a partial fiber begins a new line."""
         of_partial = pyrtl.select(self.opens, pyrtl.Const(int(number == 0), 1), self.partial.place == number)
         return pyrtl.select(self.of_partial, of_partial, self.z.place == number)
 
@@ -260,7 +267,7 @@ class _Design:
         elements.accept(self.active & ~is_end & moves)
 
     def _send(self) -> None:
-        """The line that is written: what is held, the element that comes, and zeros."""
+        """Send the line: the stored elements, the arriving element, and zeros."""
         memory, pages, parameters = self.parameters.memory_port, self.pages, self.parameters
         self.element = parameters.elements.lane(
             self.elements.fields["coordinate"], self.elements.fields["value"]
