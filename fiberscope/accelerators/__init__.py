@@ -1,4 +1,4 @@
-"""The machines, one folder each, found by name and imported only when asked for; and those of a user's."""
+"""The machines, one folder each, which are found by name and imported on demand, and machines of users."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["ConfigurationError", "find", "folder", "installed", "names", "summar
 
 
 def names() -> list[str]:
-    """The names of all accelerators, sorted."""
+    """Return the sorted names of all shipped accelerators."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 def installed() -> dict[str, str]:
-    """The modules of machines that other packages bring, by name: their entry points ``fiberscope.machines``.
+    """Return the modules of machines in other packages, by name.
 
-    A name that ships is left out.
+    They are the entry points of the group ``fiberscope.machines``. Names of shipped accelerators are omitted.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415  (it reads of every package there is)
 
@@ -41,26 +41,29 @@ def installed() -> dict[str, str]:
 
 
 def summary(name: str) -> str:
-    """Return the summary of the accelerator of this name; read from its file, as importing it takes long."""
+    """Return the summary of an accelerator, read from its source file, since an import is slow."""
     tree = ast.parse(_origin(name).read_text(encoding="utf-8"))
     words = (word for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "summary")
     return str(ast.literal_eval(next(words).value))
 
 
 def folder(name: str) -> Path:
-    """Return the folder of an accelerator that is given as to ``find``.
+    """Return the folder of an accelerator, whose name or path is as of ``find``.
 
     Raises:
-        ConfigurationError: there is none of this name.
+        ConfigurationError: if no accelerator has this name.
     """
     return (file_of(name) if is_path(name) else _origin(name)).parent
 
 
 def find(name: str) -> Accelerator[Any]:
-    """The descriptor of the accelerator with this name, or of the one in this folder or file (``./mine``).
+    """Return the descriptor of an accelerator.
+
+    Args:
+        name: name of an accelerator, or path of a user's folder or file, for example ``./mine``.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: if there is no such accelerator.
     """
     if is_path(name):
         return _descriptor(run_file(file_of(name)), name)
@@ -70,7 +73,7 @@ def find(name: str) -> Accelerator[Any]:
 
 
 def _module(name: str) -> str:
-    """The module with the descriptor of this name; what ships needs no look at what is installed."""
+    """Return the name of the module with the descriptor; entry points are read only for other packages."""
     if name in names():
         return f"{__name__}.{name}"
     others = installed()
@@ -80,7 +83,7 @@ def _module(name: str) -> str:
 
 
 def _brought(name: str) -> ModuleType:
-    """The module of a machine that another package brings."""
+    """Import and return the module of a machine in another package."""
     module = _module(name)
     try:
         return importlib.import_module(module)
@@ -90,7 +93,7 @@ def _brought(name: str) -> ModuleType:
 
 
 def _origin(name: str) -> Path:
-    """The file with the descriptor of this name."""
+    """Return the source file of the module with the descriptor."""
     spec = importlib.util.find_spec(_module(name))
     if spec is None or spec.origin is None:
         raise ConfigurationError(f"{name}: the package that brings it has no module {_module(name)}")

@@ -1,4 +1,4 @@
-"""Base of machines that are made of blocks: a kernel, parts to replace, networks and a memory."""
+"""Base class of machines that are composed of blocks: a kernel, replaceable parts, networks and a memory."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = [
 ]
 
 PartFactory: TypeAlias = Callable[..., Component]
-User: TypeAlias = tuple[Component, str, str]  # and its ports for requests and replies, "" if it takes none
+User: TypeAlias = tuple[Component, str, str]  # component, port for requests, port for replies ("" for none)
 Arguments = ParamSpec("Arguments")
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
 
 class Network(Configuration):
-    """The crossbars.
+    """Parameters of the crossbars.
 
-    ``memory_latency`` is in cycles, from one to a channel of memory and back to a user; ``queue`` is of each
-    input, in tokens. Behind it an input may have queues for each output, which share
-    ``virtual_output_queues`` tokens; 0 is without.
+    ``memory_latency`` is the number of cycles from a crossbar to a memory channel, and from a crossbar to a
+    user. ``queue`` is the number of tokens in the queue of each input. ``virtual_output_queues`` is the
+    number of tokens that the virtual output queues of an input share; 0 means that there are none.
     """
 
     memory_latency: int = Field(ge=1, le=1000)
@@ -53,9 +53,9 @@ class ElementNetwork(Network):
 
 
 class CompositionParameters(Configuration):
-    """The parameters that all of them have; a machine adds its own sections."""
+    """Parameters that all composed machines have; a machine adds its own sections."""
 
-    clock: Hertz = Field(ge=10**6)  # far slower than its memory, a cycle is millions of the memory's
+    clock: Hertz = Field(ge=10**6)  # a slower core has millions of memory cycles per cycle
     network: Network
     memory: MemoryParameters
 
@@ -64,24 +64,24 @@ AnyParameters = TypeVar("AnyParameters", bound=CompositionParameters)
 
 
 class Composition(Generic[AnyParameters]):
-    """A machine that is its blocks and how they are connected.
+    """A machine that consists of blocks and their connections.
 
-    A subclass adds its parts, connects them in ``kernel`` and calls ``build`` at last; and it says what the
-    ``result``, the ``operations``, the ``layouts`` and the ``progress`` of a ``Machine`` are.
+    The ``__init__`` of a subclass adds parts, connects them in ``kernel``, and calls ``build`` at the end. A
+    subclass defines the methods ``result``, ``operations``, ``layouts`` and ``progress`` of a ``Machine``.
 
-    Attributes of the class, which a subclass overrides:
+    Class attributes, which a subclass overrides:
 
-    - ``NAME``: the machine's name, with which all names of components begin;
-    - ``PARTS``: the blocks that others can stand in for, by name: made with the same arguments, known by
-      their ports and counters;
-    - ``work``: the operation that a report follows over time;
-    - ``TENSORS``: what a report calls the tensors, with the numbers that count for each.
+    - ``NAME``: name of the machine, and prefix of the names of all its components;
+    - ``PARTS``: replaceable blocks by name. A replacement is called with the same arguments, and has the same
+      ports and counters;
+    - ``work``: name of the operation whose rate a report shows over time;
+    - ``TENSORS``: names of the tensors in a report, each with the tensor numbers that it includes.
 
     Args:
-        parameters: the configuration.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names; a ``memory`` among them
-            in the place of every channel of memory, for who serves it from outside.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parameters: configuration of the machine.
+        parts: replacements of blocks in ``PARTS``, by the same names. A part ``memory`` replaces every memory
+            channel, for a memory that is served from outside.
+        kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
     """
 
     NAME: ClassVar[str]
@@ -97,7 +97,7 @@ class Composition(Generic[AnyParameters]):
         self.kernel = kernel or Kernel()
         self.kernel.clock("core", parameters.clock)
         self.channels: list[MemoryChannel] = []
-        self.users: Sequence[User] = ()  # of the memory
+        self.users: Sequence[User] = ()  # users of the memory
         self.numbers_each = 1
         self.request_bytes = 0
 
@@ -116,12 +116,12 @@ class Composition(Generic[AnyParameters]):
     def add(
         self, part: str | Callable[..., Component], name: str, *arguments: object, **options: object
     ) -> Component:
-        """Make a part and put it into the core's clock.
+        """Create a part and add it to the clock domain of the core.
 
         Args:
-            part: one of ``PARTS`` by its name, or the class of one that none stands in for.
-            name: the name of this one, within the machine: ``pe07.merger``.
-            arguments, options: what it is made with, behind its name.
+            part: name of a part in ``PARTS``, or the class of a part that cannot be replaced.
+            name: name of the component within the machine, for example ``pe07.merger``.
+            arguments, options: arguments of the part's constructor after the instance name.
         """
         make = self.parts[part] if isinstance(part, str) else part
         return self.kernel.add(make(f"{self.NAME}.{name}", *arguments, **options))
@@ -137,17 +137,17 @@ class Composition(Generic[AnyParameters]):
         reply_latency: int = 0,
         group: int = 1,
     ) -> None:
-        """Add a crossbar each way between users and servers of requests.
+        """Add two crossbars between users and servers, one for requests and one for replies.
 
         Args:
-            name: the name of the network: its crossbars are ``<name>_requests`` and ``<name>_replies``.
-            users: their places here, times ``group``, are the numbers by which replies find them; those that
-                take none last.
-            servers: with ports ``requests`` and ``replies``.
-            interleave: bytes side by side in one server.
-            latency: cycles from a crossbar to a server and to a user.
-            reply_latency: cycles from a server to the crossbar, if they are more than the one of any wire.
-            group: numbers that each user has, as a concentrator has one for each requester behind it.
+            name: name of the network; its crossbars are ``<name>_requests`` and ``<name>_replies``.
+            users: users of the network. The index of a user times ``group`` is the port number to which its
+                replies are routed. Users without replies come last.
+            servers: components with ports ``requests`` and ``replies``.
+            interleave: number of consecutive bytes in one server.
+            latency: cycles from a crossbar to a server, and from a crossbar to a user.
+            reply_latency: cycles from a server to the crossbar; at least 1, as for any channel.
+            group: port numbers of each user. A concentrator, for example, has one for each of its requesters.
         """
         connect, queue = self.kernel.connect, self.parameters.network.queue
         requests = self._add_crossbar(f"{name}_requests", AddressRoute(interleave))
@@ -164,18 +164,18 @@ class Composition(Generic[AnyParameters]):
 
     def _add_crossbar(self, name: str, route: Route) -> Component:
         room = self.parameters.network.virtual_output_queues
-        options = {"virtual_output_queues": room} if room else {}  # what stands in for it need not have them
+        options = {"virtual_output_queues": room} if room else {}  # a replacement need not have this option
         return self.add("crossbar", f"network.{name}", route, **options)
 
     def add_memory(self, users: Sequence[User], request_bytes: int, group: int = 1) -> None:
-        """Add the channels of memory, in a clock of their own, and the network between users and them.
+        """Add the memory channels, in their own clock domain, and the network between users and channels.
 
         Args:
             users, group: as of ``add_network``.
             request_bytes: bytes of one request.
 
         Raises:
-            ConfigurationError: there is no memory for such requests, which the machine's parameters let pass.
+            ConfigurationError: if the memory cannot serve requests of this size.
         """
         memory = self.memory_parameters
         try:
@@ -201,27 +201,27 @@ class Composition(Generic[AnyParameters]):
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:
-        """Return the names of the tensors in a report, with the numbers that count for each."""
+        """Return the names of the tensors in a report, each with the tensor numbers that it includes."""
         return self.TENSORS
 
     def build(self) -> None:
-        """Build the kernel, and find a part without the counters that a report needs before a long run.
+        """Build the kernel, and check before a run that all parts have the counters that a report needs.
 
         Raises:
-            BuildError: listing what is not connected, or not to be.
-            SimulationError: a part without such a counter.
+            BuildError: if the connections are wrong; the error lists them.
+            SimulationError: if a part lacks a counter.
         """
         self.kernel.build()
         self.operations()
 
     def operations(self) -> Mapping[str, int]:
-        """Operations done, by name."""
+        """Return the number of operations done so far, by name."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its operations are")
 
     def layouts(self) -> Sequence[Layout]:
         """Return the layouts of all tensors in memory; a run with ``--checked`` checks every request by them.
 
-        It is asked before the run and, for what is ``used``, behind it.
+        The method is called before the run, and after the run for the ``used`` ranges.
         """
         return ()
 
@@ -230,24 +230,24 @@ class Composition(Generic[AnyParameters]):
         return sum(layout.used_bytes for layout in self.layouts() if layout.role is not Role.WORK)
 
     def traffic(self) -> dict[str, Traffic]:
-        """Bytes read and written by tensor."""
+        """Return the bytes read and written by tensor."""
         return traffic(self.channels, self.tensors)
 
     def memory(self) -> MemoryUse | None:
-        """Row hits, misses and conflicts of all channels; None of a machine without any."""
+        """Return row hits, misses and conflicts of all channels; None for a machine without channels."""
         if not self.channels:
             return None
         return memory_use(self.channels, self.memory_parameters)
 
 
 def count(counter: str, *parts: Component) -> int:
-    """A counter that a report needs, added up over parts, whoever made them.
+    """Return the sum of a counter over parts, which may be replacements.
 
     Raises:
-        SimulationError: one has none of this name.
+        SimulationError: if a part has no counter of this name.
     """
     if all(_is_attribute(kind, counter) for kind in set(map(type, parts))):
-        return sum(map(attrgetter(counter), parts))  # spares a dict of each part's counters, often
+        return sum(map(attrgetter(counter), parts))  # avoids a dict of all counters for each part
     return sum(_count(part, counter) for part in parts)
 
 

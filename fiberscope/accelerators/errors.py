@@ -1,10 +1,10 @@
-"""The exceptions this room raises for what a user can put right."""
+"""Exceptions of accelerators for errors that a user can correct."""
 
 __all__ = ["ConfigurationError", "ConflictError"]
 
 
 class ConfigurationError(ValueError):
-    """One line that says what is wrong with a machine's parameters, where, and what would be right."""
+    """Error in the parameters of a machine; the message is one line: what is wrong, where, what is right."""
 
 
 class ConflictError(ConfigurationError):

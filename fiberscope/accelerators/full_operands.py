@@ -1,4 +1,4 @@
-"""Operands that have no zero: they lie in memory as values alone, as who reads them knows where each is."""
+"""Operands without zeros, which are stored as values alone, since the position of each value is known."""
 
 from __future__ import annotations
 
@@ -14,28 +14,33 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
 class OperandFormat(Configuration):
-    """Format of a machine's operands in memory; the base of its section ``format``.
+    """Format of a machine's operands in memory; base class of its section ``format``.
 
-    ``dense`` says which of them lie as values alone where they have no zero: without coordinates and
-    pointers, one fiber behind the other.
+    ``dense`` names the operands that are stored as values alone if they have no zero: without coordinates and
+    pointers, one fiber after the other.
     """
 
     dense: Literal["both", "A", "B", "none"]
 
     def lies_dense(self, operand: str, matrix: CsrArray) -> bool:
-        """Return whether an operand, ``A`` or ``B``, lies as values alone."""
+        """Return whether an operand, ``A`` or ``B``, is stored as values alone."""
         rows, columns = matrix.shape
         return self.dense in (operand, "both") and 0 < int(matrix.nnz) == int(rows) * int(columns)
 
 
 def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> bool:
-    """Return whether an operand of a machine with these parameters lies as values alone."""
+    """Return whether an operand of a machine with these parameters is stored as values alone."""
     of = getattr(parameters, "format", None)
     return isinstance(of, OperandFormat) and of.lies_dense(operand, matrix)
 
 
 def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
-    """The parameters of a machine with some of its operands as compressed as others, be they full."""
+    """Return parameters with which a machine stores these operands compressed, even if they have no zero.
+
+    Args:
+        parameters: parameters of the machine.
+        operands: operands to store compressed, by name (``A``, ``B``).
+    """
     of = getattr(parameters, "format", None)
     full = {operand for operand, name in operands.items() if lies_dense(parameters, operand, name)}
     if not full or not isinstance(of, OperandFormat):

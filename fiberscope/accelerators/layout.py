@@ -1,4 +1,4 @@
-"""Layout of the arrays of a machine's tensors in memory, and their roles in a run."""
+"""The layout of the arrays of a machine's tensors in memory, and the roles of these arrays in a run."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["Layout", "Role", "RowPlaces"]
 
 
 class Role(Enum):
-    """Role of an array in a run."""
+    """The role of an array in a run, which determines the accesses that are legal."""
 
-    OPERAND = "is only read"  # it is there before the run
-    STREAM = "is read once"  # the same, bytes in the order of use: what is used again has another address
-    STATE = "is there before the run"  # read and written
+    OPERAND = "is only read"  # exists before the run
+    STREAM = "is read once"  # exists before the run, in the order of use; data used again is stored again
+    STATE = "is there before the run"  # may be read and written
     WORK = "is written before it is read"
-    PRODUCT = "is written once"  # each line, and not read
+    PRODUCT = "is written once"  # each line is written once and never read
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One array of a tensor.
+    """The layout of one array of a tensor.
 
     Args:
-        start: byte address of its first byte, with the tensor's number as in ``hw.memory``.
-        size: bytes; the last line is the array's alone.
-        role: what a run may do with it.
-        used: byte ranges, from ``start`` on, ``(first, end)`` each, in whose lines a whole run reads or
-            writes, and in no others; None if that is not known.
-        ahead: bytes behind its last line that may be read too, by who goes on until it is stopped; of an
-            empty array those from ``start`` on.
+        start: byte address of the array, which includes the tensor's number as in ``hw.memory``.
+        size: number of bytes; no other array shares the last line.
+        role: role of the array in a run.
+        used: byte ranges ``(first, end)`` relative to ``start``. A whole run accesses exactly the lines of
+            these ranges. None if the ranges are not known.
+        ahead: number of bytes after the last line that may also be read, by a prefetcher that continues until
+            it is stopped. For an empty array, they begin at ``start``.
     """
 
     start: int
@@ -47,14 +47,18 @@ class Layout:
 
     @classmethod
     def whole(cls, start: int, size: int, role: Role) -> Layout:
-        """An array of which a whole run uses every line."""
+        """Return the layout of an array of which a whole run uses every line."""
         return cls(start, size, role, [(0, size)])
 
     @classmethod
     def stream(cls, place: Sequence[int], space: int, moved: int) -> Layout:
-        """Return the layout of a ``MemoryStream`` that moved so many bytes; ``place`` is its argument.
+        """Return the layout of a ``MemoryStream``.
 
-        That is the operation, the tensor, and the byte of the tensor's addresses at which it begins.
+        Args:
+            place: operation, tensor number, and first byte within the tensor's addresses, as the argument of
+                the ``MemoryStream``.
+            space: number of bytes of the array.
+            moved: number of bytes that the stream moved.
         """
         operation, tensor, start = place
         role = Role.STREAM if operation == READ else Role.PRODUCT
@@ -62,7 +66,7 @@ class Layout:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes that a whole run uses, each once; 0 where that is not known."""
+        """Return the number of bytes in the used ranges; 0 if the ranges are not known."""
         ranges = self._ranges()
         return int((ranges[:, 1] - ranges[:, 0]).sum())
 
@@ -70,7 +74,7 @@ class Layout:
         return np.reshape(np.asarray(() if self.used is None else self.used, np.int64), (-1, 2))
 
     def lines(self, line_bytes: int) -> set[int]:
-        """Numbers of the lines, from address 0 on, that hold what is used."""
+        """Return the numbers of the lines that the used ranges touch, counted from address 0."""
         ranges = self._ranges() + self.start
         held = ranges[ranges[:, 0] < ranges[:, 1]]
         firsts, ends = held[:, 0] // line_bytes, -(-held[:, 1] // line_bytes)
@@ -83,16 +87,17 @@ class Layout:
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """Places of the rows of a compressed matrix: one behind the other, or so in each of several stripes.
+    """The addresses of the rows of a compressed matrix, which are stored in one or several stripes.
 
-    With a stripe in each channel of memory that is the format C2SR (MatRaptor, MICRO 2020).
+    The rows of a stripe are contiguous. With one stripe in each memory channel, this is the format C2SR
+    (MatRaptor, MICRO 2020).
 
     Args:
-        start: byte address of the first stripe, with the tensor's number.
-        lengths: elements of each row.
+        start: byte address of the first stripe, which includes the tensor's number.
+        lengths: number of elements of each row.
         element_bytes: bytes of an element.
-        stripes: row r is in stripe r modulo their number.
-        stripe_bytes: addresses from a stripe's beginning to that of the next.
+        stripes: number of stripes; row r is in stripe r modulo ``stripes``.
+        stripe_bytes: number of bytes from the start of a stripe to the start of the next stripe.
     """
 
     start: int
@@ -114,11 +119,11 @@ class RowPlaces:
         return self.start + stripe * self.stripe_bytes
 
     def _sizes(self, stripe: int) -> npt.NDArray[np.int64]:
-        """Bytes of each row of a stripe."""
+        """Return the bytes of each row of a stripe."""
         return np.asarray(self.lengths[stripe :: self.stripes], np.int64) * self.element_bytes
 
     def layouts(self, rows: npt.NDArray[np.integer]) -> list[Layout]:
-        """The stripes of an operand of which a run reads these rows."""
+        """Return the layouts of all stripes of an operand of which a run reads these rows."""
         return [self._layout(i, rows[rows % self.stripes == i]) for i in range(self.stripes)]
 
     def _layout(self, stripe: int, rows: npt.NDArray[np.integer]) -> Layout:

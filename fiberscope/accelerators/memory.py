@@ -1,4 +1,4 @@
-"""The memory of a machine: its parameters, its channels, and what a report says of them."""
+"""The memory of a machine: its parameters, its channels, and their statistics in a report."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MemoryChannel: TypeAlias = DramChannel | SimpleMemory
 
 
 class ChannelParameters(Configuration):
-    """A memory channel.
+    """Parameters of a memory channel.
 
     ``model`` is ``dram`` (banks, rows and a controller, cycle by cycle) or ``simple`` (``simple_latency`` and
-    peak bandwidth). ``bandwidth`` is of one channel, ``width`` its bits; ``interleave`` is how many bytes lie
-    side by side in one channel.
+    peak bandwidth). ``bandwidth`` is the bandwidth of one channel, and ``width`` its number of bits.
+    ``interleave`` is the number of consecutive bytes in one channel.
     """
 
     model: Literal["dram", "simple"]
@@ -75,17 +75,17 @@ class ChannelParameters(Configuration):
 
     @property
     def hertz(self) -> Fraction:
-        """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
+        """Return the memory clock at which a channel reaches its bandwidth with two transfers per cycle."""
         return Fraction(self.bandwidth * 8, 2 * self.width)
 
     @property
     def burst_bytes(self) -> int:
-        """Bytes of one burst of the standard at this width."""
+        """Return the bytes of one burst of the standard at this width."""
         return standard_row(self.standard).with_width(self.width).organisation.burst_bytes
 
 
 class MemoryParameters(ChannelParameters):
-    """The memory of a machine: its channels, as many as ``channels`` says."""
+    """Parameters of the memory of a machine; ``channels`` is its number of channels."""
 
     channels: int = Field(ge=1, le=1024)
 
@@ -95,7 +95,7 @@ class MemoryParameters(ChannelParameters):
         return self.channels * self.bandwidth
 
     def check(self, request_bytes: int) -> None:
-        """Refuse what a channel for requests of this size cannot be built from.
+        """Check that a channel for requests of this size can be built from these parameters.
 
         Raises:
             ValueError: naming the parameter.
@@ -112,13 +112,13 @@ class MemoryParameters(ChannelParameters):
                 raise ValueError(f"memory.{str(error).removeprefix('DramSpecification: ')}") from error
 
     def channel(self, name: str, request_bytes: int) -> MemoryChannel:
-        """One channel, to be put in a clock domain of ``hertz``."""
+        """Return a new channel, which must be added to a clock domain of ``hertz``."""
         if self.model == "simple":
             return SimpleMemory(name, self.simple(request_bytes))
         return DramChannel(name, self.dram(request_bytes))
 
     def dram(self, request_bytes: int) -> DramSpecification:
-        """One channel, a pseudo-channel of the standard by itself, for requests of this size."""
+        """Return the specification of a DRAM channel, which is one pseudo-channel of the standard."""
         row = standard_row(self.standard)
         single = row.organisation.model_copy(update={"pseudo_channels": 1})
         return DramSpecification(
@@ -140,7 +140,7 @@ class MemoryParameters(ChannelParameters):
         )
 
     def simple(self, request_bytes: int) -> SimpleSpecification:
-        """One channel of the simple model."""
+        """Return the specification of a channel of the simple model."""
         return SimpleSpecification(
             bytes_per_second=self.bandwidth,
             clock_hertz=self.hertz,
@@ -155,7 +155,7 @@ class MemoryParameters(ChannelParameters):
 def observe_requests(
     channels: Sequence[MemoryChannel], note: Callable[[int, int, int, int], None]
 ) -> Iterator[None]:
-    """Have ``note`` told cycle, operation, address and tag of each request, beside who hears already."""
+    """Call ``note`` with cycle, operation, address and tag of each request, besides existing observers."""
     before = [channel.on_request for channel in channels]
     for channel, other in zip(channels, before, strict=True):
         channel.on_request = _both(other, note) if other else note
@@ -177,7 +177,7 @@ def _both(
 
 
 def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:
-    """Bytes read and written by tensor, each of which has one or more tensor numbers in its addresses."""
+    """Return the bytes read and written by tensor; ``tensors`` has the tensor numbers of each name."""
     return {
         name: Traffic(
             sum(channel.read_bytes(number) for number in numbers for channel in channels),
@@ -188,7 +188,7 @@ def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[in
 
 
 def memory_use(channels: Sequence[MemoryChannel], parameters: MemoryParameters) -> MemoryUse:
-    """Row hits, misses and conflicts (none in the simple model) and the peak bandwidth of all channels."""
+    """Return row hits, misses and conflicts (0 in the simple model) and peak bandwidth of all channels."""
     counts = [channel.counters() for channel in channels]
     hits, misses, conflicts = (
         sum(count.get(name, 0) for count in counts) for name in ("row_hits", "row_misses", "row_conflicts")

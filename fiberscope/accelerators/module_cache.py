@@ -1,7 +1,7 @@
-"""The compiled forms of a user's own parts and machines, which ``fiberscope build`` leaves in the cache.
+"""The cache of compiled parts and machines of users, which ``fiberscope build`` fills.
 
-One is taken instead of its Python file for as long as that, and the files that were compiled with it, are
-what they were.
+A compiled module replaces its Python file as long as this file, and the files that were compiled with it, do
+not change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def cache_folder() -> Path:
-    """The folder of compiled modules in the cache; it need not exist."""
+    """Return the folder of compiled modules in the cache, which may not exist."""
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 
     return cache_folder() / "built"
@@ -38,7 +38,7 @@ def digest(file: Path) -> str:
 
 
 def library() -> str:
-    """Identify what a module is compiled against: the engine's own compiled form on this host."""
+    """Return an identifier of the compiled engine on this host, against which modules are compiled."""
     kernel = Path(import_mode.__file__).with_name(f"kernel{SUFFIX}")
     return f"{kernel} {kernel.stat().st_mtime_ns}" if kernel.is_file() else ""
 
@@ -49,7 +49,7 @@ def note(file: Path) -> Path:
 
 
 def compiled_module(file: Path, name: str) -> Path | None:
-    """The compiled module of a file under a name, None where there is none of what the file is now."""
+    """Return the compiled module of a file under a name; None if there is none for the current contents."""
     said = note(file.resolve())
     if import_mode.uncompiled_requested() or not said.is_file():
         return None
@@ -61,29 +61,29 @@ def compiled_module(file: Path, name: str) -> Path | None:
 
 
 class _Loader(ExtensionFileLoader):
-    """Loads a compiled module, whose file is the Python one for all who ask."""
+    """A loader of a compiled module, whose ``__file__`` is the path of its Python file."""
 
     def __init__(self, name: str, module: Path, source: Path) -> None:
         super().__init__(name, str(module))
         self.source = source
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Make it, of what lies in the cache."""
+        """Create the module from the compiled file in the cache."""
         return super().create_module(ModuleSpec(spec.name, self, origin=self.path))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run it."""
+        """Run the module with the path of its Python file as ``__file__``."""
         module.__file__ = str(self.source)
         super().exec_module(module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds compiled modules in the place of Python files."""
+    """A finder that finds compiled modules in place of Python files."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The compiled form, if there is one."""
+        """Return the import specification of the compiled form, or None if there is none."""
         source_spec = PathFinder.find_spec(fullname, path, target)
         if source_spec is None or source_spec.origin is None or not source_spec.origin.endswith(".py"):
             return None
@@ -100,8 +100,8 @@ def spec(name: str, source: Path) -> ModuleSpec | None:
 
 @contextmanager
 def use_compiled() -> Iterator[None]:
-    """Take compiled modules in the place of Python files that are imported meanwhile."""
-    cache_folder()  # what it imports is there before anything asks for it
+    """Import compiled modules in place of Python files while the context is active."""
+    cache_folder()  # imports its dependencies before the finder is active
     finder = _Finder()
     sys.meta_path.insert(0, finder)
     try:

@@ -1,4 +1,4 @@
-"""Which values a parameter may have by itself, as its model bounds it; not what several must agree on."""
+"""Ranges of single parameters, from the bounds of their models; constraints between parameters excluded."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ __all__ = ["Range", "ranges"]
 
 @dataclass(frozen=True)
 class Range:
-    """Bounds, both included, or choices; as a configuration writes them. What has neither is any text."""
+    """The range of a parameter: inclusive bounds or choices, as written in a configuration.
+
+    A range with neither bounds nor choices allows any text.
+    """
 
     minimum: object = None
     maximum: object = None
     choices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """``1 to 256``, ``at least 1 B``, ``none or affinity``; empty of any text."""
+        """Return a text such as ``1 to 256``, ``at least 1 B``, ``none or affinity``; empty for any text."""
         if self.choices:
             *others, last = self.choices
             return f"{', '.join(others)} or {last}" if others else last
@@ -32,7 +35,7 @@ class Range:
 
 
 def ranges(model: type[BaseModel]) -> dict[str, Range]:
-    """The range of every parameter of a configuration, by dotted key."""
+    """Return the range of every parameter of a configuration, by dotted key."""
     return {key: _range(field) for key, field in leaf_fields(model)}
 
 
@@ -45,7 +48,7 @@ def _range(field: FieldInfo) -> Range:
 
 
 def _bound(field: FieldInfo, name: str) -> object:
-    """A bound, a quantity with its unit."""
+    """Return the bound ``ge`` or ``le`` of a field, with its unit if the field is a quantity, or None."""
     bounds = [getattr(item, name) for item in field.metadata if hasattr(item, name)]
     texts: list[Any] = [item.func for item in field.metadata if isinstance(item, PlainSerializer)]
     return texts[0](bounds[0]) if bounds and texts else next(iter(bounds), None)

@@ -1,4 +1,4 @@
-"""Machines of a user's own: a folder with a ``machine.py``, whose modules import one another as siblings."""
+"""Machines of users: folders with a ``machine.py``, whose modules import one another as siblings."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from fiberscope.accelerators.errors import ConfigurationError
 
 __all__ = ["MACHINE", "file_of", "is_path", "package_name", "plain_name", "run_file"]
 
-MACHINE = "machine.py"  # of a folder
+MACHINE = "machine.py"  # file with the machine in a folder
 EXPECTED = f"a machine of your own is a folder with a {MACHINE}, or a Python file"
 PACKAGE = "__init__.py"
-PREFIX = "fiberscope_machine_"  # of the package of a folder
+PREFIX = "fiberscope_machine_"  # prefix of the package name of a folder
 
 
 def is_path(name: str) -> bool:
-    """Return whether a machine is named by where it is: a Python file, or a folder as in ``./mine``."""
+    """Return whether a machine is given by a path: of a Python file, or of a folder such as ``./mine``."""
     return name.endswith(".py") or os.path.basename(name) != name or name in (os.curdir, os.pardir)
 
 
 def file_of(name: str | Path) -> Path:
-    """The Python file of a machine that is given by this file or by its folder."""
+    """Return the Python file of a machine that is given by its file or by its folder."""
     path = Path(name)
     return path / MACHINE if path.is_dir() else path
 
@@ -47,16 +47,17 @@ def plain_name(module: str) -> str:
 
 
 def run_file(path: Path, expected: str = EXPECTED) -> ModuleType:
-    """A user's file as a module, read anew each time with those beside it that it imports.
+    """Run a user's file and return its module; the file and its siblings are read again at each call.
 
-    Its folder is a package, so that it writes ``from .parts import Queues``; ``__init__.py`` may be there.
+    The folder of the file becomes a package, with or without ``__init__.py``. The file can thus import
+    siblings: ``from .parts import Queues``.
 
     Args:
-        path: the path of the file.
-        expected: what should be there, for a message.
+        path: path of the file.
+        expected: description of the expected file, for the error message.
 
     Raises:
-        ConfigurationError: there is none, or it cannot be run.
+        ConfigurationError: if the file does not exist, or running it fails.
     """
     if not path.is_file():
         raise ConfigurationError(f"{path}: there is no such file; {expected}")
@@ -68,11 +69,11 @@ def run_file(path: Path, expected: str = EXPECTED) -> ModuleType:
 
 
 def _package(folder: Path) -> str:
-    """Make a package of a folder, with nothing imported yet; its name."""
+    """Make a package of a folder, drop its imported modules, and return the name of the package."""
     name = package_name(folder)
     for module in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
         del sys.modules[module]
-    importlib.invalidate_caches()  # a file may be newer than what is known of its folder
+    importlib.invalidate_caches()  # a file may be newer than the cached listing of its folder
     spec = _package_spec(name, folder.resolve())
     sys.modules[name] = package = importlib.util.module_from_spec(spec)
     if spec.loader is not None:
@@ -91,7 +92,7 @@ def _package_spec(name: str, folder: Path) -> ModuleSpec:
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """File and line at which running a file failed, of those in its folder."""
+    """Return file and line of the innermost frame in the file's folder at which running the file failed."""
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         return f"{path.with_name(Path(error.filename).name)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Machines whose values are of a type: the setting ``value``, what elements take then, and operands of it."""
+"""Machines with a configurable value type: the setting ``value``, element sizes, and converted operands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TypedParameters(CompositionParameters):
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        """Say what values and elements take where that is left to the values' type."""
+        """Replace each size ``auto`` in the section ``format`` by the size that the value type implies."""
         sizes, value = fields.get("format"), VALUE_BITS.get(fields.get("value", AUTO))
         if not isinstance(sizes, Mapping) or value is None:
             return fields
@@ -47,12 +47,15 @@ class TypedParameters(CompositionParameters):
 def convert_values(
     values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value"
 ) -> tuple[CsrArray, CsrArray]:
-    """A and B with values of a type, themselves where these are doubles as they come.
+    """Return A and B with values of a type; the operands themselves if the type is a double.
 
-    ``setting`` is the one that names the type.
+    Args:
+        values: type of the values.
+        a, b: the operands.
+        setting: key of the parameter that names the type, for error messages.
 
     Raises:
-        ConfigurationError: naming the first that is none of it.
+        ConfigurationError: if the type cannot represent a value; the message names the first such value.
     """
     if values is DOUBLE:
         return a, b

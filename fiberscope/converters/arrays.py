@@ -1,4 +1,4 @@
-"""Conversion of the arrays of a source into streams of items, and of items into the arrays of a target."""
+"""Arrays in memory: the source's arrays as streams of items, and the target's arrays as routes for items."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from fiberscope.workloads.formats.format import Layout
 
 __all__ = ["MASK_BITS", "Source", "Target", "shifts_of"]
 
-MASK_BITS = WORD_BITS = 32  # of a mask that go as one word; of a word
-COPIED = "lines"  # what a copy reads and writes: words, whatever they mean
-REGION_SHIFT = 34  # of an address: the array of the target
+MASK_BITS = WORD_BITS = 32  # bits of a word; a mask is transferred in words
+COPIED = "lines"  # stream and port of a copy, whose words are not interpreted
+REGION_SHIFT = 34  # shift of the number of a target's array in an address
 POINTER_BITS = 62
 NO_ENDS = integers_of(np.zeros(0, np.int64))
 
@@ -35,14 +35,14 @@ def shifts_of(shape: Sequence[int]) -> list[int]:
 
 
 class Source:
-    """The source in memory, as the streams that recipes read.
+    """The source in memory, which provides the streams that recipes read.
 
     Args:
-        encoded: what is converted.
-        lanes: items of a stream in a cycle; keys come by chunks of their own.
-        chunk: keys in a cycle.
-        lines: of each array, on their way or waiting.
-        ranges: how often keys are counted and items scattered.
+        encoded: encoded tensor to convert.
+        lanes: items per cycle of a stream other than ``keys``.
+        chunk: items per cycle of the stream ``keys``.
+        lines: largest number of lines of each array that are in flight or wait.
+        ranges: number of ranges of keys. The source is read again for each range.
     """
 
     def __init__(self, encoded: Encoded, *, lanes: int, chunk: int, lines: int, ranges: int) -> None:
@@ -64,7 +64,7 @@ class Source:
         return StreamField(items, self.widths[name], NO_ENDS, shift, self.addresses[name], self.lines)
 
     def stream(self, name: str, *, twice: bool = False) -> ItemStream:
-        """One of the streams of this source, which is read twice for each range, or once."""
+        """Return a stream of this source by name, which is read once or ``twice`` for each range of keys."""
         times = (2 if twice else 1) * self.ranges
         if name == "keys":
             return self._item_stream([self._field(self._keys())], None, self.chunk, times, 0)
@@ -85,7 +85,7 @@ class Source:
         return "row_ids" if self.encoded.format.name == "csc" else "col_ids"
 
     def _arrays(self, name: str) -> tuple[list[StreamField], StreamField | None]:
-        """The arrays of words of a stream, and that of values."""
+        """Return the arrays that form the words of a stream, and its array of values or None."""
         if name == COPIED:
             return [self._words(np.frombuffer(self.encoded.packed(), "<u4").astype(np.int64), 0)], None
         if name == "mask":
@@ -115,7 +115,7 @@ class Source:
         return fields, self._field("values") if level == len(self.shifts) else None
 
     def _mask(self) -> StreamField:
-        """The mask by words, of which the last is filled up with zeros."""
+        """Return the mask as words; the last word is padded with zeros."""
         bits = np.asarray(self.items["mask"], dtype=np.uint8)
         padded = np.zeros(-(-len(bits) // MASK_BITS) * MASK_BITS, np.uint8)
         padded[: len(bits)] = bits
@@ -123,11 +123,11 @@ class Source:
         return self._words(words, self.addresses["mask"])
 
     def _words(self, words: Integers, address: int) -> StreamField:
-        """An array of words of 32 bits."""
+        """Return an array of 32-bit words at an address."""
         return StreamField(integers_of(words), WORD_BITS, NO_ENDS, 0, address, self.lines)
 
     def _entries(self) -> tuple[list[StreamField], StreamField]:
-        """Runs and values, which lie in one array; an entry without a value is shorter."""
+        """Return runs and values, which are interleaved in one array; an entry without a value is shorter."""
         form, bits = self.encoded.format, self.encoded.bits
         assert isinstance(form, Rlc)
         runs = np.asarray(self.items["runs"])
@@ -142,13 +142,13 @@ class Source:
 
 @dataclass
 class Target:
-    """The target in memory, as the arrays that the routes of a writer fill.
+    """The target in memory, whose arrays are filled through the routes of a writer.
 
     Args:
-        format: the format of the target.
-        shape: the shape of the tensor.
-        bits: the bits of a value.
-        layout: its arrays, as its header has them.
+        format: format of the target.
+        shape: shape of the tensor.
+        bits: bits of a value.
+        layout: layout of the arrays, from the header of the target.
     """
 
     format: Format
@@ -159,7 +159,7 @@ class Target:
     regions: list[Region] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Give every array its place; the arrays of RLC share one."""
+        """Assign a region of memory to every array; the arrays of RLC share one region."""
         self.shifts = shifts_of(self.shape)
         for number, span in enumerate(self.layout):
             if not (self.regions and isinstance(self.format, Rlc)):
@@ -168,7 +168,7 @@ class Target:
             self.arrays[span.name] = TargetArray(width, self.regions[-1])
 
     def routes(self, port: str) -> list[Route]:
-        """The routes of a port of the writer, by the reference of a token."""
+        """Return the routes of a port of the writer; the reference of a token is an index in this list."""
         if port == "items":
             return self._items()
         if port == "masks":
@@ -195,21 +195,21 @@ class Target:
         return [self._route(ids if name in parts else [], parts.get(name, ()), values=True)]
 
     def _route(self, names: Sequence[str], ranks: Iterable[int] = (), *, values: bool = False) -> Route:
-        """A route to these arrays, each for the coordinate of a rank, or for the whole word."""
+        """Return a route to arrays, each of which gets the coordinate of a rank or the whole word."""
         shifts = [self.shifts[rank] for rank in ranks] or [0] * len(names)
         widths = [index_bits(self.shape[rank]) for rank in ranks] or [POINTER_BITS] * len(names)
         arrays = [self.arrays[name] for name in names]
         return Route(arrays, shifts, widths, self.arrays["values"] if values else None)
 
     def layouts(self) -> list[memory.Layout]:
-        """Return the layouts of the arrays, and what of them is written so far."""
+        """Return the layouts of the regions, with the bytes written so far as the used range."""
         return [
             memory.Layout(region.address, 1 << REGION_SHIFT, memory.Role.PRODUCT, [(0, -(-region.bits // 8))])
             for region in self.regions
         ]
 
     def encoded(self, counts: Mapping[str, int]) -> Encoded:
-        """Return what has been written."""
+        """Return the encoded tensor that has been written."""
         if COPIED in self.arrays:
             return self._copied(counts)
         fields = [Field(span.name, span.width, self._written(span.name)) for span in self.layout]

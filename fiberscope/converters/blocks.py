@@ -1,4 +1,4 @@
-"""The blocks of recipes: which component each is, with what it is made, and how long it takes."""
+"""The blocks of recipes: the component of each block, its arguments and its latency."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ BLOCKS: Mapping[str, Maker] = {
 
 
 def latency(block: str, output: str, parameters: MintParameters, shape: Sequence[int]) -> int:
-    """Cycles from an item's coming to a block to its being seen behind it.
+    """Return the cycles from the arrival of an item at a block to its arrival at the next block.
 
     Args:
-        block: its name in a recipe.
-        output: the port by which it leaves.
-        parameters: the parameters of MINT.
-        shape: the shape of the tensor.
+        block: name of the block in a recipe.
+        output: port at which the item leaves.
+        parameters: parameters of MINT.
+        shape: shape of the tensor.
     """
     lanes, name = parameters.lanes, kind_of(block)
     bits = max(WORD_BITS, index_bits(math.prod(shape)))
     scan = prefix_sum.depth(parameters.scan_form, lanes.scan)
     levels = (lanes.chunk - 1).bit_length()
     cycles = {
-        "scan": scan + 1,  # with the channel behind
+        "scan": scan + 1,  # including the channel after the unit
         "scan_counts": scan + 1,
-        "offsets": 1 + scan + 1 + 1,  # with the counters' read and write
+        "offsets": 1 + scan + 1 + 1,  # including the read and the write of the counters
         "divide": divider.depth(bits, parameters.division_bits) + 1,
         "divide_blocks": lanes.divide_latency,
         "multiply": lanes.multiply_latency,

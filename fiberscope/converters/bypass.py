@@ -1,7 +1,8 @@
 # cython: infer_types=True
-"""Between two dividers, or two multipliers: what of an item is not to be divided further goes its own way.
+"""Blocks between two dividers or two multipliers, with a bypass for coordinates that are finished.
 
-As of ``fiberscope.converters.rows``, units of ``fiberscope.hw.lanes`` stand between, a channel a lane.
+As in ``fiberscope.converters.rows``, the blocks connect units of ``fiberscope.hw.lanes``, with one channel
+per lane.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from fiberscope.sim.component import Component, Input, Output
 
 
 class Passage(Component):
-    """Lets rows through, a cycle each; of every item part comes, or goes, on ``rests``.
+    """A block that passes rows on, one per cycle, while a part of each item enters or leaves on ``rests``.
 
     Args:
         name: instance name.
-        width: lanes.
+        width: number of lanes.
     """
 
     COUNTERS = ("rows",)
@@ -32,13 +33,13 @@ class Passage(Component):
         self.rows = 0
 
     def elaborate(self) -> None:
-        """Fetch the channels, those by which rows leave among them."""
+        """Collect the channels of the output port for rows."""
         super().elaborate()
         (leaving,) = (port.name for port in self.PORTS if port.array and isinstance(port, Output))
         self.passed = self.channels(leaving)  # C: list
 
     def tick(self, now: int) -> int:
-        """Take a row."""
+        """Pass a row on once all its lanes have a token and all outputs have a free slot."""
         if rows.first_missing(self.lanes) >= 0:
             return self.idle()
         full = rows.first_full(self.passed)
@@ -57,15 +58,15 @@ class Passage(Component):
         return self.busy(now + 1)
 
     def _has_room(self) -> bool:
-        """Return whether a row's rests may leave, if they do."""
+        """Return whether ``rests`` has a free slot for each lane; true if the block pushes no rests."""
         return True
 
     def _pass_on(self, source: Channel, sink: Channel) -> None:
-        """Let an item through."""
+        """Pass an item on from a lane to the output of that lane."""
 
 
 class Peel(Passage):
-    """Keeps what of an item is not to be divided further: its reference, which goes to ``rests``."""
+    """A block that removes the reference of each item, which needs no more division, to ``rests``."""
 
     PORTS = (Input("lanes", STREAM, array=True), Output("parted", STREAM, array=True), Output("rests", ITEM))
 
@@ -83,7 +84,7 @@ class Peel(Passage):
 
 
 class Join(Passage):
-    """Brings the next coordinate of an item, which came on ``rests`` before, to what was multiplied of it."""
+    """A block that gives each product a reference: the next coordinate of its item, from ``rests``."""
 
     PORTS = (Input("lanes", STREAM, array=True), Input("rests", ITEM), Output("joined", STREAM, array=True))
 

@@ -11,12 +11,12 @@ from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.hw.lanes.position_multiplier import DEPTH
 from fiberscope.hw.lanes.prefix_sum import FORMS
 
-WORD_BITS = 32  # on the chip
-COUNTER_BYTES = 4  # a counter is a word on the chip
+WORD_BITS = 32  # bits of a word on the chip
+COUNTER_BYTES = 4  # bytes of a counter, which is a word on the chip
 
 
 class Lanes(Configuration):
-    """Width of each block in a cycle, and its latency."""
+    """Parameters of the blocks: items per cycle of each kind of block, and latencies in cycles."""
 
     words: int = Field(ge=1, le=64)
     chunk: int = Field(ge=1, le=64)
@@ -29,14 +29,14 @@ class Lanes(Configuration):
 
 
 class Pad(Configuration):
-    """The scratchpad with the counters."""
+    """Parameters of the scratchpad, which holds the counters."""
 
     size: Bytes = Field(ge=COUNTER_BYTES)
     banks: int = Field(ge=1, le=256)
 
 
 class Port(Configuration):
-    """The memory controller's buffers, in lines."""
+    """Parameters of the memory controller; buffers are in lines, ``ideal`` is a memory without latency."""
 
     lines: int = Field(ge=2, le=1 << 14)
     backlog: int = Field(ge=1, le=1 << 14)
@@ -68,9 +68,12 @@ class MintParameters(CompositionParameters):
 
     @property
     def division_bits(self) -> int:
-        """Bits of a quotient that a stage of a divider finds, for it to take no longer than it should."""
+        """Return the quotient bits per divider stage for which a division takes ``divide_latency`` cycles."""
         return -(-WORD_BITS // self.lanes.divide_latency)
 
     def wire(self, kind: str) -> int:
-        """Latency of the channels behind a unit: its register, and what more a multiplier takes."""
+        """Return the latency of the channels after a unit, in cycles.
+
+        It is 1 for the output register, and more for multipliers, to reach their configured latency.
+        """
         return self.lanes.multiply_latency - DEPTH + 1 if kind == "multiply" else 1

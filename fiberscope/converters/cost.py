@@ -1,4 +1,4 @@
-"""Costs of a conversion in closed form: cycles and operations of its blocks from shape and nonzeros."""
+"""The cost of a conversion in closed form: cycles and operations, computed from shape and nonzeros."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ __all__ = ["CONFIGURATION", "ConversionCost", "conversion_cost", "shipped_parame
 
 CONFIGURATION = Path(__file__).parent / "config.yaml"
 READ, WRITE, DRAIN = "read", "write", "drain"
-KEYS = ("keys", "sort", "cluster", "count")  # what counts keys
-SLOTS = ("control", "offsets", "scatter")  # what gives items their slots, by the counts
+KEYS = ("keys", "sort", "cluster", "count")  # blocks that count keys
+SLOTS = ("control", "offsets", "scatter")  # blocks that compute the slots of items from the counts
 
 
 @dataclass(frozen=True)
 class ConversionCost:
-    """The cost of a conversion, without that of memory.
+    """The cost of a conversion, without the cost of memory.
 
     Args:
-        streaming: cycles of the part that runs while the source comes from memory.
-        two_pass: cycles of what follows: sums of counters, scatter, store. 0 of conversions in one pass.
-        operations: of the blocks, by name; those of counters as if no keys of a beat were equal.
+        streaming: cycles of the part that runs while the source arrives from memory.
+        two_pass: cycles of the part after that: summing counters, scattering and storing. It is 0 for a
+            conversion in one pass.
+        operations: number of operations of all blocks, by name. Counter operations are counted as if all keys
+            of a beat were different.
     """
 
     streaming: int
@@ -42,13 +44,13 @@ class ConversionCost:
 
     @property
     def cycles(self) -> int:
-        """Return the cycles of both parts."""
+        """Return the cycles of both parts together."""
         return self.streaming + self.two_pass
 
 
 @cache
 def shipped_parameters() -> MintParameters:
-    """MINT as it ships."""
+    """Return the shipped parameters of MINT."""
     entries = layers(CONFIGURATION, name="mint", file=None, settings={})
     return validate(MintParameters, entries, "mint")
 
@@ -62,19 +64,19 @@ def conversion_cost(
     parameters: MintParameters | None = None,
     counts: Mapping[str, float] | None = None,
 ) -> ConversionCost:
-    """The cost of converting a tensor.
+    """Return the cost of converting a tensor.
 
     Args:
         source, target: formats, or their names.
-        shape: the shape of the tensor.
-        nonzeros: the nonzeros of it.
-        bits: the bits of a value.
-        parameters: the parameters of MINT; as it ships by default.
-        counts: what layouts depend on besides, as ``entries`` of RLC; by default those to be expected where
-            nonzeros lie anywhere with the same probability.
+        shape: shape of the tensor.
+        nonzeros: number of nonzeros of the tensor.
+        bits: bits of a value.
+        parameters: parameters of MINT; the shipped parameters by default.
+        counts: further counts that determine a layout, such as ``entries`` of RLC. The default is the
+            expected counts for uniformly distributed nonzeros.
 
     Raises:
-        WorkloadError: there is no recipe.
+        WorkloadError: if no recipe exists.
     """
     start, end = (format_called(form) if isinstance(form, str) else form for form in (source, target))
     chosen = parameters or shipped_parameters()
@@ -85,7 +87,7 @@ def conversion_cost(
 
 
 class _Cost:
-    """The closed form of one conversion."""
+    """The computation of the cost of one conversion."""
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class _Cost:
         self.keys = shape[1] if target.name == "csc" else shape[0]
 
     def total(self) -> ConversionCost:
-        """Cycles and operations."""
+        """Return the cycles and operations of the conversion."""
         if self.way.is_two_pass:
             return ConversionCost(*self._two_passes(), self._operations())
         front = [block for block in self.way.blocks if block != WRITE]
@@ -114,7 +116,7 @@ class _Cost:
         return ConversionCost(beats - 1 + self._tail_latency(READ), 0, self._operations())
 
     def _two_passes(self) -> tuple[int, int]:
-        """Counting the keys; and summing the counters up, scattering, storing."""
+        """Return the cycles of counting the keys, and of summing counters, scattering and storing."""
         lanes = self.parameters.lanes
         window = min(self.keys, self.parameters.counters)
         ranges = math.ceil(self.keys / window)
@@ -125,7 +127,7 @@ class _Cost:
         first = max(decoded, _rows(self.nonzeros, lanes.chunk)) - 1 + self._latencies(READ, *front) + counted
         swept = _rows(window, lanes.scan)
         summed = swept - 1 + self._latencies("offsets")
-        again = decoded - counted - summed  # what is left of the second decoding when scattering begins
+        again = decoded - counted - summed  # cycles of the second decoding left when scattering begins
         scattered = max(_rows(self.nonzeros, lanes.scatter), again) - 1 + self._latencies("count", DRAIN)
         behind = [block for block in self.way.blocks if self._is_behind(block)]
         stored = max(self._output_beats(), *map(self._beats, behind)) + self._tail_latency(DRAIN) - 1
@@ -147,7 +149,7 @@ class _Cost:
         return block != WRITE and order.index(block) >= order.index(DRAIN)
 
     def _tail_latency(self, block: str) -> int:
-        """The most cycles from an item's coming to a block to its being written, with that of writing."""
+        """Return the longest latency from an item's arrival at a block to the end of its write."""
         if block == WRITE:
             return 1
         edges = [edge for edge in self.way.edges if edge.block == block and edge.to != READ]
@@ -160,7 +162,7 @@ class _Cost:
         return _beats(sum(span.bits for span in spans), LINE_BITS)
 
     def _words(self, spans: Layout) -> float:
-        """Words on the chip: one an item, but of a mask."""
+        """Return the number of words on the chip: one per item, but one per ``MASK_BITS`` bits of a mask."""
         return sum(
             math.ceil(span.length / MASK_BITS) if span.name == "mask" else span.length for span in spans
         )
@@ -172,7 +174,7 @@ class _Cost:
         return sum(span.length for span in spans if span.name == name)
 
     def _pointers(self, spans: Layout, level: str = "") -> float:
-        """Return the pointers of a level, or of all levels."""
+        """Return the number of pointers of a level, or of all levels."""
         names = ("row_ptr", "col_ptr", f"pos_{level}")
         return sum(span.length for span in spans if span.name.startswith(names))
 
@@ -211,7 +213,7 @@ class _Cost:
         return _beats(self._items(block), beats.get(name, chunked))
 
     def _operations(self) -> dict[str, int]:
-        """Count the operations by name, over all blocks; data that two passes decode counts twice."""
+        """Return the operations of all blocks by name; blocks that decode in both passes count twice."""
         operations: dict[str, int] = {}
         for block in self.way.blocks:
             twice = 2 if self._is_turned() and self._is_front(block) else 1
@@ -220,7 +222,12 @@ class _Cost:
         return operations
 
     def _done(self, name: str, block: str) -> Mapping[str, float]:
-        """Operations of a block."""
+        """Return the operations of a block by name.
+
+        Args:
+            name: kind of the block.
+            block: name of the block.
+        """
         lanes, items = self.parameters.lanes, self._items(block)
         adders = prefix_sum.adders(self.parameters.scan_form, lanes.scan)
         if name in ("scan", "scan_counts", "offsets"):
@@ -246,13 +253,13 @@ def _beats(items: float, lanes: int) -> int:
 
 
 def _rows(items: float, lanes: int) -> int:
-    """Rows of an array, the last of which has a stop."""
+    """Return the number of rows of an array, the last of which contains a stop."""
     return int(items // lanes) + 1
 
 
 def _spans(
     form: Format, shape: Sequence[int], nonzeros: float, bits: int, counts: Mapping[str, float] | None
 ) -> Layout:
-    """The arrays of a format."""
+    """Return the layout of a format's arrays, with expected counts where ``counts`` has none."""
     expected = form.expected_counts(shape, nonzeros / max(1, math.prod(shape)))
     return form.layout(shape, {**expected, "nonzeros": nonzeros, **(counts or {})}, bits)

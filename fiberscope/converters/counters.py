@@ -1,4 +1,4 @@
-"""The units that count keys, sum the counts up and give items their slots: with what each is made."""
+"""The units that count keys, sum the counts and compute the slots of items, with their arguments."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ BLOCKS = ("keys", "sort", "cluster", "control", "count", "offsets", "scatter", "
 
 @dataclass(frozen=True)
 class Counters(Line):
-    """The units around counters in banks, of a recipe that takes two passes.
+    """The units around the banked counters of a two-pass recipe.
 
     Args:
-        points: whether the target has pointers of where the items of each key end.
+        points: whether the target has pointers, which are the ends of the items of each key.
     """
 
     points: bool
 
     @classmethod
     def from_recipe(cls, recipe: Recipe, job: Job) -> Counters:
-        """Return the counters of a recipe."""
+        """Return the line of units around the counters of a recipe."""
         blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
         points = any(edge.block == "ends" for edge in recipe.edges)
         return cls(job, blocks, points)
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
-        """Lanes of the rows that leave a block by a port."""
+        """Return the number of lanes of the rows that leave a block at an output port."""
         lanes = self.job.parameters.lanes
         if block == "scatter" or output == "slots":
             return lanes.scatter
         return lanes.scan if block in ("count", "offsets") else lanes.chunk
 
     def room(self, block: str) -> int:
-        """Tokens that a block may push into a channel of items in a cycle."""
+        """Return the largest number of tokens that a block pushes into a channel of items in one cycle."""
         lanes = self.job.parameters.lanes
         return {"drain": lanes.words + 1, "ends": lanes.scan + 2}.get(block, lanes.scatter)
 
     @property
     def constants(self) -> list[tuple[str, int]]:
-        """None."""
+        """Return an empty list: no unit around the counters takes a constant."""
         return []
 
     def arguments(self, block: str) -> tuple[object, ...]:
-        """Return the arguments of a block, behind its name."""
+        """Return the arguments of a block's constructor after the instance name."""
         job, lanes = self.job, self.job.parameters.lanes
         window, ranges = job.window, job.ranges
         own: Mapping[str, tuple[object, ...]] = {
@@ -69,7 +69,10 @@ class Counters(Line):
 
     @property
     def program(self) -> list[tuple[int, int]]:
-        """The commands; counters are read back for the pointers, and to be 0 for the next range."""
+        """Return the commands for the counters: pairs of a command and a number of counters.
+
+        READ returns the counters for the pointers and clears them for the next range of keys.
+        """
         job, instructions = self.job, []
         for first in range(0, job.keys, job.window):
             count = min(job.window, job.keys - first)

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Blocks around counters in banks: those that send keys, items and commands, and those that read results."""
+"""Blocks around the banked counters: senders of keys, items and commands, and receivers of results."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Selector(Former):
-    """Makes rows of the keys that there are counters for; of more keys ranges take turns, an array each.
+    """A former of the keys in the current range, for which there are counters; each array has another range.
 
-    Interface: as of a ``Former``; a lane has the number of its key in the range. What goes past the counters,
-    all of an item's word, goes to ``rests``.
+    Interface: as of a ``Former``. A lane has the number of its key in the range. The whole word of an item
+    bypasses the counters on ``rests``.
 
     Args:
         name, width: as of a ``Former``.
-        window: keys of a range.
-        shift, bits: where in an item's word its key lies.
+        window: number of keys in a range.
+        shift, bits: shift of the key in an item's word, and its number of bits.
     """
 
     def __init__(self, name: str, width: int, window: int, shift: int = 0, bits: int = 62) -> None:
         super().__init__(name, width)
         self.window = window
         self.shift, self.mask = shift, (1 << bits) - 1
-        self.base = 0  # key of the range
+        self.base = 0  # first key of the current range
 
     def _form(self, word: int, value: float) -> None:
         key = (word >> self.shift & self.mask) - self.base
@@ -44,11 +44,11 @@ class Selector(Former):
 
 
 class Control(Component):
-    """Tells counters what to do, a command a cycle.
+    """A sender of commands to the counters, one per cycle.
 
     Args:
         name: instance name.
-        program: the commands, each with how many counters it is for.
+        program: the commands in order, each with the number of counters that it concerns.
     """
 
     PORTS = (Output("commands", COMMAND),)
@@ -62,7 +62,7 @@ class Control(Component):
         self.told = 0
 
     def tick(self, now: int) -> int:
-        """Tell the next."""
+        """Send the next command."""
         if self.told == len(self.program):
             return self.idle()
         if not self.commands.can_push():
@@ -74,18 +74,19 @@ class Control(Component):
 
 
 class Drain(Component):
-    """Writes each item to its slot, and reads all back in their order once the last has come.
+    """A block that writes each item to its slot, and reads all items in order after the last item.
 
-    Interface: ``slots`` get rows, an array for each range of keys; ``rests`` the word of each item in them.
+    Interface: ``slots`` brings rows of slots, one array for each range of keys, and ``rests`` the word of
+    each item in these rows.
 
-    Timing: a row a cycle, and as many items back as a cycle has words.
+    Timing: one row written per cycle; later ``words`` items read per cycle.
 
     Args:
         name: instance name.
-        width: lanes of slots.
-        words: items a cycle.
-        ranges: of keys.
-        items: of all ranges.
+        width: number of lanes of ``slots``.
+        words: number of items read per cycle.
+        ranges: number of ranges of keys.
+        items: number of items in all ranges.
     """
 
     PORTS = (Input("slots", STREAM, array=True), Input("rests", ITEM), Output("results", ITEM))
@@ -99,9 +100,9 @@ class Drain(Component):
     def __init__(self, name: str, width: int, words: int, ranges: int, items: int) -> None:
         super().__init__(name)
         self.width, self.words, self.ranges, self.items = width, words, ranges, items
-        self.sorted_words = memoryview(bytearray(8 * max(1, items))).cast("q")  # the scratchpad
+        self.sorted_words = memoryview(bytearray(8 * max(1, items))).cast("q")  # contents of the scratchpad
         self.values = memoryview(bytearray(8 * max(1, items))).cast("d")
-        self.base = 0  # the first slot of the range of keys
+        self.base = 0  # first slot of the current range of keys
         self.scattered = self.drained = 0
         self.ended = False
 
@@ -111,7 +112,7 @@ class Drain(Component):
         check_connected(self, "slots", self.width)
 
     def tick(self, now: int) -> int:
-        """Take a row, or give some items."""
+        """Write a row of items, or send the next items."""
         if self.ended or (self.ranges > 0 and rows.first_missing(self.slots) >= 0):
             return self.idle()
         if self.ranges > 0:
@@ -150,14 +151,14 @@ class Drain(Component):
 
 
 class Ends(Component):
-    """Makes pointers of the counters that are read back: where the items of each key end, behind a 0.
+    """A block that turns counters that are read back into pointers: a 0, then the end of each key's items.
 
-    Timing: a row a cycle.
+    Timing: one row per cycle.
 
     Args:
         name: instance name.
-        width: lanes of counters.
-        ranges: of keys, of which each is an array.
+        width: number of lanes of counters.
+        ranges: number of ranges of keys, each of which is an array.
     """
 
     PORTS = (Input("stored", STREAM, array=True), Output("results", ITEM, optional=True))
@@ -171,7 +172,7 @@ class Ends(Component):
         super().__init__(name)
         self.width, self.ranges = width, ranges
         self.pointed = 0
-        self.base = self.last = 0  # items before the range; the pointer before
+        self.base = self.last = 0  # number of items before the current range, and the latest pointer
 
     def elaborate(self) -> None:
         """Fetch the channels, and count them."""
@@ -179,7 +180,7 @@ class Ends(Component):
         check_connected(self, "stored", self.width)
 
     def tick(self, now: int) -> int:
-        """Take a row."""
+        """Take a row of counters and send its pointers."""
         if rows.first_missing(self.stored) >= 0:
             return self.idle()
         if self.results is not None and self.results.space() < self.width + 2:
@@ -207,7 +208,7 @@ class Ends(Component):
         self.last = end
 
     def _turn(self) -> None:
-        """Another range follows, or none."""
+        """End a range: go on to the next range, or send the stop after the last range."""
         self.base = self.last
         self.ranges -= 1
         if self.ranges == 0 and self.results is not None:
@@ -215,11 +216,11 @@ class Ends(Component):
 
 
 class Turn(LaneStage):
-    """Sends what comes for the first time to be counted, for the second to be scattered, and so on.
+    """A stage that sends the items of every first array to be counted, of every second array to be scattered.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        shift, bits: where in an item's word the key lies.
+        shift, bits: shift of the key in an item's word, and its number of bits.
     """
 
     PORTS = (Input("items", ITEM), Output("keys", ITEM), Output("results", ITEM))

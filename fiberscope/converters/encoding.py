@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The stages that open and make the arrays of formats: pointers, masks, runs and trees."""
+"""Stages that decode and encode the arrays of formats: pointers, masks, runs and trees."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fiberscope.sim.component import Input, Output
 
 
 class Expand(LaneStage):
-    """Gives each item the number of the interval of pointers that it lies in: its row in CSR.
+    """A stage that adds to each item the number of its interval between pointers, for example its row in CSR.
 
-    Pointers are compared beside the lanes. Where ``outers`` is connected, the items of an interval get the
-    word that came there instead of the interval's number: the path to a node of a tree.
+    A comparison with a pointer is a step and uses no lane. If ``outers`` is connected, the items of an
+    interval get a word from ``outers``, the path to a node of a tree, instead of the interval's number.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        shift: where in an item's word the number belongs.
+        shift: shift of the interval's number in an item's word.
     """
 
     PORTS = (
@@ -41,13 +41,13 @@ class Expand(LaneStage):
         self._begin()
 
     def _begin(self) -> None:
-        self.number = -2  # of the interval; before the first pointer there is none
-        self.end = 0  # of it
-        self.seen = 0  # items
-        self.ended = False  # the stops beside the items have been taken
+        self.number = -2  # number of the interval: -2 before the first pointer, 0 after the second
+        self.end = 0  # end of the interval
+        self.seen = 0  # number of items so far
+        self.ended = False  # whether the stop of the pointers has been taken
 
     def _step(self) -> bool:
-        """Take a pointer if the head lies behind the interval, or all of them behind the last item."""
+        """Take a pointer if the head item lies after the interval, or if all items have been processed."""
         if self.items.control() != STOP and self.seen < self.end:
             return False
         if self.ended or not self.pointers.can_pop():
@@ -89,13 +89,15 @@ class Expand(LaneStage):
 
 
 class Tally(LaneStage):
-    """The row counters: how many items each row has, told when the next row begins, behind a 0.
+    """A stage of row counters, which sends the number of items of each row when the next row begins.
+
+    ``counts`` gets a 0 first, then the count of each row.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        counts: told beside the lanes in a cycle, at the most.
-        rows: of the matrix.
-        shift: where in an item's word the row lies.
+        counts: largest number of counts sent per cycle.
+        rows: number of rows of the matrix.
+        shift: shift of the row in an item's word.
     """
 
     PORTS = (Input("items", ITEM), Output("results", ITEM), Output("counts", ITEM))
@@ -119,7 +121,7 @@ class Tally(LaneStage):
         return True
 
     def _head(self) -> int:
-        """The row of the head of the items."""
+        """Return the row of the head item; the number of rows for a stop."""
         return self.rows if self.items.control() == STOP else self.items.coordinate() >> self.shift
 
     def _ready(self) -> bool:
@@ -133,11 +135,11 @@ class Tally(LaneStage):
 
 
 class Fill(LaneStage):
-    """Gives a value for every position, zeros where none came; each takes a lane.
+    """A stage that sends a value for every position, zero for positions without an item; each uses a lane.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        size: positions.
+        size: number of positions.
     """
 
     COUNTERS = ("taken", "beats", "filled")
@@ -162,12 +164,12 @@ class Fill(LaneStage):
 
 
 class Mask(LaneStage):
-    """The packer of ZVC: values side by side, and a bit for every position, told a word at a time.
+    """The packer of ZVC, which sends the nonzero values and a mask with one bit for every position.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        size: positions.
-        width: bits of a word.
+        size: number of positions.
+        width: number of bits in a word of the mask.
     """
 
     PORTS = (Input("items", ITEM), Output("results", ITEM), Output("masks", ITEM))
@@ -177,8 +179,8 @@ class Mask(LaneStage):
     def __init__(self, name: str, lanes: int, size: int, width: int) -> None:
         super().__init__(name, lanes, 1)
         self.words, self.width = -(-size // width), width
-        self.word = 0  # under way
-        self.bits = 0  # of it
+        self.word = 0  # number of the current word of the mask
+        self.bits = 0  # bits of the current word so far
 
     def _step(self) -> bool:
         if self.word >= self._head():
@@ -189,7 +191,7 @@ class Mask(LaneStage):
         return True
 
     def _head(self) -> int:
-        """The word in which the head of the items has its bit."""
+        """Return the number of the word that has the head item's bit; the number of words for a stop."""
         return self.words if self.items.control() == STOP else self.items.coordinate() // self.width
 
     def _ready(self) -> bool:
@@ -204,14 +206,15 @@ class Mask(LaneStage):
 
 
 class Difference(LaneStage):
-    """The subtractors of RLC: a position becomes the run of zeros before it, continued where that is long.
+    """The subtractors of RLC, which turn each position into the run of zeros before it.
 
-    An entry without a value has the reference 1.
+    A run that is too long for one entry begins with continuation entries. An entry without a value has the
+    reference 1.
 
     Args:
-        name, lanes: as of a ``LaneStage``; a continuation takes a lane.
-        greatest: the greatest run that is written.
-        has_value: whether a continuation has a value, which is zero.
+        name, lanes: as of a ``LaneStage``; a continuation entry uses a lane.
+        greatest: longest run of an entry.
+        has_value: whether a continuation entry has a value, which is zero.
     """
 
     COUNTERS = ("taken", "beats", "continuations")
@@ -220,7 +223,7 @@ class Difference(LaneStage):
         super().__init__(name, lanes)
         self.greatest = greatest
         self.has_value = has_value
-        self.next = 0  # position behind all entries so far
+        self.next = 0  # first position after all entries so far
         self.continuations = 0
 
     def _take(self) -> bool:
@@ -239,14 +242,16 @@ class Difference(LaneStage):
 
 
 class Tree(LaneStage):
-    """Builds a tree of fibers: a coordinate that differs from the item before opens a node, and all below it.
+    """A stage that builds a tree of fibers.
 
-    Nodes leave with their level as reference; when a node opens, the number of children of the one before it
-    on its level is told, and at the end that of the last, to each level's own of ``counts``.
+    The first coordinate of an item that differs from the previous item opens a node, and so do all
+    coordinates after it. Nodes leave with their level as reference. When a node opens, the number of children
+    of the previous node on its level is sent on the channel of ``counts`` of this level. The counts of the
+    last nodes are sent at the end.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        shifts: where each rank's coordinate lies in a word.
+        shifts: shift of each rank's coordinate in a word.
     """
 
     PORTS = (Input("items", ITEM), Output("results", ITEM), Output("counts", ITEM, array=True, optional=True))
@@ -259,7 +264,7 @@ class Tree(LaneStage):
         self.ranks = len(shifts)
         self.shifts = array("q", shifts)
         self.children = array("q", bytes(8 * (self.ranks + 1)))  # by level of the children
-        self.word = -1  # of the item before
+        self.word = -1  # word of the previous item
         self.nodes = 0
 
     def _take(self) -> bool:
@@ -283,7 +288,7 @@ class Tree(LaneStage):
             self._tell(rank)
 
     def _tell(self, rank: int) -> None:
-        """Tell how many children the last node of a level got."""
+        """Send the number of children of the last node of a level."""
         counts = self.counts[rank]
         counts.push(DATA, self.children[rank + 1])
         self.children[rank + 1] = 0

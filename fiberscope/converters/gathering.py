@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The stage that gathers the blocks of BSR."""
+"""A stage that assembles the blocks of the format BSR."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fiberscope.sim.component import Input, Output
 
 
 class Blocks(LaneStage):
-    """Gathers the blocks of a row of blocks, and gives them by rising column when the next row begins.
+    """A stage that assembles the blocks of each block row, and sends them when the next block row begins.
 
-    An item's word is its block's number on the grid, its reference the place within. While the blocks of one
-    row leave, a word a step, those of the next are gathered. The numbers of blocks in each row are told,
-    behind a 0.
+    The word of an item is the number of its block on the grid; the reference is the position in the block.
+    The values of blocks leave on ``results`` one per step, and the column of each block on ``columns``.
+    ``counts`` gets a 0, then the number of blocks in each block row.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        grid: rows and columns of blocks.
-        places: of a block.
-        first_seen: give blocks in the order in which they were first met instead.
+        grid: number of block rows and of block columns.
+        places: number of elements of a block.
+        first_seen: whether the blocks of a block row leave in the order of their first items, not of columns.
     """
 
     PORTS = (
@@ -41,10 +41,10 @@ class Blocks(LaneStage):
         self.rows, self.across = grid  # C: across=long, rows=long
         self.places = places
         self.first_seen = first_seen
-        self.row = -1  # of blocks, which is gathered; before the first a 0 is told
-        self.gathered: dict[int, list[float]] = {}  # by column
-        self.leaving: list[tuple[int, list[float]]] = []  # the last first
-        self.place = 0  # of the block that leaves
+        self.row = -1  # current block row; the count of row -1 is the leading 0 of ``counts``
+        self.gathered: dict[int, list[float]] = {}  # values of the current row's blocks, by block column
+        self.leaving: list[tuple[int, list[float]]] = []  # blocks to send; the next block is last
+        self.place = 0  # position in the block that leaves
         self.blocks = 0
 
     def _pending(self) -> bool:
@@ -60,11 +60,11 @@ class Blocks(LaneStage):
         return True
 
     def _head(self) -> int:
-        """The row of blocks of the head of the items."""
+        """Return the block row of the head item; the number of block rows for a stop."""
         return self.rows if self.items.control() == STOP else self.items.coordinate() // self.across
 
     def _turn(self) -> None:
-        """All of a row has been gathered: let it leave."""
+        """Send the number of blocks in the current block row, and begin to send the blocks."""
         self.counts.push(DATA, len(self.gathered))
         blocks = list(self.gathered.items())
         self.leaving = (blocks if self.first_seen else sorted(blocks))[::-1]

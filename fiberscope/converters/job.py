@@ -1,4 +1,4 @@
-"""Job that a converter is built for, and the parameters of its blocks."""
+"""The job that a converter is built for, from which the parameters of its blocks follow."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Job", "run_of"]
 
 @dataclass(frozen=True)
 class Job:
-    """Job that a converter is built for.
+    """A conversion job: both formats, and the shape and number of nonzeros of the tensor.
 
     Args:
-        parameters: the parameters of MINT.
-        source, target: formats.
-        shape: the shape of the tensor.
-        nonzeros: the nonzeros of it.
+        parameters: parameters of MINT.
+        source, target: format of the input, format of the output.
+        shape: shape of the tensor.
+        nonzeros: number of nonzeros of the tensor.
     """
 
     parameters: MintParameters
@@ -32,7 +32,7 @@ class Job:
 
     @property
     def size(self) -> int:
-        """Places of the tensor."""
+        """Return the number of elements of the tensor, including zeros."""
         return math.prod(self.shape)
 
     @property
@@ -42,12 +42,12 @@ class Job:
 
     @property
     def adders(self) -> int:
-        """Adders of the prefix sum."""
+        """Return the number of adders of the prefix-sum unit."""
         return prefix_sum.adders(self.parameters.scan_form, self.parameters.lanes.scan)
 
     @property
     def key_rank(self) -> int:
-        """The rank by which items are sorted: columns for CSC, rows for what comes out of CSC."""
+        """Return the rank by which items are sorted: 1 (columns) if the target is CSC, else 0 (rows)."""
         return 1 if self.target.name == "csc" else 0
 
     @property
@@ -57,40 +57,40 @@ class Job:
 
     @property
     def keys(self) -> int:
-        """Keys, and so counters."""
+        """Return the number of distinct keys, each of which needs a counter."""
         return self.shape[self.key_rank]
 
     @property
     def position_bits(self) -> int:
-        """Bits of a position: a word's, or as many as the largest has."""
+        """Return the bits of a position: the bits of a word, or more if the tensor has more positions."""
         return max(WORD_BITS, index_bits(self.size))
 
     @property
     def division_bits(self) -> int:
-        """Bits of a quotient that a stage of a divider finds."""
+        """Return the number of quotient bits that one divider stage computes."""
         return self.parameters.division_bits
 
     @property
     def rounds(self) -> int:
-        """Divisions, or multiplications, one behind the other that an item needs."""
+        """Return the number of consecutive divisions, or multiplications, that an item needs."""
         return max(1, len(self.shape) - 1)
 
     @property
     def window(self) -> int:
-        """Keys that there are counters for; more take turns."""
+        """Return the number of keys in a range: as many as there are counters, at most all keys."""
         return min(self.keys, self.parameters.counters)
 
     @property
     def ranges(self) -> int:
-        """Turns that keys take."""
+        """Return the number of ranges of keys, which are counted one after the other."""
         return -(-self.keys // self.window)
 
     def lanes_of(self, units: int) -> int:
-        """Items a cycle of units of which each item needs one a round."""
+        """Return the items per cycle of dividers or multipliers, of which each round gets an equal share."""
         return max(1, units // self.rounds)
 
 
 def run_of(form: Format) -> tuple[int, bool]:
-    """The greatest run of a format, and whether that has a value."""
+    """Return the longest run that an RLC entry can have, and whether an entry with this run has a value."""
     assert isinstance(form, Rlc)
     return form.greatest_run, form.continuation_has_value

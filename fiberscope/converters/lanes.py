@@ -1,4 +1,4 @@
-"""Lines of units between a former of rows and a collector: with what each is made, and its lanes."""
+"""Lines of units between a former and a collector of rows, with the arguments and lanes of each unit."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from fiberscope.sim import Component
 
 __all__ = ["PARTS", "ROWS", "SUMS", "UNITS", "Line", "Unit", "is_row", "lines", "ports_of"]
 
-ROWS = 2  # that a lane has room for: one that leaves while the next comes
-PARTS: Mapping[str, Callable[..., Component]] = {  # each has a twin of this name
+ROWS = 2  # capacity of a lane's channel in rows: one row leaves while the next row arrives
+PARTS: Mapping[str, Callable[..., Component]] = {  # for each part there is a Verilog module of the same name
     "cluster_counter": ClusterCounter,
     "comparator_bank": ComparatorBank,
     "counter_banks": CounterBanks,
@@ -38,13 +38,13 @@ PARTS: Mapping[str, Callable[..., Component]] = {  # each has a twin of this nam
 
 @dataclass(frozen=True)
 class Unit:
-    """A block that takes rows or gives them.
+    """A block that reads or writes rows.
 
     Args:
-        part: what it is: a name among ``PARTS``, or a class.
-        inputs, outputs: its ports for rows; "" where it has none.
-        constants: its port for a constant an array, if it has one.
-        more: ports for rows that recipes name.
+        part: name of the part in ``PARTS``, or the class of the component.
+        inputs, outputs: default port for rows at each side; "" if the block has none.
+        constants: port that takes one constant for each array; "" if the block has none.
+        more: further ports for rows, which recipes name explicitly.
     """
 
     part: str | type[Component]
@@ -85,7 +85,7 @@ FORMERS = ("steps", "increment", "bits", "split", "gather")
 
 
 def ports_of(edge: Edge) -> tuple[str, str]:
-    """The ports at both ends of an edge between units, as they are called there."""
+    """Return the names of the output port and the input port that an edge between units connects."""
     giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
     return (
         giver.outputs if edge.output == DEFAULT_OUTPUT else edge.output,
@@ -94,7 +94,7 @@ def ports_of(edge: Edge) -> tuple[str, str]:
 
 
 def is_row(edge: Edge) -> bool:
-    """Return whether rows go along an edge, and not items."""
+    """Return whether an edge carries rows, and not items."""
     if not UNITS.keys() >= {kind_of(edge.block), kind_of(edge.to)}:
         return False
     giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
@@ -104,18 +104,18 @@ def is_row(edge: Edge) -> bool:
 
 @dataclass(frozen=True)
 class Line:
-    """A former, units and a collector, one behind the other.
+    """A chain of a former, units and a collector.
 
     Args:
-        job: what the converter is for.
-        blocks: their names in the recipe.
+        job: job of the converter.
+        blocks: names of the blocks in the recipe, in the order of the chain.
     """
 
     job: Job
     blocks: tuple[str, ...]
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
-        """Lanes of the rows that leave a block, or of those that come to the last."""
+        """Return the number of lanes of the rows that leave a block; for the last block, that enter it."""
         lanes, kind = self.job.parameters.lanes, kind_of(block)
         if kind in ("divide", "peel"):
             return self.job.lanes_of(lanes.divide)
@@ -130,12 +130,12 @@ class Line:
         return lanes.scan
 
     def room(self, block: str) -> int:
-        """Tokens that a block may push into a channel of items in a cycle."""
+        """Return the largest number of tokens that a block pushes into a channel of items in one cycle."""
         return 1 + self.lanes(block)
 
     @property
     def constants(self) -> list[tuple[str, int]]:
-        """The blocks that take a constant an array, with it."""
+        """Return the blocks that take one constant for each array, with these constants."""
         return [(block, self._constant(block)) for block in self.blocks if UNITS[kind_of(block)].constants]
 
     def _constant(self, block: str) -> int:
@@ -144,7 +144,7 @@ class Line:
         return self.job.shape[-turn if kind_of(block) == "divide" else turn]
 
     def arguments(self, block: str) -> tuple[object, ...]:
-        """Return the arguments of a block, behind its name."""
+        """Return the arguments of a block's constructor after the instance name."""
         job, kind, lanes = self.job, kind_of(block), self.lanes(block)
         constants = [constant for _block, constant in self.constants]
         if kind == "divide":
@@ -167,7 +167,7 @@ class Line:
         return own[kind]
 
     def _collected(self) -> list[int]:
-        """Return the places of coordinate, reference and rests in an item's word, the last rest first."""
+        """Return the shifts of coordinate, reference and rests in an item's word, the last rest first."""
         if not any(kind_of(block) == "divide" for block in self.blocks):
             return [0]
         first, second, *rests = self.job.shifts
@@ -175,7 +175,7 @@ class Line:
 
 
 def lines(recipe: Recipe, job: Job) -> Iterator[Line]:
-    """The lines of a recipe."""
+    """Yield the lines of a recipe, one for each former."""
     behind = {edge.block: edge.to for edge in recipe.edges if is_row(edge)}
     for block in recipe.blocks:
         if kind_of(block) in FORMERS:

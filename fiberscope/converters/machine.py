@@ -1,4 +1,4 @@
-"""MINT, composed: a converter put together by a recipe, between a reader and a writer of memory."""
+"""The machine MINT: a converter whose blocks a recipe defines, between a reader and a writer of memory."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from fiberscope.workloads.formats.format import Layout
 
 __all__ = ["Mint"]
 
-WORD_BITS = 62  # of a word that holds all coordinates
+WORD_BITS = 62  # bits of a word that holds all coordinates of an item
 READ, WRITE = "read", "write"
-ARRAYS = 4  # whose constants may be there
+ARRAYS = 4  # capacity of a channel for constants, which takes one constant for each array
 
 
 class Mint(Composition[MintParameters]):
-    """A converter with its source in memory; writes the target.
+    """A converter that reads its source from memory and writes the target to memory.
 
     Args:
-        parameters: the configuration.
-        source: what is converted.
-        target: the format it is converted to.
-        header: the arrays of the target, without their items, and its counts.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parameters: configuration of the machine.
+        source: encoded tensor to convert.
+        target: format of the result.
+        header: layout of the target's arrays, without items, and the counts of the target.
+        parts: replacements of blocks in ``PARTS``, by the same names.
+        kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
 
     Raises:
-        WorkloadError: there is no recipe.
-        ConfigurationError: coordinates that no word of the converter holds.
+        WorkloadError: if no recipe exists.
+        ConfigurationError: if the coordinates of an item do not fit in a word of the converter.
     """
 
     NAME = "mint"
@@ -80,7 +80,7 @@ class Mint(Composition[MintParameters]):
         self.build()
 
     def _ports(self, block: str) -> list[str]:
-        """The ports by which the recipe reads, or writes, each once."""
+        """Return the distinct ports of the reader or the writer that the recipe uses."""
         if block == READ:
             named = [edge.output for edge in self.recipe.edges if edge.block == READ]
         else:
@@ -88,7 +88,7 @@ class Mint(Composition[MintParameters]):
         return list(dict.fromkeys(named))
 
     def _add_ends(self) -> None:
-        """The reader of the source and the writer of the target."""
+        """Add the reader of the source and the writer of the target."""
         parameters, lanes = self.parameters, self.parameters.lanes
         self.arrays = source = Source(
             self.source,
@@ -136,7 +136,7 @@ class Mint(Composition[MintParameters]):
                 self.kernel.connect(former, f"{port}[{place}]", unit, port, capacity=ARRAYS)
 
     def _connect_rows(self, edge: Edge, line: Line) -> None:
-        """A channel a lane."""
+        """Connect an edge that carries rows with one channel per lane."""
         giver, taker = self.stages[edge.block], self.stages[edge.to]
         output, port = ports_of(edge)
         wire = self.parameters.wire(kind_of(edge.block))
@@ -156,14 +156,14 @@ class Mint(Composition[MintParameters]):
         self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
 
     def _rows_in_flight(self, block: str) -> int:
-        """Rows that may be on their way behind a block, each of which may have rests that go past them."""
+        """Return the largest number of rows in flight after a block, whose rests wait in the bypass."""
         line = next(line for line in self.lines if block in line.blocks)
         behind = line.blocks[line.blocks.index(block) :]
         cycles = [latency(unit, "results", self.parameters, self.source.shape) for unit in behind]
         return sum(cycles) + ROWS * len(behind) + 1
 
     def _producer(self, edge: Edge) -> tuple[Component, str, int]:
-        """The component at an edge's beginning, its port, and the tokens it may push in a cycle."""
+        """Return the component at the start of an edge, its port, and the most tokens pushed in a cycle."""
         if edge.block == READ:
             place = self.inputs.index(edge.output)
             return (
@@ -185,11 +185,11 @@ class Mint(Composition[MintParameters]):
         return self.stages[edge.to], _numbered(edge.input)
 
     def result(self) -> Encoded:
-        """The target, as it has been written."""
+        """Return the target as it has been written."""
         return self.target.encoded(self.counts)
 
     def operations(self) -> Mapping[str, int]:
-        """Words written, and what the blocks did: compares, adds, divisions ..."""
+        """Return the number of words written, and of the blocks' operations by name, such as ``divide``."""
         operations = {"write": count("words_taken", self.writer)}
         for counter, name in OPERATIONS.items():
             parts = [stage for stage in self.stages.values() if counter in stage.counters()]
@@ -203,11 +203,11 @@ class Mint(Composition[MintParameters]):
         return operations
 
     def layouts(self) -> Sequence[Place]:
-        """The arrays of the source, and those of the target with what is written."""
+        """Return the layouts of the source's arrays, and of the target's arrays as written so far."""
         return [*self.arrays.layouts, *self.target.layouts()]
 
     def traffic(self) -> dict[str, Traffic]:
-        """Bytes of whole lines, of the source (A) and of the target (Z)."""
+        """Return the bytes read of the source (A) and written of the target (Z), in whole lines."""
         if self.parameters.port.ideal:
             return {
                 "A": Traffic(LINE_BYTES * count("lines", self.reader), 0),
@@ -216,12 +216,12 @@ class Mint(Composition[MintParameters]):
         return super().traffic()
 
     def traffic_minimum_bytes(self) -> int:
-        """Source and target once, in whole lines."""
+        """Return the bytes of reading the source and writing the target once, in whole lines."""
         target = self.target.format.packed_bits(self.layout)
         return self.source.line_bytes + sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in target)
 
     def explained(self) -> str:
-        """Name the block that works most."""
+        """Return a sentence that names the block with the most busy cycles."""
         statistics = self.kernel.statistics()
         parts = {"read": self.reader, **self.stages, "write": self.writer}
         busy = {name: statistics[part.name].busy for name, part in parts.items()}
@@ -230,11 +230,11 @@ class Mint(Composition[MintParameters]):
         return f"The block that works most is {most}, {share:.0%} of the time."
 
     def progress(self) -> tuple[int, int]:
-        """Words written, and words in all."""
+        """Return the number of words written so far, and of all words to write (at least 1)."""
         return count("words_taken", self.writer), max(1, sum(int(span.length) for span in self.layout))
 
 
-OPERATIONS = {  # by counter, what a report calls it
+OPERATIONS = {  # name of the operation in a report, by the counter of a block
     "divide": "divide",
     "divisions": "divide",
     "multiply": "multiply",
@@ -247,7 +247,7 @@ OPERATIONS = {  # by counter, what a report calls it
 
 
 def _check_words(source: Encoded) -> None:
-    """Refuse coordinates that do not lie side by side in a word, or places that no word numbers."""
+    """Refuse a tensor whose packed coordinates, or whose number of elements, do not fit in a word."""
     bits = sum(max(1, (size - 1).bit_length()) for size in source.shape)
     if bits > WORD_BITS or math.prod(source.shape) >= 1 << WORD_BITS:
         raise ConfigurationError(
@@ -256,6 +256,6 @@ def _check_words(source: Encoded) -> None:
 
 
 def _numbered(port: str) -> str:
-    """The port of a component that a recipe means: those of levels, or ranks, count from the second on."""
+    """Return the port for a port name in a recipe: ``rests_2`` is ``rests[0]``, as levels start at 2."""
     name, _, level = port.partition("_")
     return f"{name}[{int(level) - 2}]" if level else name

@@ -1,4 +1,4 @@
-"""The problem of a converter: a tensor in one format, to be had in another."""
+"""The problem that a converter solves: encoding a tensor of one format in another format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ConversionParameters(ProblemParameters):
 
 
 class Conversion(Problem):
-    """A matrix in one format, to be had in another, exact to the bit."""
+    """The conversion of a matrix from one format to another, checked bit by bit."""
 
     kind = "conversion"
     answer = "encoding"
@@ -41,7 +41,7 @@ class Conversion(Problem):
 
     @property
     def title(self) -> str:
-        """``A from csr to csc``."""
+        """Return a title such as ``A from csr to csc``."""
         return f"A from {self.asked.source} to {self.asked.target}"
 
     @property
@@ -51,10 +51,10 @@ class Conversion(Problem):
         return SparseTensor.from_matrix(operand.matrix)
 
     def check_operands(self) -> None:
-        """Refuse what no format of the two, or no recipe, is for.
+        """Check that both formats and a recipe support the operand.
 
         Raises:
-            WorkloadError: saying which.
+            WorkloadError: naming the format, recipe or property that prevents the conversion.
         """
         check_width(self.asked.bits)
         recipe(self.asked.source, self.asked.target)
@@ -67,21 +67,21 @@ class Conversion(Problem):
 
     @cached_property
     def expected(self) -> Encoded:
-        """The target, as its format encodes the tensor."""
+        """Return the expected result, which is the tensor encoded in the target format."""
         return format_called(self.asked.target).encode(self.tensor, self.asked.bits)
 
     def machine_inputs(self) -> tuple[Encoded, Format, tuple[Layout, Mapping[str, int]]]:
-        """The source, the target's format, and what the header of the target says."""
+        """Return the source, the format of the target, and the header of the target: layout and counts."""
         source = format_called(self.asked.source).encode(self.tensor, self.asked.bits)
         return source, self.expected.format, (self.expected.layout, self.expected.counts)
 
     def check(self, answer: Encoded) -> Comparison:
-        """Compare bit by bit."""
+        """Compare the answer with the expected encoding bit by bit."""
         wrong = self.expected.difference(answer)
         lengths = [sum(len(field.items) for field in form.fields) for form in (self.expected, answer)]
         missing, extra = max(0, lengths[0] - lengths[1]), max(0, lengths[1] - lengths[0])
         return Comparison(0.0 if wrong is None else float("inf"), missing, extra, 0.0)
 
     def outline(self, answer: Encoded) -> tuple[tuple[int, ...], int]:
-        """Shape and nonzeros."""
+        """Return the shape and the number of nonzeros of the answer."""
         return answer.shape, answer.nonzeros

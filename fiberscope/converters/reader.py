@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The memory controller's way in: addresses of the source's lines, and their items a lane each."""
+"""Read side of the memory controller, which fetches the lines of the source and sends their items."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-FIELD_SHIFT = 16  # of a tag: the field above, the slot of its window below
+FIELD_SHIFT = 16  # shift of the field's number in a tag; the bits below are the slot in the field's window
 SLOT_MASK = (1 << FIELD_SHIFT) - 1
 
 
 class StreamField:  # C: final
-    """One array of a stream, as it lies in memory.
+    """One array of a stream in memory, with the state of its fetch.
 
     Args:
-        items: of the array.
-        width: bits of an item; 0 if they differ.
-        ends: where they differ, the bit behind each item; none of an array that comes with another one.
-        shift: where an item belongs in the word of a token.
-        address: of the array's first byte.
-        lines: that are on their way or wait to be used, at the most.
+        items: items of the array.
+        width: bits of an item; 0 if items differ in width.
+        ends: if items differ in width, the end of each item in bits; empty for an array that is interleaved
+            with another array, and is fetched with it.
+        shift: shift of an item in the word of a token.
+        address: byte address of the array.
+        lines: largest number of lines that are in flight or hold items not yet sent.
     """
 
     def __init__(
@@ -45,25 +46,25 @@ class StreamField:  # C: final
         self.lines = (bits + LINE_BITS - 1) // LINE_BITS  # C: long
         self.room = lines
         self.window = ReorderWindow(lines)
-        self.used = 0  # bits of the items that have left
-        self.here = count if self.lines == 0 else 0  # items that have come whole
+        self.used = 0  # bits of the items that have been sent
+        self.here = count if self.lines == 0 else 0  # number of items that have arrived completely
 
     def begin(self) -> None:  # C: cdef
-        """Read it from its beginning."""
+        """Restart the fetch from the first item."""
         self.window = ReorderWindow(self.room)
         self.used = 0
         self.here = self.count if self.lines == 0 else 0
 
     def wants(self) -> bool:  # C: cdef, noexcept
-        """Return whether a line is to be asked for."""
+        """Return whether a line is left to request and a line buffer is free."""
         return self.window.sent < self.lines and self.window.sent - self.used // LINE_BITS < self.room
 
     def lags(self, other: StreamField) -> bool:  # C: cdef, noexcept
-        """Return whether less of it has been asked for than of another, in parts of the whole."""
+        """Return whether a smaller fraction of this array than of another array has been requested."""
         return self.window.sent * other.lines < other.window.sent * self.lines
 
     def receive(self, slot: int) -> None:  # C: cdef
-        """A line has come."""
+        """Take a line that has arrived, and count the items that are complete."""
         self.window.receive(slot)
         bits = self.window.arrived * LINE_BITS
         if self.window.arrived == self.lines:
@@ -75,7 +76,7 @@ class StreamField:  # C: final
                 self.here += 1
 
     def use(self, item: int) -> int:  # C: cdef, noexcept
-        """An item leaves; its part of the token's word."""
+        """Mark an item as sent; return the item, shifted to its position in the token's word."""
         if self.width > 0:
             self.used = (item + 1) * self.width
         elif self.lines > 0:
@@ -84,15 +85,15 @@ class StreamField:  # C: final
 
 
 class ItemStream:  # C: final
-    """Arrays whose items go side by side, one of each in a lane.
+    """A stream of tokens, each of which combines one item of each of several arrays.
 
     Args:
-        fields: of words.
-        values: the array of values, or None.
-        lanes: items a cycle.
-        count: items.
-        times: how often it is read, one time after the other.
-        turn: streams of a lower turn have their lines first.
+        fields: arrays whose items form the word of a token.
+        values: array of values, or None.
+        lanes: largest number of tokens sent per cycle.
+        count: number of tokens.
+        times: number of times that the stream is read, one after the other.
+        turn: priority for requests; streams with a lower number go first.
     """
 
     def __init__(
@@ -112,25 +113,25 @@ class ItemStream:  # C: final
         self.sent = 0
 
     def active(self) -> bool:  # C: cdef, noexcept
-        """Return whether it is to be read now."""
+        """Return whether the stream has not been read ``times`` times yet."""
         return self.time < self.times
 
     def word(self, item: int) -> int:  # C: cdef
-        """The word of an item's token."""
+        """Return the word of a token, and mark its items as sent."""
         word = 0  # C: long
         for field in self.fields:  # C: StreamField
             word |= field.use(item)
         return word
 
     def here(self) -> int:  # C: cdef
-        """Items that have come whole, in all arrays."""
+        """Return the number of tokens whose items have arrived completely in all arrays."""
         least = self.count  # C: long
         for field in self.all:  # C: StreamField
             least = min(least, field.here)
         return least
 
     def finish(self) -> None:  # C: cdef
-        """It has been read; begin again, if that is due."""
+        """End one reading of the stream and restart the fetches of its arrays."""
         self.time += 1
         self.sent = 0
         for field in self.all:  # C: StreamField
@@ -138,19 +139,19 @@ class ItemStream:  # C: final
 
 
 class Reader(Component):
-    """Reads the streams of a source, and sends their items a lane each.
+    """A reader that fetches the streams of a source and sends their items.
 
-    Interface: ``streams[i]`` gets the items of stream i and a stop behind the last; ``requests`` and
-    ``replies`` go to memory. Without them lines are there when they are asked for.
+    Interface: ``streams[i]`` gets the items of stream i, then a stop. ``requests`` and ``replies`` connect to
+    memory. If they are not connected, a line arrives in the cycle in which it is requested.
 
-    Timing: a cycle takes one line, of 512 bits, and asks for one; of each stream as many items leave as it
-    has lanes, if they have come whole. Of the arrays of a turn, that of which the
-    least part has come asks first.
+    Timing: in each cycle, the reader takes one line of 512 bits and requests one line. Each stream sends up
+    to one complete item per lane. Among the arrays of the lowest turn, the array with the smallest requested
+    fraction goes first.
 
     Args:
         name: instance name.
-        streams: what is read.
-        port: number of its port at the network to memory.
+        streams: the streams to read.
+        port: number of the reader's port at the network to memory.
     """
 
     PORTS = (
@@ -172,10 +173,10 @@ class Reader(Component):
         self.fields = [field for stream in streams for field in stream.all]
         self.owners = [stream for stream in streams for _field in stream.all]
         self.lines = self.sent = 0
-        self.blocked = -1  # stream whose output has no room
+        self.blocked = -1  # number of a stream whose output has too few free slots; -1 for none
 
     def tick(self, now: int) -> int:
-        """Take a line, ask for one, and send the items that are there."""
+        """Take a line, request a line, and send the items that have arrived."""
         moved = self._receive()
         if self._ask():
             moved = True
@@ -209,7 +210,7 @@ class Reader(Component):
         return True
 
     def _ask(self) -> bool:
-        """Ask for a line."""
+        """Request the next line; return whether a request was sent."""
         if self.requests is not None and not self.requests.can_push():
             return False
         number = self._next_field()
@@ -226,7 +227,7 @@ class Reader(Component):
         return True
 
     def _next_field(self) -> int:
-        """Return the array of the lowest turn that needs a line and has received the least; or -1."""
+        """Return the array that requests the next line, by turn and requested fraction; -1 if none does."""
         latest, turn = -1, 0  # C: turn=long
         for number in range(len(self.fields)):
             owner, field = self.owners[number], self.fields[number]  # C: field=StreamField, owner=ItemStream
@@ -237,7 +238,7 @@ class Reader(Component):
         return latest
 
     def _send(self, number: int) -> bool:
-        """Send the items of a stream that are there, and the stop behind the last."""
+        """Send the items of a stream that have arrived, and the stop after the last item."""
         stream, output = self.sources[number], self.streams[number]  # C: stream=ItemStream
         if not stream.active():
             return False

@@ -1,4 +1,4 @@
-"""The recipes: how each conversion is put together from blocks, as a graph that ``recipes.yaml`` holds."""
+"""The recipes of conversions: graphs of blocks, which ``recipes.yaml`` defines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 DEFAULT_OUTPUT, DEFAULT_INPUT = "results", "items"
-COPY = ("read.lines > write.lines",)  # what is in its format already passes the converter by
+COPY = ("read.lines > write.lines",)  # recipe for equal formats: lines are copied
 
 
 class NoRecipeError(WorkloadError, ConflictError):
@@ -38,7 +38,12 @@ class NoRecipeError(WorkloadError, ConflictError):
 
 @dataclass(frozen=True)
 class Edge:
-    """Edge between two blocks: the results of one block, by its port, enter at a port of the other."""
+    """An edge of a recipe, from a port of one block to a port of another block.
+
+    Attributes:
+        block, output: name and output port of the producer.
+        to, input: name and input port of the consumer.
+    """
 
     block: str
     output: str
@@ -48,12 +53,12 @@ class Edge:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A conversion as a graph.
+    """A conversion as a graph of blocks.
 
     Args:
-        source, target: families of formats.
-        lines: as they stand in ``recipes.yaml``.
-        edges: the same, an edge each.
+        source, target: families of the two formats.
+        lines: lines of ``recipes.yaml`` for this conversion, expanded for the order of the tensor.
+        edges: edges that the lines define.
     """
 
     source: str
@@ -63,12 +68,12 @@ class Recipe:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The blocks, each once, in the order in which they stand; numbers tell those of a kind apart."""
+        """Return the names of the blocks in order of appearance; blocks of one kind differ in a number."""
         named = [name for edge in self.edges for name in (edge.block, edge.to)]
         return tuple(dict.fromkeys(named))
 
     def without(self, *passed_by: str) -> Recipe:
-        """The same without some blocks, what comes to them going on to what is behind."""
+        """Return the recipe without some blocks; edges to a removed block lead to its successor instead."""
         edges = self.edges
         for block in passed_by:
             behind = {edge.block: edge for edge in edges if edge.block == block}
@@ -88,7 +93,7 @@ class Recipe:
 
 
 def family(name: str) -> str:
-    """The family of a format, which its recipes are for: ``bsr`` of ``bsr2``, ``rlc`` of ``rlc5-value``."""
+    """Return the family of a format, which selects a recipe: ``bsr`` for ``bsr2``, ``rlc`` for ``rlc5``."""
     return re.sub("[0-9].*$", "", name)
 
 
@@ -99,40 +104,40 @@ def kind_of(block: str) -> str:
 
 @cache
 def _table() -> dict[tuple[str, str], tuple[str, ...]]:
-    """The lines of every recipe."""
+    """Return the lines of every recipe in ``recipes.yaml``, by source and target family."""
     text = resources.files("fiberscope.converters").joinpath("recipes.yaml").read_text(encoding="utf-8")
     pairs = {tuple(names.split()): tuple(_flat(lines)) for names, lines in yaml.safe_load(text).items()}
     return {(source, target): lines for (source, target), lines in pairs.items()}
 
 
 def _flat(lines: Iterable[str | list[str]]) -> Iterator[str]:
-    """Lines, and those of lists among them."""
+    """Yield the lines, with nested lists of lines flattened."""
     for line in lines:
         yield from [line] if isinstance(line, str) else line
 
 
 def sources() -> list[str]:
-    """Families that can be converted from."""
+    """Return the families of formats that some recipe converts."""
     return list(dict.fromkeys(source for source, _target in _table()))
 
 
 def targets(source: str) -> list[str]:
-    """Families that a format can be converted to; itself, by a copy, among them."""
+    """Return the families to which a format can be converted, including its own family (a copy)."""
     families = [target for start, target in _table() if start == family(source)]
     return [*families, family(source)]
 
 
 def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
-    """The recipe from a format to another.
+    """Return the recipe that converts one format to another.
 
     Args:
-        source, target: names of formats.
-        order: the order of the tensor.
-        chunk: keys in a cycle; one by itself is neither sorted nor clustered.
+        source, target: names of the formats.
+        order: number of ranks of the tensor.
+        chunk: keys per cycle. With 1 key per cycle, the recipe has no blocks that sort and cluster keys.
 
     Raises:
-        NoRecipeError: there is none, with those that there are.
-        WorkloadError: there is no such format.
+        NoRecipeError: if no recipe exists; the error lists the possible targets.
+        WorkloadError: if a format does not exist.
     """
     source, target = (format_called(name).name for name in (source, target))
     start, end = family(source), family(target)
@@ -147,7 +152,10 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
 
 
 def _rounds(line: str, order: int) -> list[str]:
-    """A line with the dividers or multipliers of a tensor of that order, and what goes past them."""
+    """Expand a line with a divider or multiplier for a tensor with ``order`` ranks.
+
+    Such a line becomes a chain of dividers or multipliers, and lines for the coordinates that bypass them.
+    """
     if " divide >" in line:
         more = "".join(f" peel_{k} > divide_{k} >" for k in range(2, order))
         past = [f"peel_{k}.rests > collect.rests_{k}" for k in range(2, order)]
@@ -160,7 +168,7 @@ def _rounds(line: str, order: int) -> list[str]:
 
 
 def _levels(line: str, order: int) -> list[str]:
-    """A line that stands for one of each level of a tree; any other as it is."""
+    """Expand a line with ``{level}`` to one line per level of the tree; return other lines unchanged."""
 
     def path(level: int) -> str:
         return "read.level_1" if level == 1 else f"expand_{level}"
@@ -171,7 +179,7 @@ def _levels(line: str, order: int) -> list[str]:
 
 
 def _edges(line: str) -> list[Edge]:
-    """The edges of a chain."""
+    """Return the edges of a line, which is a chain of blocks."""
     names = [name.strip().partition(".")[::2] for name in line.split(">")]
     edges = []
     for place, ((block, port), (to, into)) in enumerate(pairwise(names)):

@@ -1,8 +1,8 @@
 # cython: infer_types=True
-"""Between items side by side in one channel and rows of lanes: what stands before units of rows, and behind.
+"""Formers and collectors, which convert between items in one channel and rows with one channel per lane.
 
-A unit of ``fiberscope.hw.lanes`` has a channel a lane, as its module has ports. A former makes rows of what
-comes, a collector takes them apart again; between them stand units alone.
+The units of ``fiberscope.hw.lanes`` have one channel per lane, as their Verilog modules have one port per
+lane. A former makes rows of items before such units, and a collector makes items of rows after them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 
 class Former(Component):
-    """Makes rows of items: full ones, and a last one with stops behind the last item.
+    """A former, which makes full rows of items, and a last row with stops after the last item.
 
-    Interface: ``items`` are those of one array behind the other, each with a stop; ``lanes`` get its rows;
-    with the first of them each of ``divisors``, or ``factors``, gets its constant. Of an item with more than
-    two coordinates those behind the second go to ``rests``, one each.
+    Interface: ``items`` brings the items of one array after the other, each with a stop. ``lanes`` get the
+    rows. With the first row of an array, each channel of ``divisors`` or ``factors`` gets its constant. If an
+    item has more than two coordinates, each coordinate after the second goes to a channel of ``rests``.
 
-    Timing: as many items a cycle as there are lanes; a row leaves in the cycle in which its last item comes.
+    Timing: up to one item per lane and cycle; a row leaves in the cycle in which its last item arrives.
 
     Args:
         name: instance name.
-        width: lanes.
-        shifts: where coordinates lie in an item's word; the first becomes the coordinate, the second the
-            reference. One alone takes all of the word.
-        constants: for dividers or multipliers behind.
+        width: number of lanes.
+        shifts: shift of each coordinate in an item's word. The first becomes the coordinate, the second the
+            reference. If there is only one shift, the whole word becomes the coordinate.
+        constants: constants for the dividers or multipliers after the former.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -68,8 +68,8 @@ class Former(Component):
         self.values = array("d", bytes(8 * width))
         self.more = array("q", bytes(8 * width * max(1, self.ranks - 2)))
         self.held = 0
-        self.ended = False  # the stop is here
-        self.first = True  # the next row is an array's first
+        self.ended = False  # whether the stop of the array has been taken
+        self.first = True  # whether the next row is the first of an array
         self.taken = self.rows = 0
 
     def elaborate(self) -> None:
@@ -79,7 +79,7 @@ class Former(Component):
         self.constants = self.divisors or self.factors
 
     def tick(self, now: int) -> int:
-        """Take what is there, and send a row."""
+        """Take the items that have arrived, and send a row if it is full or the array has ended."""
         moved = self._gather()
         if not self.ended and self.held < self.width:
             if moved:
@@ -97,7 +97,7 @@ class Former(Component):
         return self.busy(now + 1)
 
     def _gather(self) -> bool:
-        """Take items up to a row or a stop, no more than there are lanes; whether there were any."""
+        """Take items until the row is full or a stop arrives; return whether anything was taken."""
         items, before, ended = self.items, self.taken, self.ended
         most = before + self.width - self.held
         while self.taken < most and not self.ended and items.can_pop():
@@ -110,14 +110,14 @@ class Former(Component):
         return self.taken > before or self.ended != ended
 
     def _form(self, word: int, value: float) -> None:
-        """Make a lane of an item."""
+        """Put an item into the next lane of the row."""
         if self.ranks > 1:
             self._part(word, value)
         else:
             self._put(word, 0, value)
 
     def _part(self, word: int, value: float) -> None:
-        """The same of a word that has several coordinates."""
+        """Split a word into its coordinates and put the item into the next lane of the row."""
         first = word >> self.shifts[0]
         word -= first << self.shifts[0]
         second = word >> self.shifts[1]
@@ -135,7 +135,7 @@ class Former(Component):
         self.held += 1
 
     def _restart(self) -> None:
-        """Another array follows."""
+        """Prepare for the next array, after the last row of an array."""
 
     def _send(self) -> None:
         if self.first:
@@ -161,18 +161,18 @@ class Former(Component):
 
 
 class Steps(Former):
-    """Values that lie side by side, each a step behind the one before it."""
+    """A former of dense values, each with its distance from the previous value: 0 for the first, then 1."""
 
     def _form(self, word: int, value: float) -> None:
         self._put(0 if self.first and self.held == 0 else 1, 0, value)
 
 
 class Increment(Former):
-    """The row of adders before the sum of runs: turns a run into the step from the value before.
+    """A row of adders before the prefix sum, which turns each run into the distance from the previous value.
 
     Args:
         name, width: as of a ``Former``.
-        greatest: the greatest run, which is a continuation.
+        greatest: longest run of an entry, which marks a continuation.
         has_value: whether a continuation has a value, which is zero.
         constants: as of a ``Former``.
     """
@@ -183,7 +183,7 @@ class Increment(Former):
         super().__init__(name, width, (0,), constants)
         self.greatest = greatest
         self.has_value = has_value
-        self.offset = 0  # 1 once a value has come
+        self.offset = 0  # 0 before the first value of an array, then 1
 
     def _form(self, word: int, value: float) -> None:
         if not self.has_value and word == self.greatest:
@@ -197,22 +197,22 @@ class Increment(Former):
 
 
 class Bits(Former):
-    """The bits of a mask, a lane each, with the bit as value, each a step behind the one before it.
+    """A former of the bits of a mask, which sends each bit as a value with distance 1 from the previous bit.
 
-    Timing: a word is taken once all bits before it are in a row.
+    Timing: a word is taken once all bits of the previous word are in a row.
 
     Args:
         name, width, constants: as of a ``Former``.
-        word_bits: of a word.
+        word_bits: number of bits in a word.
     """
 
     def __init__(self, name: str, width: int, word_bits: int, constants: Sequence[int] = ()) -> None:
         super().__init__(name, width, (0,), constants)
         self.word_bits = word_bits
-        self.word = self.left = 0  # bits of a word that are in no row yet
+        self.word = self.left = 0  # remaining bits of the current word, and their number
 
     def _gather(self) -> bool:
-        """Take bits up to a row or a stop; whether there were any."""
+        """Take bits until the row is full or a stop arrives; return whether anything was taken."""
         moved = False
         while self.held < self.width and not self.ended and self._has_bit():
             moved = True
@@ -224,14 +224,14 @@ class Bits(Former):
         return moved
 
     def _spread(self, count: int) -> None:
-        """Give the next bits their lanes."""
+        """Put the next ``count`` bits into lanes of the row."""
         bits = self.word  # C: long
         for _bit in range(count):
             self._put(0 if self.first and self.held == 0 else 1, 0, bits & 1)
             bits >>= 1
 
     def _has_bit(self) -> bool:
-        """Return whether there is a bit, or a stop."""
+        """Return whether a bit is left, or a word or stop has arrived; take the word or stop."""
         if self.left > 0:
             return True
         if not self.items.can_pop():
@@ -246,17 +246,17 @@ class Bits(Former):
 
 
 class Collector(Component):
-    """Takes rows apart: items in one channel, and a stop behind the last of an array.
+    """A collector, which makes items of rows and sends them on one channel, with a stop after each array.
 
-    Coordinate and reference lie side by side in an item's word, and behind them what comes on ``rests``.
-    Where ``values`` is connected, an item gets the value that comes there.
+    The word of an item is packed from coordinate, reference and the coordinates from ``rests``. If ``values``
+    is connected, an item gets its value from that channel.
 
-    Timing: a row a cycle, of which what has no value yet waits.
+    Timing: one row per cycle; lanes whose value has not arrived wait.
 
     Args:
         name: instance name.
-        width: lanes.
-        shifts: where coordinate, reference and rests lie in a word.
+        width: number of lanes.
+        shifts: shifts of coordinate, reference and rests in a word.
     """
 
     PORTS = (
@@ -278,8 +278,8 @@ class Collector(Component):
         self.width = width
         self.shifts = array("q", shifts)
         self.ranks = len(shifts)
-        self.lane = 0  # the next of the row
-        self.ending = False  # the row has had a stop
+        self.lane = 0  # next lane of the current row
+        self.ending = False  # whether the current row has had a stop
         self.collected = self.rows = 0
 
     def elaborate(self) -> None:
@@ -288,7 +288,7 @@ class Collector(Component):
         check_connected(self, "lanes", self.width)
 
     def tick(self, now: int) -> int:
-        """Take a row, or what of it has its value."""
+        """Take a row, or its lanes up to the first lane without a value."""
         missing = rows.first_missing(self.lanes)
         if self.lane == 0 and missing >= 0:
             return self.idle()
@@ -308,7 +308,7 @@ class Collector(Component):
         return self.busy(now + 1)
 
     def _take(self, lane: int) -> bool:
-        """Take a lane of the row; not if its value is missing."""
+        """Take a lane of the row; return False if its value is missing."""
         source = self.lanes[lane]
         kind = source.control()
         if self.values is not None and not self.ending and kind != EMPTY:

@@ -1,8 +1,9 @@
 # cython: infer_types=True
-"""The stages of a conversion that take lanes of items and give lanes of items.
+"""Stages of a conversion that process several items per cycle, one in each lane.
 
-A stage and the next are joined by one channel, into which a stage pushes as many tokens a cycle as it has
-lanes; the latency of the stage is that of the channel. A stop follows the last item, in the same cycle.
+One channel connects a stage to the next stage. A stage pushes up to one token per lane and cycle into this
+channel, and the latency of the channel is the latency of the stage. A stop follows the last item in the same
+cycle.
 """
 
 from __future__ import annotations
@@ -14,28 +15,33 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 from fiberscope.sim.protocol import Protocol
 
-# The coordinate is a run, a position or a tuple of coordinates side by side in one word; the reference is a
-# second word, or tells which array an item is for; the value is the bit pattern of one, as a number.
+# The coordinate is a run, a position, or a tuple of coordinates packed into one word. The reference is a
+# second word, or the number of the array to which the item belongs. The value is the bit pattern of a tensor
+# value, as a number.
 ITEM = Protocol("item", control="kind", coordinate="word", reference="second", value="value")
 
 
 class LaneStage(Component):
-    """Takes up to ``lanes`` items a cycle and gives results for them.
+    """A stage that processes up to ``lanes`` items per cycle; a cycle of work is called a beat.
 
-    Subclasses say what becomes of an item: ``_take`` looks at the head of ``items`` and says whether it is
-    done with it, so that an item may take several lanes. What goes beside the lanes, as a pointer or a count
-    does, is a ``_step``; ``_ready`` says whether all steps that the head needs are done. ``_flush`` ends a
-    beat. Behind the last item, ``_left`` says whether there is more to give, and ``_give`` gives it, a lane
-    each time; ``_close`` passes on the stop.
+    Subclasses override these methods:
 
-    Accounting: busy while items move; waiting for output while one has no room for a beat; waiting for input
-    while something beside an item is missing; else idle.
+    - ``_take`` processes the head of ``items`` in one lane and returns whether the item is finished. An item
+      may thus use several lanes;
+    - ``_step`` does work that needs no lane, for example takes a pointer or sends a count;
+    - ``_ready`` returns whether all steps that the head needs are done;
+    - ``_flush`` ends a beat and returns its cycles;
+    - ``_left`` returns whether output remains after the last item, and ``_give`` sends one lane of it;
+    - ``_close`` passes on the stop.
+
+    Accounting: busy while items move; waiting for output while an output has too few free slots for a beat;
+    waiting for input while the head item lacks other input; else idle.
 
     Args:
         name: instance name.
-        lanes: items a cycle.
-        steps: what goes beside them in a cycle, at the most.
-        burst: tokens that an output may get for an item or a step.
+        lanes: largest number of items per cycle.
+        steps: largest number of steps per cycle.
+        burst: largest number of tokens that an output gets for one item or step.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("items", ITEM), Output("results", ITEM))
@@ -49,19 +55,19 @@ class LaneStage(Component):
         super().__init__(name)
         self.lanes = lanes
         self.steps = steps
-        self.room = (lanes + steps) * burst + 1  # with the stop
+        self.room = (lanes + steps) * burst + 1  # free slots needed for a beat, including the stop
         self.taken = self.beats = 0
-        self.until = 0  # the cycle up to which a beat takes that has conflicts
+        self.until = 0  # cycle in which the current beat ends; a beat with conflicts takes several cycles
         self.outputs: list[Channel] = []
 
     def elaborate(self) -> None:
-        """Fetch the channels."""
+        """Collect the connected output channels."""
         super().elaborate()
         ports = [port for port in self.PORTS if isinstance(port, Output)]
         self.outputs = [channel for port in ports for channel in self._connected.get(port.name, [])]
 
     def tick(self, now: int) -> int:
-        """Take a beat: as many items as there are lanes, and the stop behind them."""
+        """Process a beat: up to one item per lane, and the stop if it follows."""
         if now < self.until:
             return self.busy(self.until)
         if not self._pending():
@@ -77,7 +83,7 @@ class LaneStage(Component):
         return self.busy(self.until)
 
     def _beat(self) -> bool:
-        """Use the lanes; whether anything moved."""
+        """Use the lanes for items and do steps; return whether anything moved."""
         free, steps = self.lanes, self.steps  # C: steps=long, free=long
         while self._pending():
             while steps > 0 and self._step():
@@ -106,26 +112,26 @@ class LaneStage(Component):
         return self.items.can_pop()
 
     def _step(self) -> bool:
-        """Do something that the head needs beside its lane; whether there was anything."""
+        """Do one step, work that the head needs outside of its lane; return whether a step was done."""
         return False
 
     def _ready(self) -> bool:
-        """Return whether all is there that the head needs."""
+        """Return whether all steps that the head needs are done."""
         return True
 
     def _take(self) -> bool:
-        """Handle the head of the items; whether that is done."""
+        """Process the head of the items in one lane; return whether the item is finished."""
         raise NotImplementedError(f"{type(self).__name__} does not define _take")
 
     def _left(self) -> bool:
-        """Return whether there is more to give behind the last item."""
+        """Return whether output remains after the last item."""
         return False
 
     def _give(self) -> None:
-        """Give a lane's share of what is left."""
+        """Send one lane of the output that remains after the last item."""
 
     def _flush(self) -> int:
-        """End the beat; how many cycles it takes."""
+        """End the beat; return the number of cycles that it takes."""
         return 1
 
     def _close(self) -> None:
@@ -134,18 +140,18 @@ class LaneStage(Component):
             output.push(STOP)
 
     def _lack(self) -> int:
-        """Wait for what an item needs beside it."""
+        """Return the state in which the stage waits for other input that the head item needs."""
         return self.idle()
 
 
 class BlockDivide(LaneStage):
-    """The dividers of blocks: row and column become a block's number on the grid and a place in the block.
+    """A stage of dividers that turns row and column into the number of a block and a position in the block.
 
     Args:
         name, lanes: as of a ``LaneStage``.
-        block: rows and columns of a block.
-        across: blocks side by side.
-        shift: where the row lies in a tuple.
+        block: number of rows, and of columns, of a block.
+        across: number of blocks in a block row.
+        shift: shift of the row in an item's word; the column has the bits below.
     """
 
     COUNTERS = ("taken", "beats", "divisions")

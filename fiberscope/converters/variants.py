@@ -1,7 +1,8 @@
-"""MINT_b, MINT_m and MINT_mr: which instances of blocks exist, and when they wait for one another.
+"""The variants MINT_b, MINT_m and MINT_mr: their instances of hardware, and the resources they share.
 
-Source: MINT, Section V-A and Section VII-B: a converter for each conversion (b), blocks shared between
-conversions (m), adders of the host's array and dividers of its activation units used as well (mr).
+Source: MINT, Section V-A and Section VII-B. MINT_b has a converter for each conversion. MINT_m shares blocks
+between conversions. MINT_mr also uses hardware of the host: the adders of the array and the dividers of the
+activation units.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["BORROWED", "FIGURE_8", "VARIANTS", "instances", "waits_for_host"]
 VARIANTS = ("mint_b", "mint_m", "mint_mr")
 # The conversions of the paper's Figure 8, to which its published areas belong.
 FIGURE_8 = (("csr", "csc"), ("rlc", "coo"), ("csr", "bsr2"), ("dense", "csf"))
-KINDS = {  # of hardware, by the blocks of recipes that it serves
+KINDS = {  # kind of hardware for each kind of block in recipes
     "scan": "prefix sum",
     "scan_counts": "prefix sum",
     "offsets": "prefix sum",
@@ -39,26 +40,27 @@ KINDS = {  # of hardware, by the blocks of recipes that it serves
     "read": "memory controller",
     "write": "memory controller",
 }
-# With registers at the ends of units, which count as none; behind the last is the scratchpad, as memory.
+# Blocks without hardware of their own: wires, the registers at the ends of units, and the scratchpad's ports.
 WIRES = (
     *("turn", "steps", "bits", "split", "collect", "gather", "collect_counts"),
     *("keys", "control", "scatter", "drain", "ends"),
 )
-BORROWED = ("prefix sum", "dividers", "adders")  # of the host, by MINT_mr
+BORROWED = ("prefix sum", "dividers", "adders")  # kinds of hardware of the host that MINT_mr uses
 
 
 def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -> Mapping[str, int]:
-    """The instances of each kind of hardware that a converter for these conversions has.
+    """Return the number of instances of each kind of hardware in a converter.
 
-    A conversion has as many of a kind as work at the same time: counts are summed up while positions are not.
+    A conversion needs as many instances of a kind as are active at the same time. For example, the prefix sum
+    of counts shares the instance of the prefix sum of positions, since they run at different times.
 
     Args:
         variant: ``mint_b``, ``mint_m`` or ``mint_mr``.
-        conversions: from which format to which.
+        conversions: source and target format of each conversion that the converter supports.
 
     Raises:
-        KeyError: there is no such variant.
-        WorkloadError: there is no recipe for one of them.
+        KeyError: if the variant does not exist.
+        WorkloadError: if no recipe exists for one of the conversions.
     """
     needed = [_needed(*pair) for pair in conversions]
     separate: Counter[str] = sum(needed, Counter())
@@ -68,7 +70,7 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
 
 
 def _needed(source: str, target: str) -> Counter[str]:
-    """Return the units that one conversion needs."""
+    """Return the number of instances of each kind of hardware that one conversion needs."""
     names = {kind_of(block) for block in recipe(source, target).blocks}
     if "scan" in names:
         names.discard("offsets")
@@ -80,8 +82,8 @@ def waits_for_host(variant: str, overlap: str = "none") -> tuple[str, ...]:
 
     Args:
         variant: ``mint_b``, ``mint_m`` or ``mint_mr``.
-        overlap: of MINT_mr with the host: ``none``; or ``activation_only``, where the host's adders alone are
-            busy, so that its dividers are free.
+        overlap: overlap of MINT_mr with the host's computation: ``none``, or ``activation_only``. With
+            ``activation_only``, only the adders of the host are busy, and its dividers are free.
     """
     if variant != "mint_mr":
         return ()

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The memory controller's way out: the arrays of the target, packed into lines as their items come."""
+"""Write side of the memory controller, which packs the items of the target's arrays into lines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Region:  # C: final
-    """Region of one or more arrays in memory that are packed together.
+    """A region of memory with one or more arrays that are packed together.
 
     Args:
-        address: of its first byte.
+        address: byte address of the region.
     """
 
     def __init__(self, address: int) -> None:
@@ -29,20 +29,20 @@ class Region:  # C: final
         self.written = 0  # C: public; lines
 
     def full(self) -> bool:  # C: cdef, noexcept
-        """Return whether a line can be written that is full."""
+        """Return whether a full line has not been written yet."""
         return (self.written + 1) * LINE_BITS <= self.bits
 
     def begun(self) -> bool:  # C: cdef, noexcept
-        """Return whether a line has bits that have not been written."""
+        """Return whether a full or partly filled line has not been written yet."""
         return self.written * LINE_BITS < self.bits
 
 
 class TargetArray:  # C: final
-    """One array of the target, as it is written.
+    """The items of one array of the target that have been written so far.
 
     Args:
         width: bits of an item.
-        region: where it lies.
+        region: region of memory in which the array lies.
     """
 
     def __init__(self, width: int, region: Region) -> None:
@@ -52,7 +52,7 @@ class TargetArray:  # C: final
         self._items = np.zeros(self._space, np.int64).data
 
     def append(self, item: int) -> None:  # C: cdef
-        """Put an item behind the last."""
+        """Append an item."""
         if self.count == self._space:
             self._grow()
         self._items[self.count] = item
@@ -65,17 +65,17 @@ class TargetArray:  # C: final
         self._items, self._space = larger.data, 2 * self._space
 
     def items(self) -> memoryview:  # C: cpdef
-        """Return the contents of the region."""
+        """Return the items so far."""
         return self._items[: self.count]
 
 
 class Route:  # C: final
-    """Which arrays the words of a token are for.
+    """A route from the fields of a token to arrays of the target.
 
     Args:
-        arrays: for parts of the token's word.
-        shifts, widths: where in the word each part lies.
-        values: the array for the token's value, or None.
+        arrays: array for each part of the token's word.
+        shifts, widths: shift and number of bits of each part in the word.
+        values: array for the token's value, or None.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class Route:  # C: final
         self.shifts = array("q", shifts)
         self.masks = array("q", [(1 << width) - 1 for width in widths])
         self.values = values
-        self.words = len(arrays) + (values is not None)  # on the chip
+        self.words = len(arrays) + (values is not None)  # words of a token on the chip
 
     def put(self, word: int, value: float) -> None:  # C: cdef
-        """Put the parts of a token into the arrays."""
+        """Append the parts of a token to the arrays."""
         for i in range(len(self.arrays)):
             target = self.arrays[i]  # C: TargetArray
             target.append(word >> self.shifts[i] & self.masks[i])
@@ -101,22 +101,23 @@ class Route:  # C: final
 
 
 class Writer(Component):
-    """Takes the items of a target, packs them, and writes each line when it is full.
+    """A writer that packs the items of a target into lines, and writes each line when it is full.
 
-    Interface: the tokens of ``items[i]`` go to the arrays that the route of their reference names; a stop
-    ends them. ``requests`` goes to memory; without it lines are written when they are full.
+    Interface: a token of ``items[i]`` is appended to the arrays of the route that its reference selects; a
+    stop ends the port. ``requests`` sends writes to memory. If it is not connected, lines are written without
+    delay.
 
-    Timing: 16 words a cycle, which are 512 bits on the chip; an item that does not fit goes over to the next
-    cycle in part. The ports are
-    served first in turn. A cycle writes one line. Partly filled lines are written when all has come.
+    Timing: ``words`` words per cycle. An item that does not fit is taken in the next cycle, with the unused
+    words of this cycle added. The ports have the highest priority in round-robin order. One line is written
+    per cycle. Partly filled lines are written after the stops of all ports.
 
     Args:
         name: instance name.
-        routes: by port, by reference.
-        regions: of all arrays.
-        words: a cycle.
-        backlog: full lines that wait to be written, at the most, before no more is taken.
-        port: number of its port at the network to memory.
+        routes: for each port, the routes by reference.
+        regions: regions of all arrays.
+        words: number of words per cycle.
+        backlog: number of full, unwritten lines from which no more items are taken.
+        port: number of the writer's port at the network to memory.
     """
 
     PORTS = (Input("items", ITEM, array=True), Output("requests", REQUEST, optional=True))
@@ -142,14 +143,14 @@ class Writer(Component):
         self.words = words
         self.backlog = backlog
         self.tag = port << PORT_SHIFT
-        self.open = len(self.routes)  # ports without a stop
-        self.first = 0  # port that is served first
-        self.credit = 0  # words that may be taken
-        self.waiting = 0  # full lines that have not been written
+        self.open = len(self.routes)  # number of ports that have not had a stop
+        self.first = 0  # port with the highest priority
+        self.credit = 0  # number of words that may be taken
+        self.waiting = 0  # number of full lines that have not been written
         self.words_taken = self.lines = self.beats = 0
 
     def tick(self, now: int) -> int:
-        """Take a beat, and write a line."""
+        """Take the items of a cycle, and write a line."""
         taken = self._take_beat() if self.waiting < self.backlog else False
         wrote = self._write()
         if taken or wrote:
@@ -160,7 +161,7 @@ class Writer(Component):
         return self.idle()
 
     def _take_beat(self) -> bool:
-        """Take as many items as there are words for; whether words of any went over, or a stop came."""
+        """Take items up to the credit of words; return whether an item or stop was taken, or one waits."""
         self.credit += self.words
         before, ended = self.words_taken, self.open
         short = False
@@ -178,7 +179,7 @@ class Writer(Component):
         return short or self.words_taken > before or self.open < ended
 
     def _take(self, channel: Channel, routes: list[Route]) -> bool:
-        """Take the items of a port; whether there are words left."""
+        """Take the items of a port; return False if the credit is too small for the next item."""
         while channel.can_pop():
             if channel.control() == STOP:
                 self.open -= 1
@@ -204,7 +205,7 @@ class Writer(Component):
         return begun > 0
 
     def _write(self) -> bool:
-        """Write a line that is full, or at the end one that is begun."""
+        """Write a full line, or a partly filled line after the stops of all ports."""
         if self.requests is not None and not self.requests.can_push():
             return False
         for region in self.regions:  # C: Region

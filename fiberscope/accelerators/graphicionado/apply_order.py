@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Says which lines of properties are applied, and which vertices of each."""
+"""The order of the apply phase: the lines of properties to apply, and the vertices in each line."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 NO_LINE = -1
-ONE = 1  # as wide as a word when compiled, where the literal is not
+ONE = 1  # a variable has the width of a word when compiled; a literal has not
 
 PHASES = ("idle", "all", "found", "rest")
 IDLE, ALL, SELECTED, REST = range(len(PHASES))
 
 
 class ApplyOrder(Component):
-    """Names the lines whose vertices are applied, in order: all, or those of vertices or blocks found.
+    """A component that requests the lines of the apply phase: all lines, or the lines of touched vertices.
 
-    Interface: a token on ``applies`` begins, its control says whether all are to be applied: then what is
-    found is passed by. ``wanted`` gets lines, the vertices of each as bits of a mask, and a stop.
+    Interface: a token on ``applies`` begins an apply phase. If its control is not 0, all vertices of the
+    slice are applied, and the bits on ``found`` are discarded. Otherwise, the vertices or blocks of the bits
+    on ``found`` are applied. ``wanted`` gets each line with a mask of the vertices to apply, then a stop.
 
-    Timing: a line or a bit found a cycle; a line of found vertices is wanted when the next is begun.
+    Timing: one line or one found bit per cycle. The line of found vertices is requested when a bit of another
+    line, or the stop, arrives.
 
-    Counts: ``lines`` wanted.
+    Counts: ``lines`` requested.
 
     Args:
         name: instance name.
-        line_vertices: vertices whose properties are in a line.
-        block: vertices that a found bit stands for.
+        line_vertices: number of vertices whose properties are in a line.
+        block: number of vertices that a found bit stands for.
     """
 
     PORTS = (Input("applies", APPLY), Input("found", FOUND, optional=True), Output("wanted", LINE))
@@ -43,21 +45,21 @@ class ApplyOrder(Component):
     def __init__(self, name: str, *, line_vertices: int, block: int) -> None:
         super().__init__(name)
         self.line_vertices = line_vertices
-        self.block_lines = block // line_vertices  # 0 of single vertices
+        self.block_lines = block // line_vertices  # lines of a block; 0 if a bit stands for a single vertex
         self.whole = (ONE << line_vertices) - 1
-        self.first = self.end = 0  # vertices of the slice
+        self.first = self.end = 0  # range of vertices of the slice
         self.phase = IDLE
-        self.line = NO_LINE  # that is to be wanted next
+        self.line = NO_LINE  # line to request next
         self.mask = 0
-        self.left = 0  # lines of a block, this one counted
+        self.left = 0  # lines of the current block not yet requested
         self.lines = 0
 
     def select(self, first: int, end: int) -> None:
-        """Apply the vertices of a slice, from a multiple of a line's or a block's."""
+        """Set the range of vertices of the slice; ``first`` is the first vertex of a line, or of a block."""
         self.first, self.end = first, end
 
     def tick(self, now: int) -> int:
-        """Want a line, or take a bit."""
+        """Request a line, or take a found bit."""
         if self.phase == IDLE:
             if not self.applies.can_pop():
                 return self.idle()
@@ -75,7 +77,7 @@ class ApplyOrder(Component):
         self.applies.pop()
 
     def _want_next(self, now: int) -> int:
-        """Want the next of all lines."""
+        """Request the next line of a phase in which all vertices are applied; discard a found bit."""
         first = self.line * self.line_vertices
         if first >= self.end:
             self.phase = REST
@@ -93,7 +95,7 @@ class ApplyOrder(Component):
         self.lines += 1
 
     def _pass_one(self) -> bool:
-        """Return whether there was something found to pass by, as it is applied with all."""
+        """Discard a found bit, whose vertices are applied with all others; return whether there was a bit."""
         channel = self.found
         if channel is None or not channel.can_pop() or channel.control() == STOP:
             return False
@@ -101,7 +103,7 @@ class ApplyOrder(Component):
         return True
 
     def _pass_by(self, now: int) -> int:
-        """Skip the remaining vertices that are found, one a cycle; then end."""
+        """Discard the remaining found bits, one per cycle; then end the phase."""
         if self._pass_one():
             return self.busy(now + 1)
         if self.found is not None and not self.found.can_pop():
@@ -118,11 +120,11 @@ class ApplyOrder(Component):
         return self.busy(now + 1)
 
     def _select(self, now: int) -> int:
-        """Want the line that is complete, or add what is found to it."""
+        """Request the line if it is complete, or add a found bit to it."""
         if self.left > 0:
             return self._want_of_block(now)
         channel = self.found
-        assert channel is not None  # connected where anything is selected
+        assert channel is not None  # the machine connects ``found`` wherever vertices are selected
         if not channel.can_pop():
             return self.wait_input(channel)
         stops, bit = channel.control() == STOP, channel.coordinate()

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A2 to A5: makes new properties of a line's vertices, writes them, and lists who is active next."""
+"""Pipeline stages A2 to A5: an apply pipe that updates and writes properties and lists changed vertices."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.workloads.vertex_program import DAMPING
 
-ONE = 1  # as wide as a word when compiled, where the literal is not
+ONE = 1  # a variable has the width of a word when compiled; a literal has not
 WAYS = ("min", "rank")
 MIN, RANK, OWN = range(3)
 
 
 class ApplyPipe(Component):
-    """Applies a vertex a cycle, a line of properties at a time.
+    """An apply pipe that applies one vertex per cycle, one line of properties after the other.
 
-    Interface: ``lines`` brings lines of properties, with the vertices to apply as bits of a mask, and a stop.
-    A line that is to be written leaves on ``requests``; vertices whose property changed leave on ``entries``
-    in order, and the stop behind them.
+    Interface: ``lines`` brings lines of properties, each with a mask of the vertices to apply, and a stop.
+    Writes of lines leave on ``requests``. Vertices whose property changed leave on ``entries`` in order, and
+    the stop follows them.
 
-    Timing: a line takes a cycle for each of its vertices that are applied; in the last the line is written,
-    and its changed vertices leave from then on, one a cycle, beside the next line. The latency of the
-    pipeline is that of ``entries``.
+    Timing: a line takes one cycle for each vertex that is applied. In the last of these cycles, the line is
+    written. Its changed vertices leave from that cycle on, one per cycle, while the next line is applied. The
+    latency of the pipeline is the latency of ``entries``.
 
-    Counts: vertices ``applied`` and ``changed``; ``lines`` applied and ``written``.
+    Counts: vertices ``applied`` and ``changed``; ``lines_applied`` and ``lines_written``.
 
     Args:
         name: instance name.
-        vertices, frontier: the stream's.
+        vertices, frontier: vertices and active vertices of the stream.
         function: one of ``WAYS``, or a function of property, temporary property and out-degree.
-        neutral: what a temporary property is again once it is read.
-        base: address of the properties.
-        line_bytes, line_vertices: of a line, and vertices in it.
-        write_all: whether a line is written though nothing in it changed.
+        neutral: value to which a temporary property is reset after it is read.
+        base: byte address of the properties.
+        line_bytes, line_vertices: bytes of a line, and number of vertices in a line.
+        write_all: whether a line is written even if no property in it changed.
         lists: whether changed vertices are listed.
-        values: the type of all values, by its name in ``TYPES``.
+        values: name of the type of all values in ``TYPES``.
     """
 
     PORTS = (Input("lines", LINE), Output("requests", REQUEST), Output("entries", LISTED))
@@ -81,14 +81,14 @@ class ApplyPipe(Component):
         self.line_vertices = line_vertices
         self.write_all = write_all
         self.lists = lists
-        self.busy_until = 0  # when the line under way is through
+        self.busy_until = 0  # cycle in which the current line ends
         self.under_way = False
-        self.line = self.mask = 0  # that line, and its vertices that are applied
-        self.leaving_line = self.leaving = 0  # a line whose changed vertices leave, as a mask
+        self.line = self.mask = 0  # number of the current line, and mask of its vertices to apply
+        self.leaving_line = self.leaving = 0  # line whose changed vertices leave, and mask of these vertices
         self.applied = self.changed = self.lines_applied = self.lines_written = 0
 
     def tick(self, now: int) -> int:
-        """List a vertex, end a line, begin one."""
+        """List a changed vertex, end the current line and begin the next line."""
         progress = self.leaving != 0 and self._list()
         if self.under_way and now >= self.busy_until and self._can_end():
             self._end_line()
@@ -111,7 +111,7 @@ class ApplyPipe(Component):
         return self.wait_output(self.requests) if self.under_way else self.idle()
 
     def _list(self) -> bool:
-        """The first of the changed vertices leaves."""
+        """Send the first changed vertex and add it to the frontier; return whether a slot was free."""
         if not self.entries.can_push():
             return False
         vertex = self.leaving_line * self.line_vertices + raw_words.lowest_bit(self.leaving)
@@ -121,7 +121,7 @@ class ApplyPipe(Component):
         return True
 
     def _can_end(self) -> bool:
-        """Return whether the changed vertices of the line before have left, and the line can be written."""
+        """Return whether the changed vertices of the previous line have left and a write can be sent."""
         return self.leaving == 0 and self.requests.can_push()
 
     def _begin_line(self, now: int) -> None:
@@ -131,7 +131,7 @@ class ApplyPipe(Component):
         self.under_way = True
 
     def _end_line(self) -> None:
-        """All vertices of the line are through."""
+        """End the current line: apply its vertices, write it and list the vertices that changed."""
         changed = self._apply()
         if changed or self.write_all:
             self.requests.push(WRITE, 0, self.base + self.line * self.line_bytes)
@@ -144,7 +144,7 @@ class ApplyPipe(Component):
         self.under_way = False
 
     def _apply(self) -> int:
-        """New properties of the line's vertices; gives those that changed, as a mask."""
+        """Compute the new properties of the line's vertices; return a mask of the vertices that changed."""
         changed = 0
         left = self.mask
         while left:
@@ -156,7 +156,7 @@ class ApplyPipe(Component):
         return changed
 
     def _changes(self, vertex: int) -> bool:
-        """Make a vertex's new property; whether it is another."""
+        """Compute and store the new property of a vertex; return whether it differs from the old property."""
         store = self.vertices
         old = store.properties[vertex]
         new = self._new(old, store.temporary[vertex], vertex)

@@ -12,17 +12,17 @@ from fiberscope.workloads.canonical import Integers
 
 __all__ = ["Fit"]
 
-MOST = 1 << 16  # slices, and vertices of an entry
+MOST = 1 << 16  # upper bound of the number of slices, and of the vertices that share a table entry
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Fit of a graph into the eDRAM.
+    """A division of a graph into slices, and a granularity of its edge-id table, for a given eDRAM.
 
     Args:
-        slices: ranges of destinations.
-        coarsen: vertices that share an entry of the edge-id table.
-        needed: bytes of eDRAM that this takes.
+        slices: number of slices, which are ranges of destination vertices.
+        coarsen: number of vertices that share an entry of the edge-id table.
+        needed: bytes of eDRAM that the graph needs.
     """
 
     slices: int
@@ -31,23 +31,30 @@ class Fit:
 
     @classmethod
     def find(cls, parameters: GraphicionadoConfiguration, vertices: int) -> Fit:
-        """The numbers given, or where they are not the smallest powers of two with which it fits.
+        """Return the configured number of slices and table granularity.
+
+        A number that is configured as 0 is replaced by the smallest power of two with which the graph fits.
+
+        Args:
+            parameters: configuration of the machine.
+            vertices: number of vertices of the graph.
 
         Raises:
-            ConfigurationError: what is given does not fit.
+            ConfigurationError: if the graph does not fit in the eDRAM.
         """
         slices, coarsen = parameters.slice.count, parameters.table.coarsen
         most_slices = 1 if slices else min(MOST, -(-vertices // parameters.block.vertices))
-        told_by_source = parameters.start == "edram" and parameters.keeps_source
-        most_coarsen = min(MOST, vertices) if told_by_source and not coarsen else 1
+        # Vertices can share an entry only if edges hold their source, which marks the end of an edge list.
+        can_share_entries = parameters.start == "edram" and parameters.keeps_source
+        most_coarsen = min(MOST, vertices) if can_share_entries and not coarsen else 1
         fit = cls._build(parameters, vertices, max(1, slices), max(1, coarsen))
         while fit.needed > parameters.edram.size:
-            cuts, coarsens = fit.slices < most_slices, fit.coarsen < most_coarsen
-            if not (cuts or coarsens):
+            can_slice, can_coarsen = fit.slices < most_slices, fit.coarsen < most_coarsen
+            if not (can_slice or can_coarsen):
                 raise ConfigurationError(fit._overflow(parameters, vertices))
-            # The larger of the two shares shrinks first; where they are equal, that of the slices.
-            grows = cuts and (fit.slices <= fit.coarsen or not coarsens)
-            factors = (2, 1) if grows else (1, 2)
+            # Double the smaller of the two numbers; if both are equal, the number of slices.
+            doubles_slices = can_slice and (fit.slices <= fit.coarsen or not can_coarsen)
+            factors = (2, 1) if doubles_slices else (1, 2)
             fit = cls._build(parameters, vertices, fit.slices * factors[0], fit.coarsen * factors[1])
         return fit
 
@@ -69,7 +76,10 @@ class Fit:
         )
 
     def bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:
-        """The first vertex of each slice, and the one behind the last; at multiples of blocks."""
+        """Return the first vertex of each slice, then the number of vertices (at least 1).
+
+        The first vertices are multiples of the block size.
+        """
         step = parameters.block.vertices
         blocks = -(-vertices // step)
         firsts = np.arange(self.slices) * blocks // self.slices * step

@@ -1,4 +1,4 @@
-"""The control: iterations, slices, and the barrier between processing edges and applying vertices."""
+"""The control of iterations and slices, with the barrier between processing edges and applying vertices."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ BEGIN, PROCESS, APPLYING, DONE = range(len(PHASES))
 
 @dataclass(frozen=True)
 class Schedule:
-    """Schedule of a run.
+    """The schedule of a run.
 
     Args:
-        bounds: by slice and stream, the first vertex whose property it has; and those behind the last.
-        iterations: the most.
-        groups: by stream, entries that the vertex reader brings where all vertices are active; else None.
-        all_lines: whether all vertices are applied, or those that were touched (or whose block was).
-        streaming_above: touched vertices of an iteration above which all are applied nevertheless.
+        bounds: for each slice and stream, the first of the stream's vertices in the slice; a last entry has
+            the number of vertices of each stream.
+        iterations: largest number of iterations.
+        groups: for each stream, the number of groups of vertices that its vertex reader brings if all
+            vertices are active; None if the frontier lists the active vertices.
+        all_lines: whether all vertices are applied, and not only touched vertices or touched blocks.
+        streaming_above: number of touched vertices in a slice above which all its vertices are applied.
     """
 
     bounds: Sequence[Sequence[int]]
@@ -40,19 +42,21 @@ class Schedule:
 class Control(Component):
     """Component that processes the edges of each slice, then applies its vertices, until no vertex is active.
 
-    Interface: ``jobs[i]`` tells stream i's vertex reader how many active vertices there are. ``ready`` brings
-    the number of vertices touched, when no update is under way any more; then ``scans`` has them found, and
-    ``applies[i]`` applied. ``ends[i]`` tells that the stream's list of active vertices is written.
+    Interface: ``jobs[i]`` sends the number of active vertices to the vertex reader of stream i. ``ready[i]``
+    brings the number of touched vertices when no update is in flight any more. Then ``scans`` starts the
+    scan for these vertices, and ``applies[i]`` starts the apply phase. ``ends[i]`` reports that the stream's
+    list of active vertices is written.
 
-    Timing: each step takes a cycle, of all streams at once.
+    Timing: each step takes one cycle for all streams together.
 
     Args:
         name: instance name.
-        streams: of which it sees the stores, and who orders what is applied.
-        schedule: what is run.
+        streams: the streams; the control selects slices in their stores and their apply order.
+        schedule: the schedule of the run.
 
     Attributes:
-        is_enough: called with the iterations that have ended, behind each; true ends the run early.
+        is_enough: function that is called with the records of all finished iterations after each iteration;
+            a true result ends the run.
     """
 
     PORTS = (
@@ -79,7 +83,7 @@ class Control(Component):
         self.slice = 0
         self.iterations = self.activations = self.updates = 0
         self.frontier = self._active()
-        self.touched = 0  # in this iteration
+        self.touched = 0  # number of vertices touched in this iteration
         self.began = self.applied_at = 0
         self.records: list[Iteration] = []
         self.is_enough: Callable[[Sequence[Iteration]], bool] = lambda _records: False
@@ -100,7 +104,7 @@ class Control(Component):
         return sum(stream.frontier.count for stream in self.streams)
 
     def _begin(self, now: int) -> int:
-        """Have the edges of a slice processed, its vertices selected."""
+        """Begin a slice: select its edges and vertices, and start to process its edges."""
         first, end = self.schedule.bounds[self.slice], self.schedule.bounds[self.slice + 1]
         for number, stream in enumerate(self.streams):
             stream.edges.select(self.slice)

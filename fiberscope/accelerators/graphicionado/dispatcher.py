@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""P2: finds where the edges of an active vertex begin, and deals the vertices out to the edge readers."""
+"""Pipeline stage P2: a dispatcher that looks up first edges and assigns active vertices to edge readers."""
 
 from __future__ import annotations
 
@@ -14,26 +14,31 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Dispatcher(Component):
-    """Deals active vertices out to edge readers: to the one with the most room, the next in turn of several.
+    """A dispatcher that assigns active vertices to edge readers.
 
-    Interface: ``entries`` brings the places of active vertices in their list, or of groups of vertices where
-    all are active, and a stop. Each becomes a job for a reader, and on ``sources`` the vertices that it is
-    for. Where edges begin is known at once (the latency of the table is that of ``jobs``), or comes from
-    memory: then lines of it leave on ``wanted`` and come back on ``starts`` in the same order.
+    Each job goes to the reader with the most free slots. Among readers with equally many, the next in
+    round-robin order gets the job.
 
-    Timing: a vertex a cycle; with starts in memory one goes to be looked up and one is dealt.
+    Interface: ``entries`` brings the positions of active vertices in their list, then a stop. If all vertices
+    are active, an entry is the number of a group of vertices. Each entry becomes a job on ``jobs``, and its
+    range of vertices a token on ``sources``. The table of first edges is on the chip, where the latency of
+    ``jobs`` is its latency, or in memory. For a table in memory, ``wanted`` requests lines of the table, and
+    ``starts`` returns them in the same order.
 
-    Counts: ``dealt`` jobs; ``vertices`` that they are for.
+    Timing: one entry per cycle. With a table in memory, a cycle begins one lookup and dispatches one job.
+
+    Counts: ``dealt``, the jobs dispatched; ``vertices``, the vertices of these jobs.
 
     Args:
         name: instance name.
-        edges: the stream's.
-        frontier: its active vertices.
-        vertices: how many the stream has.
-        group: vertices of a job where all are active; 0 where the frontier says which are.
-        counted: whether the ends of lists are known; else a reader goes on until it is stopped.
-        coarsen: vertices that share an entry of the table, whose first edge a list is read from.
-        line_bytes: of a line of starts in memory.
+        edges: edges of the stream.
+        frontier: active vertices of the stream.
+        vertices: number of vertices of the stream.
+        group: number of vertices of a job if all vertices are active; 0 if the frontier lists them.
+        counted: whether the end of an edge list is known; if not, a reader continues until it is stopped.
+        coarsen: number of vertices that share an entry of the table. A list is read from the first edge of
+            these vertices.
+        line_bytes: bytes of a line of the table in memory.
     """
 
     PORTS = (
@@ -75,7 +80,7 @@ class Dispatcher(Component):
         self.counted = counted
         self.coarsen = coarsen
         self.line_bytes = line_bytes
-        self.turn = 0  # the reader that is looked at first
+        self.turn = 0  # number of the reader that is considered first
         self.dealt = self.vertices = 0
 
     def elaborate(self) -> None:
@@ -84,7 +89,7 @@ class Dispatcher(Component):
         self.readers = len(self.jobs)
 
     def tick(self, now: int) -> int:
-        """Have one looked up, deal one out."""
+        """Begin a lookup and dispatch a job."""
         looked_up = self.wanted is not None and self._look_up()
         ready = self.entries if self.starts is None else self.starts
         progress = looked_up
@@ -100,7 +105,7 @@ class Dispatcher(Component):
         return self.idle()
 
     def _look_up(self) -> bool:
-        """Ask for the line that says where a vertex's edges begin."""
+        """Request the line of the table that holds the first edge of a vertex."""
         if not (self.entries.can_pop() and self.wanted.can_push()):  # type: ignore[union-attr]  # asked before
             return False
         place = self.entries.coordinate()
@@ -110,7 +115,7 @@ class Dispatcher(Component):
         return True
 
     def _first(self, place: int) -> int:  # C: noexcept
-        """The first vertex at a place of the list."""
+        """Return the vertex at a position of the list, or the first vertex of a group."""
         if self.group:
             return place * self.group
         return self.frontier.vertices[place] if place < self.frontier.count else 0
@@ -137,7 +142,7 @@ class Dispatcher(Component):
         return True
 
     def _roomiest(self) -> int:
-        """The reader with the most room for jobs, the next in turn of several; -1 if none has any."""
+        """Return the reader with the most free slots, in round-robin order if equal; -1 if none has any."""
         best, most = -1, 0
         reader = self.turn
         for _ in range(self.readers):
@@ -151,14 +156,14 @@ class Dispatcher(Component):
         return best
 
     def _workers(self) -> list[Worker]:
-        """The readers with room, in the order of ``_roomiest``."""
+        """Return the readers with free slots, in the order in which ``_roomiest`` prefers them."""
         room = [sources.space() for sources in self.sources]
         is_open = [room[i] > 0 and self.jobs[i].can_push() for i in range(self.readers)]
         waiting = [self.sources[i].capacity - room[i] for i in range(self.readers)]
         return least_loaded(self.turn, waiting, is_open)
 
     def _end(self, ready: Channel) -> bool:
-        """Pass a stop on to all readers, once all have room for it."""
+        """Pass a stop on to all readers, once each of them has a free slot."""
         for reader in range(self.readers):
             sources = self.sources[reader]
             if not sources.can_push():

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""P3's end: takes edges from a stream's readers, checks whose they are, and sends them to the crossbar."""
+"""End of pipeline stage P3: an edge pipe that assigns edges to their source vertices and sends them on."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-FREE, READING, STOPPED, ENDED = range(4)  # a reader: without vertices, with some, told to stop, at its end
+# States of a reader: without vertices, with vertices, stopped before the end of its list, after its last stop
+FREE, READING, STOPPED, ENDED = range(4)
 
 
 class EdgePipe(Component):
-    """Sends the edges of the vertices that its readers bring: one a cycle, the readers in turn.
+    """An edge pipe that sends the edges of its readers to the crossbar, one per cycle, in round-robin order.
 
-    Interface: ``sources[i]`` names the vertices whose edges reader i brings on ``elements[i]``, in order. An
-    edge in front of theirs is passed over; one behind them ends an open list, and ``stops[i]`` tells the
-    reader, whose further edges are dropped up to its stop. When all ``sources`` have brought a stop, one
-    leaves for each destination stream.
+    Interface: ``sources[i]`` brings ranges of vertices, and ``elements[i]`` the edges of these vertices from
+    reader i, in order. Edges before the first edge of a range are skipped. An edge after the last edge of the
+    range ends an open list: ``stops[i]`` stops the reader, and its edges are dropped up to its stop. When all
+    ``sources`` have brought a stop, a stop leaves for each destination stream.
 
-    Timing: each reader's first edge is compared in every cycle; one of those that are to be sent is.
+    Timing: in every cycle, the head edge of each reader is checked, and one edge is sent.
 
-    Accounting: waiting for output while the crossbar takes no edge, else for any edge.
+    Accounting: waiting for output while the crossbar takes no edge, else waiting for any edge.
 
-    Counts: ``edges`` sent, ``passed`` over and ``dropped``.
+    Counts: ``edges`` sent, ``passed`` (skipped) and ``dropped``.
 
     Args:
         name: instance name.
-        edges, vertices: the stream's.
-        streams: destinations.
-        all_active: whether sources are read from the vertices and not brought with the token.
+        edges, vertices: edges and vertices of the stream.
+        streams: number of destination streams.
+        all_active: whether all vertices are active. The property of a source then comes from ``vertices``,
+            not from the token.
     """
 
     PORTS = (
@@ -58,9 +60,9 @@ class EdgePipe(Component):
         self.vertex_store = vertices
         self.streams = streams
         self.all_active = all_active
-        self.turn = 0  # the reader that is looked at first
-        self.through = 0  # readers that have ended
-        self.stopped_streams = 0  # streams that have been told of it
+        self.turn = 0  # number of the reader that is considered first
+        self.through = 0  # number of readers that have ended
+        self.stopped_streams = 0  # number of destination streams to which a stop was sent
         self.edges = self.passed = self.dropped = 0
 
     def elaborate(self) -> None:

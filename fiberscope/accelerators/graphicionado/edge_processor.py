@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""P4 and P5: makes a message of each edge that comes to a destination stream."""
+"""Pipeline stages P4 and P5: an edge processor that turns each edge into a message to its destination."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ HOP, WEIGH, COPY, OWN = range(4)
 
 
 class EdgeProcessor(Component):
-    """Computes ``process_edge`` of an edge a cycle; its latency is that of ``updates``.
+    """An edge processor that computes ``process_edge`` for one edge per cycle.
 
-    Interface: ``source`` brings edges to this stream's vertices, and a stop from each source stream. A
-    message for each edge leaves on ``updates``, and behind the last of these stops one.
+    Interface: ``source`` brings edges to this stream's vertices, and one stop from each source stream. A
+    message for each edge leaves on ``updates``. After the last of the stops, one stop follows.
+
+    Timing: one edge or stop per cycle; the latency is the latency of ``updates``.
 
     Counts: ``edges``, the updates of this stream.
 
     Args:
         name: instance name.
         function: one of ``WAYS``, or a function of property and weight.
-        weights: of all edges; empty where they are not used.
-        streams: those that edges come from.
-        values: the type of all values, by its name in ``TYPES``.
+        weights: weights of all edges; empty if the program does not use them.
+        streams: number of source streams.
+        values: name of the type of all values in ``TYPES``.
     """
 
     PORTS = (Input("source", EDGE), Output("updates", UPDATE))
@@ -54,11 +56,11 @@ class EdgeProcessor(Component):
         self.weights = weights  # C: double[::1]
         self.weighted = len(weights) > 0
         self.streams = streams
-        self.through = 0  # streams that have ended
+        self.through = 0  # number of source streams that have sent their stop
         self.edges = 0
 
     def tick(self, now: int) -> int:
-        """Pass on an edge or the last stop."""
+        """Send the message of an edge, or count a stop and pass on the last stop."""
         if not self.source.can_pop():
             return self.idle()
         stops = self.source.control() == STOP
@@ -73,21 +75,21 @@ class EdgeProcessor(Component):
         return self.busy(now + 1)
 
     def _ends(self) -> bool:  # C: noexcept
-        """Return whether one stop is missing."""
+        """Return whether only one stop is missing."""
         return self.through + 1 == self.streams
 
     def _end(self) -> bool:  # C: noexcept
-        """Count a stop; whether it is the last."""
+        """Count a stop; return whether it is the last."""
         last = self._ends()
         self.through = 0 if last else self.through + 1
         return last
 
     def _place(self) -> int:
-        """The place of the first edge's destination among the stream's vertices."""
+        """Return the number of the head edge's destination within the stream."""
         return self.source.coordinate() // self.streams
 
     def _message(self) -> float:
-        """``process_edge`` of the first edge."""
+        """Return ``process_edge`` of the head edge."""
         value = self.source.value()
         if self.way == HOP:
             return self.value_type.add(value, 1.0)

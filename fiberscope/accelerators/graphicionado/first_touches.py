@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Counts the destinations that a stream's updates reach first, where no bitmap notes which they are."""
+"""A counter of the vertices that a stream's updates touch, for machines without a bitmap of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from fiberscope.sim.component import Component, Input, Output
 
 
 class FirstTouches(Component):
-    """Takes what is touched; behind the stop it is ``ready`` and tells how many they were.
+    """A counter of touched vertices.
+
+    Interface: ``touched`` brings a token for each vertex that an update touches for the first time. When a
+    stop arrives, ``ready`` sends the number of tokens since the previous stop.
+
+    Timing: one token per cycle.
 
     Counts: ``touches``.
 
@@ -27,11 +32,11 @@ class FirstTouches(Component):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.count = 0  # since the last stop
+        self.count = 0  # tokens since the last stop
         self.touches = 0
 
     def tick(self, now: int) -> int:
-        """Take one."""
+        """Take a token; send the count at a stop."""
         if not self.touched.can_pop():
             return self.idle()
         if self.touched.control() == STOP:

@@ -1,8 +1,8 @@
 """Distribution of a graph over streams and slices, and the layout of its arrays in memory.
 
-Vertex v belongs to stream v mod ``streams``, where its number is v div ``streams``; edges belong to the
-stream of their source, properties and temporary properties to that of the vertex they are of. A slice has the
-edges to a range of destinations.
+Vertex v belongs to stream v mod ``streams``, in which its number is v div ``streams``. Properties and
+temporary properties belong to the stream of their vertex, edges to the stream of their source. A slice has
+the edges to a range of destinations.
 """
 
 from __future__ import annotations
@@ -21,21 +21,26 @@ __all__ = ["EDGES", "FRONTIER", "PROPERTIES", "STARTS", "START_BYTES", "TENSORS"
 
 FRONTIER, EDGES, STARTS, PROPERTIES = range(4)
 TENSORS = {"frontier": (FRONTIER,), "edges": (EDGES,), "starts": (STARTS,), "properties": (PROPERTIES,)}
-START_BYTES = 8  # of a vertex's edges: where they begin and how many they are
-PAGE = 4096  # bytes at whose multiples arrays begin
+START_BYTES = 8  # bytes of a table entry: index of a vertex's first edge, and number of its edges
+PAGE = 4096  # alignment of arrays in bytes
 
 
 class Regions:
-    """Gives arrays their place in memory, one behind another, whatever tensor they are of."""
+    """An allocator that places arrays in memory one after the other, regardless of their tensors."""
 
     def __init__(self) -> None:
         self._end = 0
-        self.layouts: list[Layout] = []  # as placed
+        self.layouts: list[Layout] = []  # layouts of the arrays, in the order of placement
 
     def place(self, tensor: int, size: int, role: Role, ahead: int = 0) -> int:
-        """The address of an array of so many bytes, behind which so many may be read too.
+        """Place an array and return its address.
 
-        One that is empty has a page of its own where it may be read nevertheless.
+        Args:
+            tensor: number of the tensor.
+            size: bytes of the array.
+            role: role of the array in the traffic.
+            ahead: bytes after the end of the array that may be read as well. If it is not 0, an empty array
+                gets a page of its own.
         """
         address = (tensor << TENSOR_SHIFT) + self._end
         self._end += -(-(size or min(ahead, 1)) // PAGE) * PAGE
@@ -45,13 +50,14 @@ class Regions:
 
 @dataclass(frozen=True)
 class Dealt:
-    """The edges of one stream, by slice, in it by source and then by destination.
+    """The edges of one stream, sorted by slice, then by source, then by destination.
 
     Args:
-        pointers: by slice, the first edge of each of the stream's vertices and the one behind the last.
-        destinations: the destinations of every edge, as ids in the whole graph.
-        weights: the weights of every edge; none where the program does not use them.
-        degrees: out-degrees of the stream's vertices.
+        pointers: for each slice, the index of the first edge of each vertex of the stream, and a last entry
+            with the end of the slice's edges.
+        destinations: destination of each edge, as an id in the whole graph.
+        weights: weight of each edge; empty if the program does not use weights.
+        degrees: out-degree of each vertex of the stream.
     """
 
     pointers: tuple[Integers, ...]
@@ -61,7 +67,15 @@ class Dealt:
 
 
 def deal(graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: Integers) -> Dealt:
-    """Return the part of a stream; slice k has the destinations from ``bounds[k]`` to ``bounds[k + 1]``."""
+    """Return a stream's part of the graph.
+
+    Args:
+        graph: adjacency matrix, with a row for each source.
+        task: the graph program and its inputs.
+        stream: number of the stream.
+        streams: number of streams.
+        bounds: bounds of the slices; slice k has the destinations ``bounds[k]`` to ``bounds[k + 1]`` - 1.
+    """
     vertices = np.arange(stream, graph.shape[0], streams)
     degrees = np.diff(graph.indptr)[vertices]
     behind = np.cumsum(degrees)
@@ -76,7 +90,7 @@ def deal(graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: In
 
 
 def _sliced(whole: Dealt, sources: Integers, bounds: Integers) -> Dealt:
-    """The edges of each slice behind those of the one before."""
+    """Return the edges sorted by slice; ``sources`` has the number of each edge's source in the stream."""
     slices = np.searchsorted(bounds, whole.destinations, "right") - 1
     order = np.argsort(slices, kind="stable")
     pointers, behind = [], 0

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Reads lines of an array in the order in which they are wanted, one wanted twice in a row once."""
+"""A reader that fetches lines of an array on demand and delivers them in the order of the requests."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ NO_LINE = -1
 
 
 class LineReader(Component):
-    """Brings lines at any addresses, in order.
+    """A reader of lines at any addresses, which delivers the lines in the order of their requests.
 
-    Interface: ``wanted`` names lines, with what is wanted of them; they leave on ``here`` once they have
-    come. Stops are passed on in their place; behind one every line is read anew.
+    Interface: ``wanted`` brings the number of a line, with a reference to the data wanted in it. The same
+    token leaves on ``here`` once the line has arrived. If consecutive tokens want the same line, the line is
+    fetched once. Stops are passed on in order; after a stop, every line is fetched again.
 
-    Timing: in a cycle one is asked for, if a buffer is free, one comes and one leaves.
+    Timing: in each cycle, a line is requested if a buffer is free, a line arrives, and a token leaves.
 
-    Counts: ``lines`` asked for, ``served`` of what was wanted.
+    Counts: ``lines`` requested; tokens ``served``, without stops.
 
     Args:
         name: instance name.
         base: byte address of line 0.
-        line_bytes: of a line.
-        lines: buffers.
-        waiting: of what is wanted, taken and not served, at the most.
+        line_bytes: bytes of a line.
+        lines: number of line buffers.
+        waiting: largest number of tokens taken and not yet served.
     """
 
     PORTS = (
@@ -54,18 +55,18 @@ class LineReader(Component):
         self.buffers = lines
         self.window = ReorderWindow(lines)
         self.room = waiting
-        self.controls = array("q", bytes(8 * waiting))  # ring of what waits
+        self.controls = array("q", bytes(8 * waiting))  # ring of the waiting tokens, one array per field
         self.numbers = array("q", bytes(8 * waiting))
         self.references = array("q", bytes(8 * waiting))
-        self.targets = array("q", bytes(8 * waiting))  # lines that must have come for it
+        self.targets = array("q", bytes(8 * waiting))  # number of lines that must have arrived for the token
         self.first = 0
         self.held = 0
-        self.freed = 0  # lines whose buffers are free again
-        self.line = NO_LINE  # asked for last
+        self.freed = 0  # number of lines whose buffers have been freed
+        self.line = NO_LINE  # line of the latest token
         self.lines = self.served = 0
 
     def tick(self, now: int) -> int:
-        """Serve one, take a line that comes, ask for one."""
+        """Serve a token, take a line that arrives, and request a line for the next token."""
         progress = self._serve()
         if self.replies.can_pop():
             self.window.receive(self.replies.coordinate())
@@ -92,11 +93,11 @@ class LineReader(Component):
         return True
 
     def _needs(self, place: int, target: int) -> bool:  # C: noexcept
-        """Return whether what waits first needs the line of the one before."""
+        """Return whether the token at ``place``, the oldest, needs the same line as the token before it."""
         return self.held > 0 and self.controls[place] != STOP and self.targets[place] == target
 
     def _take(self) -> bool:
-        """Take what is wanted next, and ask for its line if that is another."""
+        """Take the next token, and request its line unless a buffer holds or awaits that line."""
         if not self.wanted.can_pop() or self.held == self.room:
             return False
         line = self.wanted.coordinate()

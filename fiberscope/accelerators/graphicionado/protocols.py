@@ -2,10 +2,10 @@
 
 from fiberscope.sim.protocol import Protocol
 
-# Vertices of a stream from one to the one before the end, whose edges a reader brings.
+# The vertices ``first`` to ``end`` - 1 of a stream, whose edges a reader fetches.
 SOURCES = Protocol("sources", control="kind", coordinate="first", reference="end", value="property")
-# An edge on its way to its destination, an id in the whole graph, with its place among all weights.
+# An edge on its way to its destination. The destination is an id in the whole graph; ``weight`` is an index.
 EDGE = Protocol("edge", control="kind", coordinate="destination", reference="weight", value="property")
-# A line of an array that is wanted, and is here; what is wanted of it comes back with it.
+# A line of an array that is requested, or has arrived. The reply repeats the ``wanted`` field of the request.
 LINE = Protocol("line", control="kind", coordinate="line", reference="wanted")
 APPLY = Protocol("apply", control="all")

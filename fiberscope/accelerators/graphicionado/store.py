@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Memories of a stream: its vertices, its edges, and the active vertices."""
+"""Memories of a stream: its vertices, its edges and its active vertices."""
 
 from __future__ import annotations
 
@@ -15,35 +15,38 @@ from fiberscope.workloads.canonical import Values
 
 
 class Temporaries:  # C: final
-    """Temporary properties of all vertices, those of a stream side by side.
+    """Temporary properties of all vertices; the properties of each stream are contiguous.
 
     Args:
-        streams, vertices: how many.
-        neutral: what all begin with.
+        streams, vertices: number of streams, and of vertices in the graph.
+        neutral: initial value of every temporary property.
     """
 
     def __init__(self, streams: int, vertices: int, neutral: float) -> None:
         self.streams = streams
-        self.room = -(-vertices // streams)  # of a stream
+        self.room = -(-vertices // streams)  # largest number of vertices of a stream
         self.values = values_of(np.full(streams * self.room, neutral))  # C: double[::1]
 
     def stream_values(self, stream: int, count: int) -> memoryview[float]:  # C: def
-        """Those of a stream that has so many vertices."""
+        """Return a view of the temporary properties of a stream with ``count`` vertices; at least 1 entry."""
         return self.values[stream * self.room : stream * self.room + max(1, count)]
 
     def fetch(self, vertex: int) -> None:  # C: cpdef, noexcept
-        """Have the host fetch that of a vertex, which is needed soon."""
+        """Prefetch the temporary property of a vertex into the cache of the host; it is needed soon."""
         inline.fetch(self.values[vertex % self.streams * self.room + vertex // self.streams])
 
 
 class Vertices:  # C: final
     """Properties, temporary properties and out-degrees of a stream's vertices. A store.
 
-    Two write ``temporary``, in turn: the update unit up to the barrier, the apply pipe behind it. ``sent`` is
-    the property of the iteration's beginning, for where all vertices send theirs.
+    Two components write ``temporary`` alternately: the update unit before the barrier, the apply pipe after
+    it. ``sent`` holds the properties from the start of the iteration, for programs in which all vertices
+    send their properties.
 
     Args:
-        properties, degrees, temporary: of the stream's vertices.
+        properties: initial property of each vertex of the stream.
+        degrees: out-degree of each vertex.
+        temporary: temporary property of each vertex.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"properties": "apply"}
@@ -56,17 +59,17 @@ class Vertices:  # C: final
         self.degrees = integers_of(degrees)  # C: public long[::1]
 
     def send(self) -> None:  # C: def
-        """Keep the properties as they are now for who sends them."""
+        """Copy the current properties to ``sent``."""
         np.asarray(self.sent)[:] = np.asarray(self.properties)
 
 
 class Edges:  # C: final
-    """A stream's edges; ``pointers`` are those of the slice under way.
+    """Edges of a stream; ``pointers`` belongs to the current slice.
 
     Args:
         dealt: the stream's part of the graph.
-        first_weight: where its weights begin among those of all streams.
-        temporaries: what they lead to, which the host is to fetch ahead of their updates.
+        first_weight: index of the stream's first weight in the weights of all streams.
+        temporaries: temporary properties of the destinations, which the host prefetches before updates.
     """
 
     def __init__(self, dealt: Dealt, first_weight: int, temporaries: Temporaries) -> None:
@@ -77,17 +80,18 @@ class Edges:  # C: final
         self.pointers = self._slices[0]  # C: long[::1]
 
     def select(self, number: int) -> None:  # C: def
-        """Begin with a slice."""
+        """Make the slice of this number the current slice."""
         self.pointers = self._slices[number]
 
 
 class Frontier:  # C: final
-    """A stream's active vertices and their properties, and those of the next iteration.
+    """Active vertices of a stream with their properties, for the current and for the next iteration.
 
-    The apply pipe writes the latter; they are read once they have become the former, behind the barrier.
+    The apply pipe writes the list of the next iteration. The list is read in the next iteration, after
+    ``swap``.
 
     Args:
-        room: vertices of the stream.
+        room: number of vertices of the stream.
     """
 
     def __init__(self, room: int) -> None:
@@ -100,13 +104,13 @@ class Frontier:  # C: final
         )  # C: next_properties=double[::1], properties=double[::1]
 
     def add(self, vertex: int, value: float) -> None:
-        """A vertex of the next iteration."""
+        """Add a vertex and its property to the list of the next iteration."""
         self.next_vertices[self.next_count] = vertex
         self.next_properties[self.next_count] = value
         self.next_count += 1
 
     def swap(self) -> None:  # C: def
-        """The next iteration begins."""
+        """Begin the next iteration: its list becomes the current list."""
         self.vertices, self.next_vertices = self.next_vertices, self.vertices
         self.properties, self.next_properties = self.next_properties, self.properties
         self.count, self.next_count = self.next_count, 0

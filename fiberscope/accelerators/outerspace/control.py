@@ -18,26 +18,27 @@ PHASES = ("clear", "multiply", "drain", "reconfigure", "merge", "finish", "done"
 
 
 class CentralControl(Component):
-    """Hands out groups of elements, then, behind a barrier, rows of Z.
+    """The central control, which assigns groups of elements to tiles and, after a barrier, rows of Z.
 
-    Interface: a group goes out on ``groups[i]`` to the first tile that has none too many, and ``finished[i]``
-    tells that it is done. A row goes out on ``rows[i]``, whose channel holds one: it is taken from it when it
-    is merged. On ``requests`` leave the writes of two arrays, block by block: the heads of the lists, which
-    are cleared at first, and the pointers of Z at last.
+    Interface: a group is sent on ``groups[i]`` to the first tile with fewer than ``overlap`` groups, and
+    ``finished[i]`` reports its end. A row is sent on ``rows[i]``, whose channel holds one row; the merging
+    element pops the row when it has merged it. ``requests`` sends the writes of two arrays, block by block:
+    the heads of the lists, which are cleared first, and the pointers of Z, which are written last.
 
-    Timing: a cycle takes what every tile has finished, and gives every tile a group, or every merging element
-    a row; or writes a block. Between the phases, behind the last store of every tile, the first-level caches
-    are made into private caches and scratchpads for ``reconfiguration`` cycles.
+    Timing: in each cycle, the control takes the finished groups of all tiles and assigns a group to each
+    tile, or a row to each merging element; or it writes one block. The multiply phase ends after the last
+    store of every tile. The first-level caches are then reconfigured into private caches and scratchpads, in
+    ``reconfiguration`` cycles.
 
     Args:
         name: instance name.
-        groups: in their order.
-        rows: of Z, in the order in which they are merged.
-        arrays: heads and pointers of Z: address and bytes.
-        port: number of its port at the network to memory.
-        block_bytes: of one write.
-        overlap: groups that a tile may have at once.
-        reconfiguration: cycles.
+        groups: the groups, in the order in which they are assigned.
+        rows: rows of Z, in the order in which they are merged.
+        arrays: address and bytes of the heads and of the pointers of Z.
+        port: number of the control's port at the network to memory.
+        block_bytes: bytes of one write.
+        overlap: largest number of unfinished groups of a tile.
+        reconfiguration: cycles to reconfigure the caches.
     """
 
     PORTS = (
@@ -46,7 +47,7 @@ class CentralControl(Component):
         Output("rows", ROW, array=True),
         Output("requests", REQUEST),
     )
-    # The cycles in which the phases ended: the last store had left, the caches were changed, rows were done.
+    # ``multiplied_at``, ``reconfigured_at`` and ``merged_at`` are the cycles in which the phases ended.
     COUNTERS = (
         "groups_done",
         "rows_given",
@@ -89,17 +90,17 @@ class CentralControl(Component):
         self.overlap = overlap
         self.reconfiguration = reconfiguration
         self.phase = CLEAR
-        self.address = self.end = 0  # of the array that is being written
+        self.address = self.end = 0  # next address and end of the array that is being written
         self.groups_given = self.groups_done = 0
         self.rows_given = 0
         self.blocks_written = 0
         self.multiplied_at = self.reconfigured_at = self.merged_at = 0
         self.tiles = self.elements = 0
-        self.open = array("q")  # by tile: its groups that are not done
+        self.open = array("q")  # number of unfinished groups of each tile
         self._begin_array(0)
 
     def elaborate(self) -> None:
-        """Fetch the channels, and count tiles and merging elements."""
+        """Count the tiles and merging elements that are connected."""
         super().elaborate()
         self.tiles, self.elements = len(self.groups), len(self.rows)
         self.open = array("q", bytes(8 * self.tiles))
@@ -109,12 +110,12 @@ class CentralControl(Component):
         self.address, self.end = address, address + size
 
     def array_bytes(self) -> tuple[int, int]:  # C: def
-        """Bytes of each array that are written by now, without the rest of their blocks."""
+        """Return the written bytes of the heads and of the pointers of Z, without padding to whole blocks."""
         first, second = (size for _address, size in self.arrays)
         return (first if self.phase > CLEAR else 0), (second if self.phase == DONE else 0)
 
     def tick(self, now: int) -> int:
-        """Do the work of the phase."""
+        """Do one cycle of work of the current phase."""
         if self.phase in (CLEAR, FINISH):
             return self._write(now)
         if self.phase in (MULTIPLY, DRAIN):
@@ -164,7 +165,7 @@ class CentralControl(Component):
         return self.groups_done > before
 
     def _give_groups(self) -> bool:
-        """Give a group to every tile that has none too many, while the next one may begin."""
+        """Assign a group to each tile with fewer than ``overlap`` groups, while the next group may begin."""
         before = self.groups_given
         for tile in range(self.tiles):
             if self.groups_given == self.group_count or self.before[self.groups_given] > self.groups_done:
@@ -176,11 +177,11 @@ class CentralControl(Component):
 
     def _give(self, tile: int, group: int) -> None:
         groups = self.groups[tile]
-        groups.push(0, 0, group)  # there is space: as many as a tile may have
+        groups.push(0, 0, group)  # never full: the capacity is the largest number of groups of a tile
         self.open[tile] += 1
 
     def _merge(self, now: int) -> int:
-        """Give a row to every element that has none; behind the last, the end to all."""
+        """Assign a row to every idle merging element; after the last row, end the merge phase."""
         rows_before = self.rows_given
         waiting = 0
         for element in range(self.elements):
@@ -197,7 +198,7 @@ class CentralControl(Component):
         return self._end_merge(now)
 
     def _end_merge(self, now: int) -> int:
-        """All rows are merged: have what is left of Z written."""
+        """End the merge phase: stop all merging elements and begin to write the pointers of Z."""
         for element in range(self.elements):
             rows = self.rows[element]
             rows.push(0, 0, END_OF_WORK)

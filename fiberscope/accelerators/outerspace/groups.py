@@ -1,4 +1,4 @@
-"""Which elements of A fill the tiles together: the groups that the control processors hand out."""
+"""Groups of elements of A, the units of work that the central control processor assigns to tiles."""
 
 from __future__ import annotations
 
@@ -11,24 +11,28 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Groups:
-    """The groups in the order in which they are handed out, each of segments within columns of A.
+    """The groups of elements of A in the order in which they are assigned.
 
-    Group g has the segments from ``firsts[g]`` to ``firsts[g + 1]``; segment s has the elements from
-    ``begins[s]`` to ``ends[s]`` of column ``columns[s]``. ``before[g]`` is how many groups must be done
-    before group g may begin.
+    A group consists of segments, and each segment lies within one column of A. Three assignments are known
+    from three sources:
 
-    Three ways to fill the tiles, as three sources have it:
+    - ``tile``: a group is a whole column, and each tile works on its own column;
+    - ``chip``: a group has as many elements of a column as a tile has processing elements. All tiles work on
+      the same column, on as many of its elements as the chip has processing elements;
+    - ``flat``: a group has as many elements as a tile has processing elements, in the order of columns, and
+      may span several columns.
 
-    - ``tile``: a group is a whole column; each tile works on its own;
-    - ``chip``: a group is as many elements of a column as a tile has processing elements, and all tiles work
-      on the same column, as many elements of it as there are on the chip;
-    - ``flat``: the same, of all elements in the order of columns, whichever column they are of.
+    Attributes:
+        count: number of groups.
+        firsts: group g has the segments ``firsts[g]`` to ``firsts[g + 1]`` - 1.
+        columns, begins, ends: segment s has the elements ``begins[s]`` to ``ends[s]`` - 1 of ``columns[s]``.
+        before: number of groups that must be finished before group g may begin.
 
     Args:
-        pointers: the pointers of A by columns.
-        assign: how, by its name.
-        tiles: their number.
-        elements: processing elements of a tile.
+        pointers: column pointers of A.
+        assign: name of the assignment: ``tile``, ``chip`` or ``flat``.
+        tiles: number of tiles.
+        elements: number of processing elements in a tile.
         long_first: whether the columns with the most elements come first.
     """
 
@@ -53,7 +57,7 @@ def _whole(pointers: Numbers, order: Numbers, _elements: int) -> tuple[Numbers, 
 
 
 def _pieces(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, ...]:
-    """Each column in pieces; one without elements is one, for somebody has to find that out."""
+    """Divide each column into pieces of a tile's size; an empty column is one piece, as it takes time too."""
     lengths = np.diff(pointers)[order]
     pieces = np.maximum(1, -(-lengths // elements))
     columns = np.repeat(order, pieces)
@@ -62,9 +66,9 @@ def _pieces(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, 
 
 
 def _flattened(pointers: Numbers, order: Numbers, elements: int) -> tuple[Numbers, ...]:
-    """The elements of all columns in one row, cut into pieces; of a piece, a segment for each column."""
+    """Divide the sequence of all elements into pieces of a tile's size; a piece has a segment per column."""
     lengths = np.diff(pointers)[order]
-    starts = np.concatenate([[0], np.cumsum(lengths)])  # in the row
+    starts = np.concatenate([[0], np.cumsum(lengths)])  # first element of each column in the sequence
     cuts = np.union1d(starts[:-1][lengths > 0], np.arange(0, starts[-1], elements))
     place = np.searchsorted(starts, cuts, side="right") - 1
     columns = order[place]
@@ -73,7 +77,10 @@ def _flattened(pointers: Numbers, order: Numbers, elements: int) -> tuple[Number
 
 
 def _waves(columns: Numbers, tiles: int) -> Numbers:
-    """Groups to be done before each: those of earlier columns, and those of its own that fill the chip."""
+    """Return the number of groups that must be finished before each group.
+
+    These are the groups of earlier columns, and the earlier groups of the same column that fill the chip.
+    """
     changes = np.flatnonzero(np.diff(columns, prepend=-1))
     lengths = np.diff(np.append(changes, len(columns)))
     within = _count_up(lengths)
@@ -81,7 +88,7 @@ def _waves(columns: Numbers, tiles: int) -> Numbers:
 
 
 def _count_up(lengths: Numbers) -> Numbers:
-    """0, 1, 2, ... for each of the lengths."""
+    """Return 0 to length - 1 for each of the lengths, concatenated."""
     ends = np.cumsum(lengths)
     counted: Numbers = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
     return counted

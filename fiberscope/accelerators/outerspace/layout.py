@@ -19,41 +19,42 @@ T = 2
 Z = 3
 HEADS = 4
 
-# What a report calls the tensors, with the numbers that count for each.
+# Names of the tensors in a report, each with the tensor numbers that it includes.
 TENSORS = {"A": (A,), "B": (B,), "T": (T,), "Z": (Z,), "heads": (HEADS,)}
 
-# A group is elements of A that a tile is given at once, END_OF_WORK behind the last; a slot is its place.
+# A group is a set of elements of A that a tile gets at once. END_OF_WORK follows the last group. A slot is
+# the position of a task in the tile.
 GROUP = Protocol("group of elements", reference="group")
 GROUP_DONE = Protocol("group done", reference="group")
 PRODUCT_TASK = Protocol("element times row", control="slot", coordinate="element", reference="k")
 TASK_DONE = Protocol("task done", control="slot")
 ROW = Protocol("row to merge", reference="row")
-# A node of T stands for the products of one element of A, whose number in the order of columns it has.
+# A node of T holds the products of one element of A. Its number is the number of the element, by columns.
 NODE_REQUEST = Protocol("node wanted", coordinate="tag", reference="node")
 NODE_PLACE = Protocol("node's place", coordinate="tag", reference="address")
 
 END_OF_WORK = -1
 NO_NODE = -1
 
-INDEX_BYTES = 4  # of a coordinate, a pointer, and the head of a row's list
-LINK_BITS = 32  # of a link, which counts in units of what nodes are aligned to
-REGION = TENSOR_SHIFT - 2  # bits of an address within one of a tensor's arrays
-OWN_REGION = 30  # within what one merging element writes
-SPILL_REGION = OWN_REGION - 8  # within the heads that it spills
+INDEX_BYTES = 4  # bytes of a coordinate, of a pointer, and of the head of a row's list
+LINK_BITS = 32  # bits of a link; the unit of a link is the alignment of nodes
+REGION = TENSOR_SHIFT - 2  # address bits within one array of a tensor
+OWN_REGION = 30  # address bits within the part of Z that one merging element writes
+SPILL_REGION = OWN_REGION - 8  # address bits within the heads that one merging element spills
 SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << REGION)
 
 
 @dataclass(frozen=True)
 class OperandLayout:
-    """Layout of the arrays of an operand, one behind the other.
+    """The layout of the arrays of an operand, which follow each other in memory.
 
     Args:
-        index_bytes: bytes of a pointer and of a coordinate; 0 of an operand that lies as values alone.
+        index_bytes: bytes of a pointer and of a coordinate; 0 for a dense operand, which is stored as values.
         value_bytes: bytes of a value.
         pointers: address of the first pointer.
         coordinates: address of the first coordinate.
         values: address of the first value.
-        end: the first address behind them.
+        end: first address after the arrays.
     """
 
     index_bytes: int
@@ -67,7 +68,16 @@ class OperandLayout:
     def place(
         cls, tensor: int, start: int, matrix: CompressedRows, dense: bool, block_bytes: int, value_bytes: int
     ) -> OperandLayout:
-        """The arrays from a byte of the tensor's addresses on; each begins with a block."""
+        """Return the layout of an operand whose arrays begin at an offset; each array is aligned to a block.
+
+        Args:
+            tensor: number of the tensor.
+            start: offset in bytes within the tensor's addresses.
+            matrix: the operand.
+            dense: whether the operand is stored as values alone.
+            block_bytes: bytes of a block.
+            value_bytes: bytes of a value.
+        """
         elements, index = matrix.pointers[matrix.rows], 0 if dense else INDEX_BYTES
         sizes = ((matrix.rows + 1) * index, elements * index, elements * value_bytes)
         places = [(tensor << TENSOR_SHIFT) + start]
@@ -76,7 +86,7 @@ class OperandLayout:
         return cls(index, value_bytes, *places)
 
     def moved(self, elements: int, pointers: int) -> int:
-        """Bytes of so many elements and pointers."""
+        """Return the bytes of a number of elements and a number of pointers."""
         return elements * (self.index_bytes + self.value_bytes) + pointers * self.index_bytes
 
 
@@ -86,22 +96,25 @@ def operands_of(
     block_bytes: int,
     value_bytes: int,
 ) -> tuple[OperandLayout, OperandLayout]:
-    """A and B, so that no array of B shares the sets of a cache with one of A's."""
+    """Return the layouts of A and B; B begins after A, so that their arrays map to different cache sets."""
     first = OperandLayout.place(A, 0, operands[0], dense[0], block_bytes, value_bytes)
     start = first.end - (A << TENSOR_SHIFT)
     return first, OperandLayout.place(B, start, operands[1], dense[1], block_bytes, value_bytes)
 
 
 def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Heads of the rows' lists and pointers of Z: address and bytes of each array."""
+    """Return address and bytes of two arrays: the heads of the rows' lists, and the pointers of Z."""
     size = INDEX_BYTES * rows
     return (HEADS << TENSOR_SHIFT, size), ((Z << TENSOR_SHIFT) + (2 << REGION), size)
 
 
 def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[CompressedRows]) -> list[Layout]:
-    """The arrays of A and B: used are all elements of A, and the rows of B that meet one."""
+    """Return the layouts of the arrays of A and B.
+
+    All elements of A are used, and the rows of B that are multiplied with an element of A.
+    """
     ends = [np.asarray(matrix.pointers) for matrix in matrices]
-    met = np.flatnonzero(np.diff(ends[0]))  # columns of A, and of B the rows
+    met = np.flatnonzero(np.diff(ends[0]))  # columns of A with an element, which are the used rows of B
     layouts = []
     for operand, pointers in zip(operands, ends, strict=True):
         index = operand.index_bytes
@@ -113,16 +126,21 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
 
 
 def own_regions(number: int) -> tuple[int, int]:
-    """Return where a merging element's region of Z begins, and where its spilled heads."""
+    """Return the first address of a merging element's region of Z, and of the heads that it spills."""
     return (Z << TENSOR_SHIFT) + (number << OWN_REGION), SPILLED_HEADS + (number << SPILL_REGION)
 
 
 def made_layouts(
     base: int, block_bytes: int, heads: tuple[int, int], pointers: tuple[int, int], mergers: int
 ) -> list[Layout]:
-    """Heads and Z's pointers, address and bytes; T from ``base`` on: the spill pointer's block, nodes.
+    """Return the layouts of all arrays that the machine writes.
 
-    And what each of so many merging elements has to itself.
+    Args:
+        base: address of T, which begins with the block of the spill pointer; the nodes follow.
+        block_bytes: bytes of a block.
+        heads: address and bytes of the heads of the rows' lists.
+        pointers: address and bytes of the pointers of Z.
+        mergers: number of merging elements, each of which has a region of Z and one of spilled heads.
     """
     regions = [own_regions(number) for number in range(mergers)]
     nodes = SPILLED_HEADS - base - block_bytes

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Links nodes into the lists of T's rows: exchanges heads atomically, and gives each node its memory."""
+"""The linker, which allocates nodes and links them into the lists of T's rows with atomic exchanges."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
 NONE = -1
-# A node in its row's area takes the access of the head alone; one in the spill area is TO_SPILL up to the
-# end of that, and then SPILLING, in the access of the shared pointer.
+# Progress of a node. A node in its row's area (IN_AREA) needs only the access to the head of its list. A node
+# in the spill area is TO_SPILL during that access, then SPILLING during the access to the shared pointer.
 IN_AREA, TO_SPILL, SPILLING = range(3)
 
 
 @dataclass(frozen=True)
 class Space:
-    """Allocation of the memory of T.
+    """The division of the memory of T into areas.
 
     Args:
-        base: address of the first area, and of the pointer to the spill area, which has a block of its own.
-        area_bytes: of each row's static area; 0 gives none.
-        rows: that have one.
-        header_bytes: of a node.
-        align: nodes begin at its multiples.
+        base: address of the block that holds the shared pointer to the spill area; the static areas follow.
+        area_bytes: bytes of the static area of each row; 0 for no static areas.
+        rows: number of rows that have a static area.
+        header_bytes: bytes of the header of a node.
+        align: alignment of nodes in bytes.
         heads: address of the first head.
     """
 
@@ -40,28 +40,30 @@ class Space:
     heads: int
 
     def spill(self, block_bytes: int) -> int:
-        """The first address of the spill area, where the pointer's block has so many bytes."""
+        """Return the first address of the spill area; ``block_bytes`` is the size of the pointer's block."""
         return self.base + block_bytes + self.area_bytes * self.rows
 
 
 class Linker(Component):
     """The unit of the central control processor that keeps the heads of the lists and allocates the nodes.
 
-    Interface: a token on ``requests`` names the node. Its row's head is read, exchanged and written
-    back (``memory_requests``, ``memory_replies``), and the node's address leaves on ``replies``; the
-    old head goes with it, to be the node's link. A node lies in its row's static area while that has room,
-    else in the spill area, for which a second access fetches and adds to a pointer that all rows share.
+    Interface: a token on ``requests`` names the node. The linker reads, exchanges and writes back the head of
+    the node's row through ``memory_requests`` and ``memory_replies``. The address of the node leaves on
+    ``replies``, together with the old head, which becomes the link of the node. A node is placed in the
+    static area of its row if it fits there. Otherwise it is placed in the spill area, and a second access
+    fetches and increments a pointer that all rows share.
 
-    Timing: a cycle takes a request, which decides the order of the nodes in a list, and a reply of memory,
-    and sends a write and a read; up to ``slots`` nodes are under way.
+    Timing: in each cycle, the linker takes one request and one reply of memory, and sends one write and one
+    read. The order of the requests determines the order of the nodes in a list. Up to ``slots`` nodes are in
+    flight.
 
     Args:
         name: instance name.
-        lists: T.
-        space: how its memory is given out.
-        port: number of its port at the network to memory.
-        block_bytes: from the shared pointer to the first area.
-        slots: nodes under way.
+        lists: nodes and heads of T.
+        space: division of the memory of T.
+        port: number of the linker's port at the network to memory.
+        block_bytes: bytes from the shared pointer to the first static area.
+        slots: largest number of nodes in flight.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -88,22 +90,22 @@ class Linker(Component):
         self.header_bytes, self.align = space.header_bytes, space.align
         self.block_bytes = block_bytes
         self.spill = space.spill(block_bytes)  # C: long
-        self.used = array("q", bytes(8 * space.rows))  # bytes of each row's area
+        self.used = array("q", bytes(8 * space.rows))  # allocated bytes of each row's static area
         self.tag_base = port << PORT_SHIFT
         self.slots = slots
         self.tags = array("q", bytes(8 * slots))
         self.nodes = array("q", bytes(8 * slots))
         self.ways = array("b", bytes(slots))
-        self.free = array("q", range(slots))  # a stack of those that are not in use
+        self.free = array("q", range(slots))  # stack of the free slots
         self.under_way = 0
-        self.reading = NONE  # the slot whose read is to be sent
-        self.to_write = array("q", bytes(8 * slots))  # ring of the slots whose writes are to be sent
+        self.reading = NONE  # slot whose read has not been sent yet
+        self.to_write = array("q", bytes(8 * slots))  # ring of the slots whose writes have not been sent yet
         self.first_write = 0
         self.writes = 0
         self.linked = self.spilled = self.spilled_bytes = 0
 
     def tick(self, now: int) -> int:
-        """Finish an access of memory, take a request, begin an access."""
+        """Finish a memory access, take a request, and begin a memory access."""
         progress = self._send_write()
         if self._receive():
             progress = True
@@ -114,13 +116,13 @@ class Linker(Component):
         return self.busy(now + 1) if progress else self._wait()
 
     def _address(self, slot: int) -> int:  # C: noexcept
-        """Return the next address of a node: its row's head, and then the shared pointer."""
+        """Return the address of a slot's current access: the head of the row, or the shared pointer."""
         if self.ways[slot] == SPILLING:
             return self.base
         return self.heads + self.lists.rows[self.nodes[slot]] * INDEX_BYTES
 
     def _take(self) -> bool:
-        """Take a request: from now on the node is the first of its list, and has its place."""
+        """Take a request: allocate memory for the node and make it the first of its list."""
         if self.reading != NONE or self.under_way == self.slots or not self.requests.can_pop():
             return False
         self.under_way += 1
@@ -151,7 +153,7 @@ class Linker(Component):
             self._give(node, size)
 
     def _give(self, node: int, size: int) -> None:
-        """Give a node a place in the spill area."""
+        """Allocate a node in the spill area."""
         self.lists.addresses[node] = self.spill
         self.spill += size
 
@@ -161,7 +163,7 @@ class Linker(Component):
         self.lists.heads[row] = node
 
     def _receive(self) -> bool:
-        """Take a reply of memory, whatever waits to be sent: else all replies could wait for that."""
+        """Take a reply of memory, even if writes wait to be sent; otherwise the network could deadlock."""
         if not self.memory_replies.can_pop():
             return False
         place = (self.first_write + self.writes) % self.slots
@@ -171,7 +173,7 @@ class Linker(Component):
         return True
 
     def _send_write(self) -> bool:
-        """Write back what was read first; then the node is done, or goes on to the shared pointer."""
+        """Write back the value that was read first; its node is then finished, or needs the spill pointer."""
         if self.writes == 0 or not self.memory_requests.can_push() or not self.replies.can_push():
             return False
         slot = self.to_write[self.first_write]

@@ -1,5 +1,8 @@
 # cython: infer_types=True
-"""T as memory holds it: for every row of Z a linked list of nodes, each the products of one element of A."""
+"""The intermediate T in memory: a linked list of nodes for each row of Z.
+
+A node holds the products of one element of A.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 
 
 class RowLists:  # C: final
-    """The nodes, and the heads of the rows' lists. A store.
+    """The nodes of T, and the heads of the rows' lists. A store.
 
-    Node n has the products of element n of A, counted in the order of columns: its row is that of the
-    element, its products are those numbered from ``first[n]`` to ``first[n + 1]``.
+    Node n holds the products of element n of A, counted by columns. The row of the node is the row of the
+    element; its products are the products ``first[n]`` to ``first[n + 1]`` - 1.
 
     Args:
         a: A by columns.
         b: B by rows.
-        rows: of A.
-        element_bytes: of a product in memory.
+        rows: number of rows of A.
+        element_bytes: bytes of a product in memory.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {
@@ -42,17 +45,17 @@ class RowLists:  # C: final
         self.rows = a.coordinates  # C: int[::1]; by node
         self.first = integers_of(np.concatenate([[0], np.cumsum(lengths)]))  # C: long[::1]
         self.addresses = integers_of(np.zeros(nodes, np.int64))  # C: public long[::1]
-        # The node behind in the row's list
+        # Next node in the row's list
         self.following = integers_of(np.full(nodes, NO_NODE))  # C: public long[::1]
         self.heads = integers_of(np.full(rows, NO_NODE))  # C: public long[::1]
         self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))  # C: public int[::1]
         self.values = values_of(np.zeros(self.first[nodes]))  # C: public double[::1]
         lists = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
-        self.most_lists = int(lists.max(initial=0))  # of a row
+        self.most_lists = int(lists.max(initial=0))  # largest number of nonempty nodes of a row
         self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)
 
     def bytes(self, header: int, align: int) -> int:  # C: def
-        """Bytes of all nodes that have products, with headers and aligned."""
+        """Return the bytes of all nodes that have products, with headers and alignment."""
         products = np.diff(np.asarray(self.first))
         sizes = header + products[products > 0] * self.element_bytes
         return int(np.sum(-(-sizes // align) * align))

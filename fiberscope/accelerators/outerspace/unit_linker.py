@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The linker with units beside it that give out the spill area and keep the heads of the lists."""
+"""A linker with separate units that allocate the spill area and keep the heads of the lists."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
 from fiberscope.sim.errors import SimulationError
 
-NOWHERE = 0  # instead of the address of a node that has none yet
+NOWHERE = 0  # address of a node that has no memory yet
 
 
 class UnitLinker(Linker):
-    """Has a ``BumpAllocator`` give nodes their places in the spill area, and a ``NodeWriter`` link all nodes.
+    """A linker whose nodes are allocated by a ``BumpAllocator`` and linked by a ``NodeWriter``.
 
-    Interface: that of ``Linker``; and of both units all ports.
+    Interface: the ports of ``Linker``, and counterparts of all ports of both units.
 
-    Timing: that of ``Linker``. What the units say comes while the head is on its way from memory. Nodes are
-    linked in the order in which they were taken, one a cycle; one that is to be spilled holds up those behind
-    it until it has its place.
+    Timing: as ``Linker``. The replies of the units arrive while the head is fetched from memory. Nodes are
+    linked in the order in which they were taken, one per cycle. A node in the spill area delays the nodes
+    after it until its address is granted.
 
     Args:
         arguments, options: positional and keyword arguments of ``Linker``.
 
     Raises:
-        SimulationError: in the run, if the spill area is full.
+        SimulationError: during the run, if the spill area is full.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (
@@ -47,11 +47,11 @@ class UnitLinker(Linker):
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        self.unlinked: deque[int] = deque()  # nodes, in the order in which they were taken
-        self.node_at: dict[int, int] = {}  # by address
+        self.unlinked: deque[int] = deque()  # nodes not yet linked, in the order in which they were taken
+        self.node_at: dict[int, int] = {}  # node by address
 
     def tick(self, now: int) -> int:
-        """Hear what the units say, then do what any linker does, and have the next node linked."""
+        """Take the replies of the units, do the work of a ``Linker``, and send the next node to be linked."""
         self._hear()
         wake = Linker.tick(self, now)
         self._have_linked(now)
@@ -64,7 +64,7 @@ class UnitLinker(Linker):
         self.unlinked.append(node)
 
     def _hear(self) -> None:
-        """Take the place of a node, and what a node is linked to."""
+        """Take the address of a node from the allocator, and the link of a node from the node writer."""
         if self.space_grants.can_pop():
             if self.space_grants.control() != GRANTED:
                 raise SimulationError(f"{self.name}: the spill area has no more room")
@@ -80,7 +80,7 @@ class UnitLinker(Linker):
             self.node_headers.pop()
 
     def _have_linked(self, now: int) -> None:
-        """Hand the node that was taken first to the writer, once it has its place."""
+        """Send the oldest unlinked node to the node writer once it has an address."""
         if self.unlinked and self.lists.addresses[self.unlinked[0]] != NOWHERE:
             node = self.unlinked.popleft()  # C: long
             address = self.lists.addresses[node]
@@ -91,7 +91,7 @@ class UnitLinker(Linker):
                 self.wake_at(now + 1)
 
     def _send_write(self) -> bool:
-        """Write back a head only of a node that has its place."""
+        """Write back a head, but only if its node has an address."""
         if self.writes > 0:
             slot = self.to_write[self.first_write]
             if self.lists.addresses[self.nodes[slot]] == NOWHERE:

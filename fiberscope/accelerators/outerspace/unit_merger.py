@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""A processing element of the merge phase with a unit beside it that keeps the heads in order."""
+"""A merging element with a separate unit that keeps the heads of its lists sorted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
 
-MOST_CYCLES = 1000  # of any parameter
+MOST_CYCLES = 1000  # largest value of any latency parameter
 
 
 def check(merge: Merge, add_cycles: int, most_lists: int) -> None:
-    """Refuse what a unit cannot do in the time that an element takes.
+    """Refuse parameters for which the unit cannot keep the timing of a ``MergingElement``.
+
+    Args:
+        merge: parameters of the merge phase.
+        add_cycles: latency of an addition in cycles.
+        most_lists: largest number of lists of a row.
 
     Raises:
         ConfigurationError: naming the parameter.
@@ -37,14 +42,14 @@ def check(merge: Merge, add_cycles: int, most_lists: int) -> None:
 
 
 class UnitMergingElement(MergingElement):
-    """Loads what a ``SortedHeadUnit`` puts in order, one comparison a cycle, and adds up what that gives.
+    """A merging element whose list heads are sorted by a ``SortedHeadUnit``, with one comparison per cycle.
 
-    Interface: that of ``MergingElement``; and of the unit all ports.
+    Interface: the ports of ``MergingElement``, and counterparts of all ports of the unit.
 
-    Timing: that of ``MergingElement``. The smallest head comes a cycle after the unit has let it leave, in
-    the first of those that its addition or its element of Z takes; where that has only one, the cycle more
-    that a stop takes goes by in those of the next. How long the comparator walks for a first element the unit
-    does not tell; the element counts it by an order of its own.
+    Timing: as ``MergingElement``. The smallest head arrives one cycle after it leaves the unit, in the first
+    cycle of its addition or of its element of Z. If that takes only one cycle, the additional cycle of a stop
+    overlaps with the next element. The unit does not report how many comparisons it makes for the first
+    element of a list; the merging element counts them in its own sorted order.
 
     Args:
         arguments: positional arguments of ``MergingElement``. No row may have more lists than
@@ -66,11 +71,11 @@ class UnitMergingElement(MergingElement):
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
-        self.leaving = False  # whether the smallest is awaited
-        self.begins = 0  # the cycle from which on it is added up
+        self.leaving = False  # whether the smallest head is on its way from the unit
+        self.begins = 0  # cycle in which its addition begins
 
     def _receive(self) -> None:
-        """Take the stop behind a row too."""
+        """Receive as a ``MergingElement`` does, and drop the unit's stop after a row."""
         MergingElement._receive(self)
         if self.merged.can_pop() and self.merged.control() == STOP:
             self.merged.pop()
@@ -88,13 +93,13 @@ class UnitMergingElement(MergingElement):
         return self._take_smallest(now) if self.leaving else MergingElement._merge(self, now)
 
     def _let_leave(self, now: int, begins: int) -> int:
-        """Wait for what leaves the unit."""
+        """Wait for the smallest head, which leaves the unit."""
         self.leaving = True
         self.begins = begins
         return self._compute(now, begins + 1 - now)
 
     def _take_smallest(self, now: int) -> int:
-        """Add up what has left the unit, and load what comes next of its list, or say that it has ended."""
+        """Add the head that has left the unit; load the next element of its list, or report its end."""
         if not self.merged.can_pop():
             return self.busy(now + 1)
         index, column, value = self.merged.reference(), self.merged.coordinate(), self.merged.value()

@@ -1,4 +1,4 @@
-"""Units beside OuterSPACE's parts: who has some, and how they are connected."""
+"""Separate units of OuterSPACE's parts: the parts that use units, and the connections of the units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ UNITS: Mapping[str, PartFactory] = {
 
 
 def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, PartFactory]) -> dict[str, Any]:
-    """The parts that have units beside them, as asked for, or because one of their units is replaced."""
+    """Return the parts that use separate units.
+
+    A part uses units if the configuration says so, or if ``parts`` replaces one of these units.
+
+    Args:
+        parameters: configuration of the machine.
+        parts: replacements by name.
+    """
     replaced: dict[str, Any] = {}
     if parameters.merge.heads == "unit" or "sorted_head" in parts:
         replaced["merger"] = UnitMergingElement
@@ -31,7 +38,7 @@ def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, Pa
 
 
 def add_heads(machine: Composition[OuterSpaceConfiguration], name: str, merger: Component) -> None:
-    """The unit that keeps a merging element's heads in order."""
+    """Add and connect the unit that keeps the heads of a merging element sorted."""
     heads = machine.add("sorted_head", f"{name}.sorted_head", machine.parameters.merge.max_lists, SEQUENTIAL)
     for port in ("tasks", "elements"):
         machine.kernel.connect(merger, f"head_{port}", heads, port, capacity=2)
@@ -42,13 +49,13 @@ def add_heads(machine: Composition[OuterSpaceConfiguration], name: str, merger: 
 def add_links(
     machine: Composition[OuterSpaceConfiguration], linker: Component, spill: range, rows: int
 ) -> None:
-    """The units that give out the spill area and link nodes.
+    """Add and connect the units that allocate the spill area and link nodes.
 
     Args:
-        machine: whose they are.
-        linker: that they serve.
-        spill: addresses of that area.
-        rows: that have lists.
+        machine: the machine to which the units are added.
+        linker: the linker that uses the units.
+        spill: addresses of the spill area.
+        rows: number of rows that have lists.
     """
     connect, most = machine.kernel.connect, machine.parameters.alloc.slots + 2
     space = machine.add("bump_allocator", "linker.bump_allocator", spill.stop, spill.start)

@@ -1,4 +1,4 @@
-"""The output side: sums of rows that several Flex-DPEs share, and accumulators beside the data SRAM."""
+"""Output side of SIGMA: adders outside of the Flex-DPEs, and accumulators beside the data SRAM."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = ["Accumulators"]
 
 
 class Accumulators(Component):
-    """Adds the sums of each column to the product, and has written what does not stay or is done.
+    """Accumulators that add the sums of each column to the product, and request the writes of each pass.
 
-    Interface: the sums of a column come in on the ``sums`` of all Flex-DPEs that take part, in one cycle;
-    when those of a pass have come, the bytes that it writes are asked for on ``written_jobs``, if there is
-    memory.
+    Interface: all Flex-DPEs that hold a part of the chunk push the sums of a column into ``sums`` in the same
+    cycle. After the last column of a pass, the number of bytes to write is pushed into ``written_jobs``, if
+    the machine has a memory. These bytes are finished elements, and partial sums that do not stay on chip.
 
-    Timing: a column takes ``serving`` cycles of its table; columns do not come faster.
+    Timing: a column takes the ``serving`` cycles of its table; the distributor sends columns no faster.
 
     Args:
         name: instance name.
-        plan: what is to be done.
-        product: rows x columns, to be added to.
-        partial: where the Flex-DPEs leave the sums of columns that come one by one.
+        plan: the passes of the run.
+        product: array (rows x columns) to which the sums are added.
+        partial: for each Flex-DPE, the sums of columns whose token stands for a single column.
     """
 
     PORTS = (Input("sums", SUMS, array=True), Output("written_jobs", JOB, optional=True))
@@ -52,20 +52,21 @@ class Accumulators(Component):
         self.plan = plan
         self.product = product
         self.partial = partial
-        self.number = 0  # of the pass whose sums come
-        self.under_way: Pass | None = None  # the one of which a token ends, until its last column has come
-        self.first = 0  # column of that token
+        self.number = 0  # number of the pass whose sums arrive next
+        # Pass whose last token has arrived, until the last column of that token arrives
+        self.under_way: Pass | None = None
+        self.first = 0  # first column of the latest token
         self.column = 0
         self.busy_until = 0
-        self.last_at = 0  # the cycle in which the last column of the token comes
-        self.over_at = 0  # the cycle in which its sums have been taken
+        self.last_at = 0  # cycle in which the last column of the latest token arrives
+        self.over_at = 0  # cycle in which the sums of that last column have been taken
         self.expecting = False
         self.columns = self.sums_taken = self.add_outside = self.accumulate = 0
         self.useful_multiply = 0
-        self.slices = plan.slices if plan.finished else 0  # of K that are done
+        self.slices = plan.slices if plan.finished else 0  # number of finished slices of K
 
     def tick(self, now: int) -> int:
-        """Take the sums of a column or several; end a pass with its last one."""
+        """Take the sums of one token, which stands for one or several columns; end a finished pass."""
         pass_ = self.plan.passes.get(self.number)
         if pass_ is not None and self.sums[pass_.table.chunk.lines.start % len(self.sums)].can_pop():
             self._take(now, pass_)
@@ -80,7 +81,10 @@ class Accumulators(Component):
         return self.wait_any_input(self.sums) if self.expecting else self.idle()
 
     def _take(self, now: int, pass_: Pass) -> None:
-        """The sums of a token's columns: at the Flex-DPEs, or not yet added up where it has several."""
+        """Pop the token of a pass from all its Flex-DPEs.
+
+        The sums of a single column are added at once; the sums of several columns at the end of the pass.
+        """
         table, lines = pass_.table, pass_.table.chunk.lines
         channel = self.sums[lines.start % len(self.sums)]
         columns, first = channel.control(), channel.reference()
@@ -106,7 +110,7 @@ class Accumulators(Component):
         self.accumulate += columns * (table.chunk.sums - table.fresh)
 
     def _gather(self, pass_: Pass, column: int) -> None:
-        """Add what the Flex-DPEs left of a column."""
+        """Add the sums that the Flex-DPEs computed for one column to the product."""
         for line in pass_.table.chunk.lines:
             rows, sums = self.partial[line % len(self.partial)].pop((pass_.number, column))
             self._add_at(self.product[:, column], rows, sums)
@@ -114,7 +118,10 @@ class Accumulators(Component):
     def _add_at(
         self, into: npt.NDArray[Any], rows: npt.NDArray[np.integer[Any]], sums: npt.NDArray[Any]
     ) -> None:
-        """Add sums to rows, one after the other where they are rounded: a row may come twice."""
+        """Add sums to rows of an array; a row may occur more than once.
+
+        If the value type rounds each addition, the sums are added one after the other.
+        """
         if not self.plan.value_type.floats:
             np.add.at(into, rows, sums)
             return
@@ -123,7 +130,7 @@ class Accumulators(Component):
             into[row] = add(into[row], total)
 
     def _end(self, pass_: Pass) -> None:
-        """End a pass, after all its columns have arrived."""
+        """End a pass after its last column: add its sums, request its writes and drop it from the plan."""
         if self.first + 1 < pass_.last:
             self._add_up(pass_)
         if self.written_jobs is not None:
@@ -136,7 +143,10 @@ class Accumulators(Component):
         del self.plan.passes[pass_.number]
 
     def _add_up(self, pass_: Pass) -> None:
-        """Add all columns of a token: in the order of the Flex-DPEs, or in any order if sums are exact."""
+        """Compute and add the sums of all columns of a token.
+
+        The sums are added in the order of the Flex-DPEs, or in any order if all sums are exact.
+        """
         chunk, into = pass_.table.chunk, self.product[:, self.first : pass_.last]
         if not self.plan.exact:
             for share in (Share(chunk, line) for line in chunk.lines):

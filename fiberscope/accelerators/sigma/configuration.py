@@ -13,24 +13,24 @@ from fiberscope.hw.lanes.adder_network import LEAVES, depth
 from fiberscope.hw.value_type import ValueName
 
 MULTIPLIER_CYCLES = 1
-NETWORK_CYCLES = 1  # of the distribution network: the register behind it
+NETWORK_CYCLES = 1  # cycles of the distribution network without stages: its output register
 
 
 class FlexDpes(Configuration):
-    """Number of the Flex-DPEs, and multipliers of each."""
+    """Parameters of the Flex-DPEs: how many there are, and the number of multipliers of each."""
 
     count: int = Field(ge=1, le=1024)
     multipliers: int = integer_field(LEAVES)
 
 
 class Slices(Configuration):
-    """Cut of the shared rank K."""
+    """Parameters of slices: ``k`` is the number of coordinates of the shared rank K in a slice."""
 
     k: int = Field(ge=1, le=LEAVES[1])
 
 
 class Packing(Configuration):
-    """Contents of a fold."""
+    """Parameters of packing, which determine the contents of a fold."""
 
     by: Literal["nonzeros", "rows"]
     slices: Literal["many", "one"]
@@ -39,48 +39,48 @@ class Packing(Configuration):
 
 
 class Load(Configuration):
-    """The stationary operand's way into the multipliers."""
+    """Parameters of loading stationary values into the multipliers."""
 
     words_per_cycle: int = Field(ge=1, le=1 << 16)
     double_buffer: bool
 
 
 class Port(Configuration):
-    """A port that moves so many words a cycle; 0 is any number."""
+    """Parameters of a port of the data SRAM; 0 words per cycle means no limit."""
 
     words_per_cycle: int = Field(ge=0, le=1 << 20)
 
 
 class Benes(Configuration):
-    """The distribution network of a Flex-DPE."""
+    """Parameters of the distribution network of a Flex-DPE; ``stages`` counts its pipeline registers."""
 
     stages: int = Field(ge=0, le=14)
 
 
 class Reduction(Configuration):
-    """The adders behind the multipliers, in cycles."""
+    """Parameters of the adders after the multipliers, in cycles."""
 
     levels_outside_dpe: int = Field(ge=1, le=64)
     flush: int = Field(ge=0, le=1024)
 
 
 class Controlling(Configuration):
-    """The controller's scan of the bitmaps."""
+    """Parameters of the controller, which scans the bitmaps."""
 
     bits_per_cycle: int = Field(ge=1, le=1 << 30)
     first_fold: Literal["hidden", "counted"]
 
 
 class Sram(Configuration):
-    """The memories on the chip."""
+    """Parameters of the on-chip memories: sizes in bytes, and the bandwidth of the data SRAM."""
 
     data: Bytes = Field(ge=1)
     bitmap: Bytes = Field(ge=1)
-    bandwidth: BytesPerSecond = Field(ge=10**6)  # of less, a column is millions of cycles
+    bandwidth: BytesPerSecond = Field(ge=10**6)  # with less bandwidth, a column takes millions of cycles
 
 
 class Values(Configuration):
-    """Type of all values; bytes of an operand's and of a sum."""
+    """Type of all values, bytes of an operand's value, and bytes of a sum."""
 
     type: ValueName
     bytes: int = Field(ge=1, le=64)
@@ -88,7 +88,7 @@ class Values(Configuration):
 
 
 class Streams(Configuration):
-    """The streams between memory and the data SRAM."""
+    """Parameters of the streams between memory and the data SRAM."""
 
     line: Bytes = Field(ge=16, le=4096)
     lines: int = Field(ge=1, le=1 << 16)
@@ -97,7 +97,7 @@ class Streams(Configuration):
 
 
 class Memory(MemoryParameters):
-    """The memory, or none: operands and product lie in SRAM, whatever their size."""
+    """Parameters of the memory; with ``none``, operands and product are in the SRAM, whatever their size."""
 
     model: Literal["dram", "simple", "none"]  # type: ignore[assignment]  # one more than other machines have
 
@@ -123,12 +123,15 @@ class SigmaConfiguration(CompositionParameters):
 
     @property
     def fold(self) -> int:
-        """Multipliers of the machine."""
+        """Return the number of multipliers of the machine."""
         return self.dpe.count * self.dpe.multipliers
 
     @property
     def filtered(self) -> bool:
-        """Return whether nonzeros without a partner are left out; ``auto`` loads them without memory."""
+        """Return whether stationary nonzeros without a nonzero partner are left out.
+
+        With ``auto``, they are left out if the machine has a memory.
+        """
         return self.pack.filter == "regor" or (self.pack.filter == "auto" and self.memory.model != "none")
 
     @property
@@ -143,15 +146,15 @@ class SigmaConfiguration(CompositionParameters):
 
     @property
     def line_cycles(self) -> int:
-        """Cycles of loading one Flex-DPE."""
+        """Return the cycles in which one Flex-DPE is loaded."""
         return -(-self.dpe.multipliers // self.load.words_per_cycle)
 
     @property
     def sums_latency(self) -> int:
-        """Cycles from a column at the multipliers' networks to its sums at the accumulators."""
+        """Return the cycles from a column at the distribution network to its sums at the accumulators."""
         network = NETWORK_CYCLES + self.benes.stages
         inside = network + MULTIPLIER_CYCLES + depth(self.dpe.multipliers)
-        return inside + self.reduce.levels_outside_dpe - 1  # the first of them is that of the way in
+        return inside + self.reduce.levels_outside_dpe - 1  # one of these cycles is the channel to a Flex-DPE
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

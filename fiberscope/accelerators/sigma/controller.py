@@ -1,4 +1,4 @@
-"""Scans the bitmaps, packs folds and makes their tables, while the fold before is worked on."""
+"""The controller, which scans bitmaps and builds the tables of a fold while the previous fold is computed."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 __all__ = ["FETCHES", "Controller"]
 
-FETCHES = ("held", "streamed", "partial")  # the operands, and sums that did not stay
+FETCHES = ("held", "streamed", "partial")  # stationary operand, streamed operand, spilled partial sums
 
 
 class Controller(Component):
-    """Component that fetches passes, makes their tables and sends them on in order.
+    """A controller that fetches the data of passes, builds their tables and sends the passes on in order.
 
-    Interface: the bytes of a pass are asked for on ``<what>_jobs`` and reported on ``<what>_done``, of each
-    of ``FETCHES``; a pass that is there and whose tables are made goes out on ``ready``. A token on
-    ``written`` says that the oldest pass under way is done with. Where units make the tables or follow them,
-    see ``fiberscope.accelerators.sigma.tables``, a chunk goes out on ``chunks`` with its first pass. Where
-    they scan, so do before it the vectors of its bitmaps on ``bitmaps``, and the stationary operand's words
-    on ``words``, behind the last of which is a row of stops. Without memory and units only ``ready`` is
-    connected.
+    Interface:
 
-    Timing: the bitmaps of a chunk are scanned ``bits_per_cycle`` bits a cycle; the settings of one Flex-DPE
-    are made a cycle, as it is loaded, which takes no time of its own.
+    - ``<what>_jobs`` requests the bytes of a pass for each entry of ``FETCHES``, and ``<what>_done`` reports
+      that these bytes have arrived;
+    - ``ready`` sends a pass on once its bytes have arrived and its tables are built;
+    - a token on ``written`` reports that the oldest pass in flight is finished;
+    - ``chunks`` sends a chunk with its first pass, if units make or use the tables (see
+      ``fiberscope.accelerators.sigma.tables``);
+    - ``bitmaps`` sends the vectors of the chunk's bitmaps before the chunk, and ``words`` the words of the
+      stationary operand, if units scan the bitmaps. A row of stops follows the last words.
+
+    Without memory and units, only ``ready`` is connected.
+
+    Timing: the bitmaps of a chunk are scanned at ``bits_per_cycle``. The settings of a Flex-DPE are computed
+    while that Flex-DPE is loaded, and add no cycles.
 
     Args:
         name: instance name.
-        plan: what is to be done.
-        most: passes under way, at the most.
-        bits_per_cycle: bits of bitmaps that are scanned.
-        counted: whether the scan for the first chunk counts.
+        plan: the passes of the run.
+        most: largest number of passes in flight.
+        bits_per_cycle: number of bits of the bitmaps scanned per cycle.
+        counted: whether the scan for the first chunk takes cycles; later scans always do.
     """
 
     PORTS = (
@@ -65,14 +70,14 @@ class Controller(Component):
         self.counted = counted
         self.fetching: deque[Pass] = deque()
         self.scanning: Pass | None = None
-        self.until = 0  # the cycle at which the scan under way ends
+        self.until = 0  # cycle in which the current scan ends
         self.passes = self.bits = 0
         self.retired = 0
-        self.unscanned: list[Vector] = []  # by units, the next one last
-        self.rows = 0  # of vectors that they have had
+        self.unscanned: list[Vector] = []  # vectors not yet sent to the units; the next one is the last entry
+        self.rows = 0  # number of rows of vectors sent to the units
 
     def elaborate(self) -> None:
-        """Fetch the channels of memory, if there is any."""
+        """Collect the channels to and from memory, if the machine has a memory."""
         super().elaborate()
         ways = ("jobs", "done") if self.written is not None else ()
         self.jobs, self.done = (
@@ -81,16 +86,16 @@ class Controller(Component):
 
     @property
     def under_way(self) -> int:
-        """Passes that are asked for and not done with; without memory those that wait for their scan."""
+        """Return the number of requested, unfinished passes; without memory, of passes waiting for a scan."""
         return len(self.fetching) if self.written is None else self.passes - self.retired
 
     def tick(self, now: int) -> int:
-        """Retire a pass, ask for one, take one that is here, hand one on whose tables are made."""
+        """Retire a finished pass, request the next, begin to scan for an arrived one, and send one on."""
         progress = self._retire()
         progress = self._fetch() or progress
         progress = self._hand_on(now) or progress
         progress = self._begin(now) or progress
-        progress = self._hand_on(now) or progress  # one without a scan of its own
+        progress = self._hand_on(now) or progress  # a pass that needs no scan is sent on in the same cycle
         progress = self._scan() or progress
         if progress:
             return self.busy(now + 1)
@@ -116,7 +121,7 @@ class Controller(Component):
         return True
 
     def _fetch(self) -> bool:
-        """Ask for the next pass, if there is room for it and its partial sums have been written."""
+        """Request the data of the next pass, if a slot is free and its partial sums have been written."""
         coming = self.plan.following()
         if coming is None or self.under_way == self.most:
             return False
@@ -131,7 +136,7 @@ class Controller(Component):
         return True
 
     def _begin(self, now: int) -> bool:
-        """Take a pass whose bytes are here, and scan the bitmaps for its tables."""
+        """Take the oldest pass once its bytes have arrived, and begin to scan the bitmaps for its tables."""
         if self.scanning is not None or not self.fetching:
             return False
         if not all(channel.can_pop() for channel in self.done):
@@ -160,7 +165,7 @@ class Controller(Component):
         return True
 
     def _scan(self) -> bool:
-        """Send units a row of vectors, the last one filled up."""
+        """Send one row of vectors to the units; the last row is padded with empty vectors."""
         if not self.unscanned:
             return False
         split = max(0, len(self.unscanned) - len(self.bitmaps) // self.plan.words)

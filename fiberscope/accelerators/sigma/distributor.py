@@ -1,4 +1,4 @@
-"""The data SRAM's read side: loads stationary values, then streams columns past them."""
+"""Read side of the data SRAM, which loads stationary values and then streams columns to the Flex-DPEs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ __all__ = ["Distributor"]
 
 
 class Distributor(Component):
-    """Loads one Flex-DPE after the other, then sends each column to all that the chunk lies in, at once.
+    """A distributor that loads the Flex-DPEs one after the other, then broadcasts the columns of each pass.
 
-    Interface: passes come in on ``ready``; a line goes out on the ``lines`` of its Flex-DPE, columns on the
-    ``columns`` of all that take part. Nothing holds up a Flex-DPE, so columns are sent no faster than the
-    accumulators take their sums.
+    Interface: ``ready`` brings passes. A stationary line is pushed into the channel of ``lines`` of its
+    Flex-DPE. A column is pushed into the channels of ``columns`` of all Flex-DPEs that hold a part of the
+    chunk, in one cycle. A Flex-DPE never stalls; therefore columns are sent no faster than the accumulators
+    take their sums.
 
-    Timing: a line takes ``line_cycles``; a column ``sending`` of its table, and the next begins ``interval``
-    cycles after it. Before a new fold nothing is sent for ``flush`` cycles. Without double buffering lines
-    and columns take turns; with it the lines of the next pass are loaded meanwhile.
+    Timing: a line takes ``line_cycles``. A column takes the ``sending`` cycles of its table, and the next
+    column begins ``interval`` cycles after the start of the previous one. Before a new fold, no column is
+    sent for ``flush`` cycles. With double buffering, the lines of the next pass are loaded while columns are
+    sent; without it, lines and columns alternate.
 
     Args:
         name: instance name.
-        plan: what is to be done.
-        line_cycles: cycles of loading one Flex-DPE.
-        flush: cycles.
+        plan: the passes of the run.
+        line_cycles: cycles to load one line into a Flex-DPE.
+        flush: cycles without columns before a new fold.
         double_buffer: whether lines are loaded while columns are sent.
-        at_once: says whether the columns of a pass may be one token, where nothing else happens meanwhile.
+        at_once: function that returns whether one token may stand for all remaining columns of a pass. Such a
+            token is sent only if no line is to be loaded in the meantime.
     """
 
     PORTS = (Input("ready", PASS), Output("lines", LINE, array=True), Output("columns", COLUMNS, array=True))
@@ -62,22 +65,22 @@ class Distributor(Component):
         self.flush = flush
         self.double_buffer = double_buffer
         self.at_once = at_once
-        self.taken: list[_LoadingPass] = []  # the pass whose columns are sent, and the one behind it
-        self.column = 0  # of the first of them, the next to be sent
-        self.next_column = 0  # the cycle from which on it may be
-        self.sent_at = -1  # the cycle at whose end what is being sent has left, -1: nothing is
-        self.count = 0  # columns that it has
+        self.taken: list[_LoadingPass] = []  # pass whose columns are sent, then the pass after it
+        self.column = 0  # next column to send of the first pass
+        self.next_column = 0  # first cycle in which that column may be sent
+        self.sent_at = -1  # last cycle of the current transfer, in which its token is pushed; -1 for none
+        self.count = 0  # number of columns in the current transfer
         self.sending_until = self.loading_until = 0
-        self.expecting = not plan.finished  # whether passes are to come
+        self.expecting = not plan.finished  # whether more passes arrive
         self.lines_loaded = self.columns_sent = self.flushes = 0
 
     @property
     def pass_number(self) -> int:
-        """The pass under way, 0 if there is none."""
+        """Return the number of the pass whose columns are sent, 0 if there is no pass."""
         return self.taken[0].what.number if self.taken else 0
 
     def tick(self, now: int) -> int:
-        """Go on to the next pass, load a line, send a column."""
+        """Drop a finished pass, take new passes, load a line and send a column."""
         self._finish(now)
         self._take(now)
         self._load(now)
@@ -85,7 +88,7 @@ class Distributor(Component):
         return self._rest(now)
 
     def _finish(self, now: int) -> None:
-        """Drop a pass whose last column is over."""
+        """Drop the first pass when the interval after its last column has ended."""
         if (
             self.taken
             and self.sent_at < 0
@@ -106,7 +109,7 @@ class Distributor(Component):
                 self._begin(now)
 
     def _begin(self, now: int) -> None:
-        """The first of those taken is the one to work on."""
+        """Begin the first pass that was taken, with a flush if it is the first pass of a new fold."""
         pass_ = self.taken[0].what
         self.column = pass_.first
         if pass_.begins and pass_.table.flush:
@@ -146,7 +149,11 @@ class Distributor(Component):
         return load.line == load.end and now >= load.loaded_at and self.column < load.what.last
 
     def _steady(self, now: int) -> bool:
-        """Return whether nothing but columns is to be sent until the pass is over."""
+        """Return whether one token may stand for all remaining columns of the pass.
+
+        With double buffering, no line must be left to load: the lines of the next pass have been loaded, or
+        the run has no next pass.
+        """
         if not self.double_buffer or not self.at_once():
             return self.at_once()
         behind = self.taken[1:]
@@ -154,7 +161,7 @@ class Distributor(Component):
         return loaded and now >= self.loading_until
 
     def _rest(self, now: int) -> int:
-        """Sleep until the next of what is to happen."""
+        """Return the cycle of the next event of this distributor, with the reason to wait for it."""
         times = (self.sent_at, self.next_column, self.sending_until, self.loading_until)
         coming = min((time for time in times if time > now), default=-1)
         if now < max(self.sending_until, self.loading_until):
@@ -166,7 +173,7 @@ class Distributor(Component):
 
 
 class _LoadingPass:
-    """A pass, and how far its lines are loaded."""
+    """A pass and the progress of loading its lines: ``line`` is the next line to load, up to ``end`` - 1."""
 
     def __init__(self, what: Pass) -> None:
         self.what = what

@@ -1,4 +1,4 @@
-"""A Flex-DPE: stationary values, the network that brings each its streamed one, multipliers, and adders."""
+"""A Flex-DPE: multipliers with stationary values, their distribution network and their adder network."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 __all__ = ["FlexDpe"]
 
-# Of columns that come one by one, by pass and column: rows of the product, and the sum for each.
+# By number of pass and column: rows of the product, and the sum for each row. Only for single-column tokens.
 PartialSums: TypeAlias = (
     "dict[tuple[int, int], tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]]"
 )
 
 
 class FlexDpe(Component):
-    """Multiplies what it holds of a chunk with each column and sums the virtual neurons, a column a cycle.
+    """A Flex-DPE that multiplies its stationary values by one column per cycle and sums each virtual neuron.
 
-    Interface: stationary lines come in on ``lines``, columns on ``columns``; for each the sums leave on
-    ``sums``. A token may stand for several columns of the pass, which then come every ``interval`` cycles of
-    its table. Where the Flex-DPE is made of units, see ``fiberscope.accelerators.sigma.units``, it sends
-    the words of each column on ``words``, a row a column with the pass as reference, and these do the rest.
+    Interface: ``lines`` brings stationary lines and ``columns`` brings columns; the sums of each column leave
+    on ``sums``. A token may stand for several columns of the pass; one of them then arrives every
+    ``interval`` cycles of the table. If the Flex-DPE consists of units (see
+    ``fiberscope.accelerators.sigma.units``), this component only sends the words of each column on ``words``,
+    with the pass as reference, and the units compute the sums.
 
-    Timing: nothing waits within it, so that the sums of a column leave so many cycles after it came as the
-    channel at ``sums`` has latency: network, multipliers, adders, and those outside.
+    Timing: a Flex-DPE never stalls. The latency from a column to its sums is the latency of the channel at
+    ``sums``: distribution network, multipliers, adders, and the adders outside of the Flex-DPE.
 
     Args:
         name: instance name.
-        number: the number of this Flex-DPE.
-        plan: what is to be done.
-        partial: where the sums of columns that come one by one are left, by column.
+        number: number of this Flex-DPE, from 0.
+        plan: the passes of the run.
+        partial: mapping to which the sums of single-column tokens are added.
     """
 
     PORTS = (
@@ -66,14 +67,14 @@ class FlexDpe(Component):
         self.plan = plan
         self.partial = partial
         self.table: Table | None = None
-        self.waiting = False  # for columns of what is loaded
+        self.waiting = False  # whether columns for the loaded values are still to arrive
         self.busy_until = 0
-        self.between_until = 0  # while columns of one token are still to come
+        self.between_until = 0  # cycle after the arrival of the last column of the latest token
         self.occupied = self.neurons = self.column = 0
         self.multiply = self.add = self.loaded = self.settings = 0
 
     def tick(self, now: int) -> int:
-        """Take a line, and a column or several."""
+        """Take a stationary line, and a token of one or several columns."""
         if self.lines.can_pop():
             self.lines.pop()
             self.loaded += 1
@@ -106,7 +107,7 @@ class FlexDpe(Component):
         self.between_until = now + (columns - 1) * pass_.table.interval + 1
 
     def _begin(self, table: Table) -> None:
-        """Another chunk: which multipliers hold it."""
+        """Begin another chunk: look up how many multipliers and virtual neurons this Flex-DPE has of it."""
         chunk = table.chunk
         place = (self.number - chunk.lines.start) % self.plan.parameters.dpe.count
         self.table = table
@@ -114,13 +115,13 @@ class FlexDpe(Component):
         self.settings += chunk.settings[place]
 
     def _compute(self, pass_: Pass, column: int) -> None:
-        """Multiply and sum one column; the network is set when the first of the chunk comes."""
+        """Multiply and sum one column, and store its sums in ``partial``."""
         share = self.plan.share(pass_.table, self.number)
         sums = share.sums(column, column + 1, self.plan.kind, self.plan.value_type)
         self.partial[pass_.number, column] = (share.rows, sums[0])
 
     def _send(self, pass_: Pass, column: int) -> None:
-        """Put the words of one column on the network's inputs, zeros behind them."""
+        """Push the words of one column into the inputs of the network; unused inputs get zeros."""
         words = self.plan.share(pass_.table, self.number).words(column)
         words += [0.0] * (len(self.words) - len(words))
         for lane, word in zip(self.words, words, strict=True):

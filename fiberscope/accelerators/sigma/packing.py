@@ -1,11 +1,15 @@
-"""Packing of the stationary operand: slices of K, cut into chunks that are in the multipliers at once.
+"""Packing of the stationary operand into the multipliers: slices of K, folds, lines and chunks.
 
-The nonzeros that are left of the stationary operand are numbered slice by slice, in a slice by row, then k.
-Nonzero p lies in multiplier p modulo all multipliers: the machine is a ring that is filled round after round,
-and each round is a *fold*. ``dpe.multipliers`` neighbours are a *line*, which is loaded into one Flex-DPE in
-one go. A *chunk* is what is streamed together: nonzeros of one slice, no more than come round to the Flex-DPE
-in which they began; where the input is unlimited, all of a fold. Packed by rows, K is one slice, and a
-chunk is a fold of as many whole rows as fit.
+The nonzeros that remain after the filter are numbered slice by slice, within a slice by row, then by k.
+Nonzero p occupies multiplier p modulo the number of multipliers of the machine. The multipliers thus form a
+ring that is filled round after round:
+
+- a *fold* is one round of the ring;
+- a *line* is the contents of one Flex-DPE, ``dpe.multipliers`` consecutive nonzeros, loaded together;
+- a *chunk* is the set of nonzeros past which columns are streamed together. A chunk has nonzeros of one
+  slice, and ends before it would reach the Flex-DPE in which it began. If the input is unlimited, a chunk is
+  a whole fold. If nonzeros are packed by rows, K is a single slice, and a chunk is a fold of as many whole
+  rows as fit.
 """
 
 from __future__ import annotations
@@ -29,11 +33,16 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Slice:
-    """Range of coordinates of K, with the elements of both operands there.
+    """A slice: a range of coordinates of K, with the elements of both operands in that range.
 
-    ``rows``, ``inner`` and ``values`` are of the stationary nonzeros that are left by the filter, or of all
-    elements if zeros are kept; ``inner`` counts from the slice's first coordinate. ``held`` is all of the
-    stationary operand's part (rows x width), ``streamed`` the other operand's (width x columns).
+    Attributes:
+        number: number of the slice, from 0.
+        last: whether it is the last slice.
+        width: number of coordinates of K.
+        rows, inner, values: row, coordinate of K from the start of the slice, and value of each stationary
+            nonzero that remains after the filter; of every element if zeros are kept.
+        held: all of the slice's part of the stationary operand (rows x width).
+        streamed: the slice's part of the streamed operand (width x columns).
     """
 
     number: int
@@ -47,19 +56,19 @@ class Slice:
 
     @cached_property
     def dense(self) -> npt.NDArray[Any]:
-        """The streamed operand's part with its zeros."""
+        """Return the slice's part of the streamed operand as a dense array."""
         return self.streamed.toarray()
 
     @cached_property
     def stream_counts(self) -> Integers:
-        """Nonzeros of the streamed operand's part, by column, added up from the left."""
+        """Return the number of streamed nonzeros to the left of each column, and the total."""
         counts = np.bincount(self.streamed.indices, minlength=self.streamed.shape[1])
         return np.append(0, np.cumsum(counts))
 
 
 @dataclass(frozen=True)
 class Part:
-    """Neighbouring nonzeros ``first`` to ``last`` - 1 of one slice."""
+    """The nonzeros ``first`` to ``last`` - 1 of one slice."""
 
     slice: Slice
     first: int
@@ -67,39 +76,45 @@ class Part:
 
     @property
     def rows(self) -> Integers:
-        """Their rows."""
+        """Return the row of each nonzero."""
         return self.slice.rows[self.first : self.last]
 
     @property
     def inner(self) -> Integers:
-        """Their coordinates in the slice."""
+        """Return the coordinate of K of each nonzero, from the start of the slice."""
         return self.slice.inner[self.first : self.last]
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
-        """Their values."""
+        """Return the value of each nonzero."""
         return self.slice.values[self.first : self.last]
 
     @cached_property
     def distinct_rows(self) -> Integers:
-        """Their rows, each once, in order."""
+        """Return the distinct rows of the nonzeros, in ascending order."""
         rows = self.rows
         return rows[np.flatnonzero(np.diff(rows, prepend=-1))]
 
     @property
     def ends_slice(self) -> bool:
-        """Return whether no more of the slice comes behind it."""
+        """Return whether this part has the last nonzero of its slice."""
         return self.last == len(self.slice.rows)
 
     @property
     def row_goes_on(self) -> bool:
-        """Return whether its last row has more nonzeros behind it."""
+        """Return whether the last row of this part has further nonzeros in the slice."""
         return not self.ends_slice and bool(self.slice.rows[self.last] == self.slice.rows[self.last - 1])
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Parts of slices that are streamed together, in the multipliers from ``position`` of the ring on."""
+    """Parts of slices past which columns are streamed together.
+
+    Attributes:
+        parts: the parts, in the order of the ring.
+        position: position on the ring of the first nonzero, counted over all folds.
+        multipliers: number of multipliers of a Flex-DPE.
+    """
 
     parts: tuple[Part, ...]
     position: int
@@ -112,18 +127,18 @@ class Chunk:
 
     @cached_property
     def words(self) -> int:
-        """Coordinates of K that its multipliers need of a column."""
+        """Return the number of distinct words of a column that the multipliers of the chunk need."""
         return sum(len(np.unique(part.inner)) for part in self.parts)
 
     @cached_property
     def lines(self) -> range:
-        """The lines that it lies in, by number since the beginning."""
+        """Return the numbers of the lines that the chunk occupies, counted over all folds."""
         end = self.position + self.length
         return range(self.position // self.multipliers, -(-end // self.multipliers))
 
     @cached_property
     def neuron_starts(self) -> npt.NDArray[np.bool_]:
-        """Return where virtual neurons begin: at a row, a slice, or a Flex-DPE."""
+        """Return, for each nonzero, whether it begins a virtual neuron: at a new row, slice or Flex-DPE."""
         starts = np.zeros(self.length, dtype=bool)
         place = 0
         for part in self.parts:
@@ -134,37 +149,37 @@ class Chunk:
 
     @cached_property
     def _bounds(self) -> Integers:
-        """Return where the chunk's lines begin within it, and its end."""
+        """Return the first nonzero of each line, counted within the chunk, and the number of nonzeros."""
         edges = np.asarray(self.lines) * self.multipliers - self.position
         return np.append(np.maximum(edges, 0), self.length)
 
     @cached_property
     def occupied(self) -> list[int]:
-        """Multipliers that it takes of each line."""
+        """Return the number of multipliers that the chunk occupies in each of its lines."""
         return [int(number) for number in np.diff(self._bounds)]
 
     @cached_property
     def neurons(self) -> list[int]:
-        """Virtual neurons of each line."""
+        """Return the number of virtual neurons in each line."""
         before = np.append(0, np.cumsum(self.neuron_starts))[self._bounds]
         return [int(number) for number in np.diff(before)]
 
     @cached_property
     def settings(self) -> list[int]:
-        """Settings of the distribution network that each line needs, one for each slice in it."""
+        """Return the number of distribution-network settings of each line: one per slice in the line."""
         if len(self.parts) == 1:
             return [1] * len(self.lines)
         return [sum(1 for _ in self.segments(*self.bounds(line))) for line in self.lines]
 
     @cached_property
     def sums(self) -> int:
-        """Sums that a column gives: its rows, once those that several Flex-DPEs share are added up."""
+        """Return the number of sums per column: one per distinct row, after sums of different lines merge."""
         if len(self.parts) == 1:
             return len(self.parts[0].distinct_rows)
         return len(np.unique(np.concatenate([part.distinct_rows for part in self.parts])))
 
     def segments(self, first: int, last: int) -> Iterator[tuple[int, int, Part]]:
-        """Split its nonzeros ``first`` to ``last`` - 1 by slice: begin and end, and that part."""
+        """Split the nonzeros ``first`` to ``last`` - 1 by slice; yield begin, end and part of each piece."""
         begin = 0
         for part in self.parts:
             end = begin + part.last - part.first
@@ -174,23 +189,26 @@ class Chunk:
             begin = end
 
     def bounds(self, line: int) -> tuple[int, int]:
-        """First and last (exclusive) of its nonzeros in a line."""
+        """Return the first nonzero of a line and the first one after the line, counted within the chunk."""
         place = line - self.lines.start
         return int(self._bounds[place]), int(self._bounds[place + 1])
 
 
 def slice_width(inner: int, parameters: SigmaConfiguration) -> int:
-    """Coordinates of K that are a slice, the last of which may be narrower: all of them, packed by rows."""
+    """Return the number of coordinates of K in a slice: ``inner``, the length of K, if packed by rows.
+
+    The last slice may be narrower.
+    """
     return inner if parameters.pack.by == "rows" else parameters.slice.k
 
 
 def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> Iterator[Slice]:
-    """The slices of K, in order, with what the filter leaves.
+    """Yield the slices of K in order, with the stationary nonzeros that remain after the filter.
 
     Args:
-        stationary: rows x K.
-        streamed: K x columns.
-        parameters: how K is cut, and whether zeros are dropped.
+        stationary: the stationary operand (rows x K).
+        streamed: the streamed operand (K x columns).
+        parameters: configuration, with the width of a slice and the filter.
     """
     inner = stationary.shape[1]
     width = slice_width(inner, parameters)
@@ -203,26 +221,29 @@ def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration)
 def _entries(
     held: CsrArray, passing: CsrArray, parameters: SigmaConfiguration
 ) -> tuple[Integers, Integers, npt.NDArray[np.float64]]:
-    """Row, coordinate and value of what occupies multipliers."""
+    """Return row, coordinate of K and value of each stationary element that occupies a multiplier."""
     if parameters.pack.zeros == "keep":
         rows, columns = np.divmod(np.arange(held.shape[0] * held.shape[1]), held.shape[1])
         return rows, columns, held.toarray().ravel()
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     if not parameters.filtered:
         return rows, held.indices, held.data
-    kept = np.diff(passing.indptr)[held.indices] > 0  # the OR of each row of the streamed bitmap
+    kept = np.diff(passing.indptr)[held.indices] > 0  # hardware: an OR over each row of the streamed bitmap
     return rows[kept], held.indices[kept], held.data[kept]
 
 
 def chunks(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
-    """The chunks of the slices, in the order in which they are streamed."""
+    """Return an iterator over the chunks of the slices, in the order in which they are streamed."""
     if parameters.pack.by == "rows":
         return _whole_rows(cut, parameters)
     return (_folds if parameters.unlimited else _rolling)(cut, parameters)
 
 
 def _whole_rows(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
-    """Folds of as many whole rows as fit; a row that is longer than a fold fills folds of its own first."""
+    """Yield folds of as many whole rows as fit.
+
+    A row that is longer than a fold fills whole folds first; its rest shares a fold with the next rows.
+    """
     fold, number = parameters.fold, 0
     for slice_ in cut:
         ends = np.flatnonzero(np.diff(slice_.rows, append=-1)) + 1
@@ -236,7 +257,7 @@ def _whole_rows(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterato
 
 
 def _rolling(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
-    """Chunks of one slice each, one behind the other round the ring."""
+    """Yield chunks of one slice each, which occupy consecutive multipliers of the ring."""
     fold, multipliers = parameters.fold, parameters.dpe.multipliers
     position = 0
     for slice_ in cut:
@@ -251,7 +272,7 @@ def _rolling(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[C
 
 
 def _folds(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
-    """Chunks that are whole folds, of as many slices as fill them."""
+    """Yield chunks that are whole folds, with parts of as many slices as needed to fill the fold."""
     fold, multipliers = parameters.fold, parameters.dpe.multipliers
     parts: list[Part] = []
     number = room = 0

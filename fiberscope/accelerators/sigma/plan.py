@@ -1,4 +1,4 @@
-"""Plan of a run, pass by pass: the tables that the controller makes and the other parts follow."""
+"""The plan of a run: its passes in order, with the tables that the controller makes for the other parts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,25 @@ from fiberscope.workloads.gemm import Sliced
 
 __all__ = ["Pass", "Plan", "Table"]
 
-MOST_BITS = 32  # of a word of a bitmap
+MOST_BITS = 32  # largest number of bits in a word of a bitmap
 
 
 @dataclass(frozen=True)
 class Table:
-    """Table of the controller for a chunk.
+    """A table of the controller for one chunk.
 
-    Attributes: ``lines`` are to be loaded, behind a flush if ``flush``; ``bits`` of the bitmaps are scanned
-    for it. A column takes ``sending`` cycles at the input and ``serving`` at the accumulators, and the next
-    one begins ``interval`` cycles after it. ``fresh`` of a column's sums begin an element of the product,
-    ``done`` are the last of one. ``useful`` multiplications have no zero. ``shares`` has the shares of the
-    Flex-DPEs by line, as far as they have been asked for.
+    Attributes:
+        chunk: the chunk.
+        lines: numbers of the lines to load for the chunk.
+        flush: whether the adders are flushed before the chunk.
+        bits: number of bits of both bitmaps that are scanned for the chunk.
+        sending: cycles of a column at the input.
+        serving: cycles of a column at the accumulators.
+        interval: cycles from the start of a column to the start of the next column.
+        fresh: number of sums of a column that are the first of an element of the product.
+        done: number of sums of a column that are the last of an element of the product.
+        useful: number of multiplications of two nonzeros.
+        shares: shares of the Flex-DPEs by line; ``Plan.share`` adds a share when it is first requested.
     """
 
     chunk: Chunk
@@ -47,11 +54,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Pass:
-    """The columns ``first`` to ``last`` - 1 of the streamed operand with one chunk of the stationary one.
+    """A pass: columns of the streamed operand are streamed past one chunk of the stationary operand.
 
-    ``begins`` and ``ends`` say whether they are the chunk's first and last, ``final`` whether it is the run's
-    last pass. It needs the bytes ``fetched`` of the stationary operand, the streamed one and partial sums,
-    the latter when ``awaited_writes`` passes have been written, and writes the bytes ``written``.
+    Attributes:
+        number: number of the pass, from 0.
+        table: table of the chunk.
+        first, last: the columns ``first`` to ``last`` - 1.
+        begins, ends: whether these columns are the first and the last of the chunk.
+        final: whether this is the last pass of the run.
+        fetched: bytes of the stationary operand, of the streamed operand and of partial sums to fetch.
+        written: bytes to write.
+        awaited_writes: number of passes whose writes must have finished before partial sums are fetched.
     """
 
     number: int
@@ -72,22 +85,27 @@ class Pass:
 
 
 class Plan:
-    """Cuts a product into passes, one after the other, so that no more than a few are ever held.
+    """A plan that divides a product into passes, one after the other, and holds only a few at a time.
 
     Args:
-        stationary: rows x K.
-        streamed: K x columns.
-        parameters: the machine's.
-        chosen: numbers of the passes to be simulated, in order, the last pass among them; None for all.
+        stationary: the stationary operand (rows x K).
+        streamed: the streamed operand (K x columns).
+        parameters: configuration of the machine.
+        chosen: numbers of the passes to simulate, ascending, including the last pass; None for all passes.
 
-    Attributes: ``passes`` has those that were taken and not dropped, by number; ``resident`` is how many
-    columns of the product stay in the accumulators; ``width`` the coordinates of a slice, in ``words`` of
-    ``word_bits`` bits as units scan them, ``narrowest`` those of the last one; ``value_type`` that of all
-    values; ``exact`` whether the product's sums are the same in any order, in the precision ``kind``;
-    ``router`` sets the distribution networks, None where words are gathered.
+    Attributes:
+        passes: by number, the passes that were taken and are not finished.
+        resident: number of columns of the product that stay in the accumulators.
+        width: number of coordinates of K in a slice.
+        words, word_bits: number of words in which units scan a row of a slice's bitmap, and bits of a word.
+        narrowest: number of coordinates of K in the last slice.
+        value_type: type of all values.
+        exact: whether the sums of the product are the same in any order.
+        kind: NumPy type in which the sums are computed.
+        router: router that sets the distribution networks; None if words are gathered.
 
     Raises:
-        ConfigurationError: a fold cannot be packed, for a slice's bitmaps or values do not fit.
+        ConfigurationError: if a fold cannot be packed, because bitmaps or values of a slice do not fit.
     """
 
     def __init__(
@@ -114,17 +132,18 @@ class Plan:
         self.narrowest = stationary.shape[1] - (self.slices - 1) * width
         self.resident = self.columns if self.without_memory else self._resident(self.width)
         self._block = self.columns if self.without_memory else parameters.stream.columns
-        self._seen = np.zeros(self.rows, dtype=bool)  # rows of the product that have sums
-        self._done = 0  # of them, whose last sums the last slice has
-        self._bits = 0  # of the stationary bitmap, in the slices so far
-        self._fetched = 0  # bytes of it
+        self._seen = np.zeros(self.rows, dtype=bool)  # whether a row of the product has a sum so far
+        self._done = 0  # rows of the product that are finished in the last slice
+        self._bits = 0  # bits of the stationary bitmap up to the current chunk
+        self._fetched = 0  # bytes of the stationary bitmap fetched so far
         passes = self._passes(chunks(slices(stationary, streamed, parameters), parameters))
         self._coming = passes if chosen is None else _spliced(passes, chosen)
         self._next = next(self._coming, None)
 
     def _resident(self, width: int) -> int:
-        """Columns of the product for which there is room beside two slices of one operand, two folds of the
-        other.
+        """Return the number of columns of the product that fit in the data SRAM.
+
+        The SRAM also holds two slices of the streamed operand and two folds of the stationary operand.
         """
         sram, value = self.parameters.sram, self.parameters.value
         bitmaps = 2 * -(-width * (self.rows + self.columns) // 8)
@@ -147,7 +166,7 @@ class Plan:
         return self._next is None
 
     def take(self) -> Pass:
-        """The next pass; only while it is not ``finished``."""
+        """Take and return the next pass; only while the plan is not ``finished``."""
         pass_ = self._next
         assert pass_ is not None
         self.passes[pass_.number] = pass_
@@ -155,11 +174,11 @@ class Plan:
         return pass_
 
     def following(self) -> Pass | None:
-        """Return what ``take`` gives next, None at the end."""
+        """Return the pass that ``take`` will return next, or None at the end."""
         return self._next
 
     def share(self, table: Table, dpe: int) -> Share:
-        """Return what the Flex-DPE of this number has of a table's chunk."""
+        """Return the share that the Flex-DPE with the number ``dpe`` has in the chunk of a table."""
         first = table.chunk.lines.start
         line = first + (dpe - first) % self.parameters.dpe.count
         if line not in table.shares:
@@ -198,7 +217,7 @@ class Plan:
         )
 
     def _pace(self, chunk: Chunk) -> tuple[int, int, int]:
-        """Cycles of a column at the input, at the accumulators, and from one to the next."""
+        """Return the cycles of a column at the input and at the accumulators, and from column to column."""
         parameters, value = self.parameters, self.parameters.value
         words, taken = parameters.input.words_per_cycle, parameters.output.words_per_cycle
         width = chunk.words if parameters.pack.by == "rows" else chunk.parts[0].slice.width
@@ -209,25 +228,29 @@ class Plan:
         return sending, serving, max(sending, serving, sram)
 
     def _scanned(self, part: Part) -> int:
-        """Bits of both bitmaps that lie between the nonzeros before and the last of these."""
+        """Return the number of bits of both bitmaps that are scanned for a part.
+
+        The scan continues in the stationary bitmap up to the last nonzero of the part. The first part of a
+        slice also scans the streamed bitmap.
+        """
         width = part.slice.width
         begin, end = (self._place(part, at) for at in (part.first, part.last))
         return end - begin + (width * self.columns if part.first == 0 else 0)
 
     def rows_scanned(self, part: Part) -> range:
-        """Rows of the slice's stationary bitmap that no chunk before this part's has had scanned."""
+        """Return the rows of the slice's stationary bitmap that are first scanned for this part."""
         begin, end = (-(-self._place(part, at) // part.slice.width) for at in (part.first, part.last))
         return range(begin, end)
 
     def _place(self, part: Part, at: int) -> int:
-        """The bit of the slice's stationary bitmap up to which the first ``at`` nonzeros lie."""
+        """Return the number of bits of the slice's stationary bitmap up to its nonzero number ``at`` - 1."""
         slice_ = part.slice
         if at == len(slice_.rows):
             return self.rows * slice_.width
         return int(slice_.rows[at - 1]) * slice_.width + int(slice_.inner[at - 1]) + 1 if at else 0
 
     def _begun(self, part: Part) -> int:
-        """Return the number of rows of the product that have their first sums."""
+        """Return the number of rows of the product whose first sum comes from this part."""
         fresh = int(np.count_nonzero(~self._seen[part.distinct_rows]))
         self._seen[part.distinct_rows] = True
         return fresh
@@ -256,14 +279,14 @@ class Plan:
             )
 
     def _held_bytes(self, table: Table) -> int:
-        """Values of the chunk, and the whole bytes of its bitmap that have not come with one before."""
+        """Return the bytes of the chunk's values, and of its bitmap that no earlier chunk has fetched."""
         for part in table.chunk.parts:
             self._bits += self._place(part, part.last) - self._place(part, part.first)
         before, self._fetched = self._fetched, -(-self._bits // 8)
         return table.chunk.length * self.parameters.value.bytes + self._fetched - before
 
     def _streamed_bytes(self, table: Table, first: int, last: int) -> int:
-        """Values and bitmaps of the slices that begin with the chunk, of these columns."""
+        """Return the bytes of values and bitmaps, in these columns, of the slices that begin in the chunk."""
         total = 0
         for part in table.chunk.parts:
             if part.first == 0:
@@ -273,11 +296,15 @@ class Plan:
         return total
 
     def _partial_bytes(self, sums: int, first: int, last: int) -> int:
-        """Sums of those columns that do not stay in the accumulators."""
+        """Return the bytes of ``sums`` sums in each of these columns that does not stay on chip."""
         return sums * max(0, last - max(first, self.resident)) * self.parameters.value.sum_bytes
 
     def _written_bytes(self, table: Table, first: int, last: int, final: bool) -> int:
-        """Partial sums that do not stay, elements that are done, and at the end those without any sum."""
+        """Return the bytes that a pass writes.
+
+        These are partial sums that do not stay in the accumulators, finished elements of the product, and in
+        the final pass the elements without any sum.
+        """
         staying = max(0, min(last, self.resident) - first)
         elements = table.done * staying
         if final:
@@ -287,9 +314,9 @@ class Plan:
 
 
 def _spliced(passes: Iterator[Pass], chosen: Sequence[int]) -> Iterator[Pass]:
-    """The chosen passes one behind another, numbered anew; what they move and load stays as it is.
+    """Yield the chosen passes, renumbered; the data that each pass loads and moves does not change.
 
-    A pass awaits the writes of the pass that is as far before it as in the whole run.
+    A pass waits for the writes of the pass that precedes it by the same number of passes as in the full run.
     """
     place = 0
     for pass_ in passes:
@@ -304,6 +331,6 @@ def _spliced(passes: Iterator[Pass], chosen: Sequence[int]) -> Iterator[Pass]:
 
 
 def _useful(part: Part) -> int:
-    """Multiplications of two nonzeros."""
+    """Return the number of multiplications of two nonzeros in a part."""
     counts = np.diff(part.slice.streamed.indptr)[part.inner]
     return int(counts[part.values != 0].sum())

@@ -1,4 +1,4 @@
-"""Share of a Flex-DPE in a chunk, and its arithmetic."""
+"""The share of a Flex-DPE in a chunk, and the sums that the Flex-DPE computes with it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ class Share:
     """The nonzeros of a chunk that lie in one line.
 
     Args:
-        chunk: whose they are.
-        line: in which they lie.
-        router: sets the distribution network, which then brings the operands; None takes them as they are.
+        chunk: the chunk.
+        line: number of the line.
+        router: router that sets the distribution network, through which the operands then come; None if each
+            multiplier gets its word directly.
 
-    Attributes: ``ids`` has the virtual neuron of each multiplier, counted from 1, negative where it has none
-    of the chunk; ``rows`` the row of the product of each neuron; ``weights`` the stationary values;
-    ``settings`` those of the distribution network, row by row.
+    Attributes:
+        ids: virtual neuron of each multiplier, from 1; negative for a multiplier that holds no nonzero of the
+            chunk.
+        rows: row of the product of each neuron.
+        weights: stationary value of each multiplier.
+        settings: settings of the distribution network, row by row.
     """
 
     def __init__(self, chunk: Chunk, line: int, router: MulticastRouter | None = None) -> None:
@@ -51,14 +55,17 @@ class Share:
         self.sources = None if router is None else np.array(sources_of(DOUBLE, self.settings))
 
     def _settings(self, router: MulticastRouter) -> list[int]:
-        """Return the settings with which each multiplier gets the element of its coordinate."""
+        """Return network settings that route to each multiplier the element at its coordinate of K."""
         wanted = np.full(len(self.ids), -1)
         for place, part in self.segments:
             wanted[place] = part.inner
         return router.route(wanted.tolist())
 
     def words(self, column: int) -> list[float]:
-        """Return the words that are sent of a column: its elements, or one a multiplier without a network."""
+        """Return the words that are sent for a column.
+
+        These are all elements of the column in the slice, or one word per multiplier without a network.
+        """
         if self.sources is not None:
             return self.segments[0][1].slice.dense[:, column].tolist()  # type: ignore[no-any-return]
         words = np.zeros(len(self.ids))
@@ -67,7 +74,7 @@ class Share:
         return words.tolist()
 
     def sums(self, first: int, last: int, kind: type[np.floating[Any]], values: ValueType) -> Numbers:
-        """The sums of the neurons for the columns ``first`` to ``last`` - 1 (columns x neurons)."""
+        """Return the sums of the neurons for the columns ``first`` to ``last`` - 1 (columns x neurons)."""
         multiply, add = arithmetic(values)
         products = np.zeros((last - first, len(self.ids)), kind)
         for place, part in self.segments:

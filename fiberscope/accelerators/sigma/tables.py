@@ -1,4 +1,4 @@
-"""Tables of a chunk, where units make or follow them: the nonzeros that it has, and settings of networks."""
+"""Tables of a chunk for machines with units: the chunk's nonzeros, and the settings of its networks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ __all__ = ["Tables"]
 
 @dataclass
 class SliceLookups:
-    """Lookups of a slice: of each remaining nonzero the row, coordinate and place of its value.
+    """The nonzeros that the units found in the bitmaps of a slice.
 
-    ``before`` is how many nonzeros of other slices lie before it.
+    Attributes:
+        before: number of nonzeros in the slices before this one.
+        rows, inner, places: row, coordinate of K in the slice, and index of the value of each nonzero.
     """
 
     before: int
@@ -35,21 +37,23 @@ class SliceLookups:
 
 
 class Tables(Component):
-    """Makes a chunk's tables of what the units found in its bitmaps, and sets the distribution networks.
+    """A component that builds a chunk's tables from the scanned bitmaps and sets the distribution networks.
 
-    Interface: a chunk comes in on ``chunks``. Where its bitmaps are scanned by units, the words that a
-    ``Regor`` keeps are on ``kept``, and the running counts of the stationary operand's ones, of a
-    ``PrefixPopcount``, on ``counts``; what they say is then what Flex-DPEs hold of the chunk. Where the
-    networks are units, a task and settings for all of its columns go out on ``tasks`` and ``settings``.
+    Interface: ``chunks`` brings chunks. If units scan the bitmaps, ``kept`` brings the words that a ``Regor``
+    keeps, and ``counts`` the running counts of the stationary operand's ones from a ``PrefixPopcount``. The
+    contents of the Flex-DPEs then follow from these words and counts. If the networks are units, a task and
+    the settings for all columns of the chunk leave on ``tasks`` and ``settings``.
 
-    Timing: a row of vectors a cycle; a chunk's tables are there in the cycle in which its last row is seen.
+    Timing: one row of vectors per cycle. The tables of a chunk are complete in the cycle in which its last
+    row is taken.
 
     Args:
         name: instance name.
-        plan: what is to be done.
+        plan: the passes of the run.
 
     Raises:
-        SimulationError: in the run, if a chunk comes before its bitmaps have, or cannot be what was found.
+        SimulationError: during the run, if a chunk arrives before its bitmaps, or does not match the nonzeros
+            that were found in them.
     """
 
     PORTS = (
@@ -71,13 +75,13 @@ class Tables(Component):
         super().__init__(name)
         self.plan = plan
         self.rows = 0
-        self.in_slice = False  # a slice's columns
+        self.in_slice = False  # whether the latest vector was a column of a slice
         self.latest = SliceLookups(0)
-        self.coming: deque[SliceLookups] = deque()  # slices that no chunk has had yet
-        self.slices_by_number: dict[int, SliceLookups] = {}  # by slice, those of the chunk before
+        self.coming: deque[SliceLookups] = deque()  # slices of which no chunk has been taken yet
+        self.slices_by_number: dict[int, SliceLookups] = {}  # slices of the previous chunk, by number
 
     def tick(self, now: int) -> int:
-        """Take a row of vectors, and a chunk whose last row it may be."""
+        """Take a row of vectors, and a chunk whose last row has been taken."""
         progress = bool(self.counts) and self._take_row()
         if self.chunks.can_pop():
             self._take_chunk()
@@ -100,7 +104,7 @@ class Tables(Component):
         return True
 
     def _take_vector(self, first: int) -> None:
-        """A column may begin a slice; of a row the nonzeros that are left are its next ones."""
+        """Take a vector: a column may begin a slice; a row adds its remaining nonzeros to the slice."""
         column = self.kept[first].control() == COLUMN
         if column and not self.in_slice:
             self.latest = SliceLookups(self.counts[first].coordinate())
@@ -139,7 +143,7 @@ class Tables(Component):
         table.shares.update((line, Share(full_chunk, line, self.plan.router)) for line in chunk.lines)
 
     def _part(self, part: Part) -> Part:
-        """The same part of the slice as it was found."""
+        """Return the part with the slice that the units found in the bitmaps."""
         if part.first == 0:
             self.slices_by_number[part.slice.number] = self.coming.popleft()
         positions = self.slices_by_number[part.slice.number]
@@ -159,7 +163,7 @@ class Tables(Component):
         return replace(slice_, rows=rows, inner=inner, values=values[positions.places])
 
     def _set_networks(self, table: Table) -> None:
-        """Send the settings for a chunk, of all of its columns."""
+        """Send the network settings of a chunk, with tasks that hold for all of its columns."""
         for line in table.chunk.lines:
             dpe = line % len(self.tasks)
             settings = self.plan.share(table, dpe).settings

@@ -1,9 +1,10 @@
-"""A Flex-DPE out of units: what stands between its network and its adders, and behind them.
+"""Units of a Flex-DPE that connect its distribution network and its adder network.
 
-A ``FlexDpe`` sends the words of a column to a ``BenesNetwork``, whose outputs are the ``Multipliers``'
-operands; their products are the leaves of an ``AdderNetwork``, whose sums the ``Collector`` hands on. Units
-are linked by channels, each of which is a register; ``CHANNELS`` more than the machine has. The adders
-outside have so many cycles less, so that sums come when they do without units.
+A ``FlexDpe`` sends the words of a column to a ``BenesNetwork``. The outputs of the network are the operands
+of the ``Multipliers``, and the products are the leaves of an ``AdderNetwork``. The ``Collector`` sends the
+sums on. Each channel between units is a register, and there are ``CHANNELS`` more of them than the machine
+has without units. The adders outside of the Flex-DPE therefore take ``CHANNELS`` cycles less, so that sums
+arrive in the same cycle as without units.
 """
 
 from __future__ import annotations
@@ -19,21 +20,23 @@ from fiberscope.sim.component import Component, Input, Output
 
 __all__ = ["CHANNELS", "Collector", "Multipliers"]
 
-CHANNELS = 4  # before and behind the distribution network, behind the adders, and behind the collector
+CHANNELS = 4  # before and after the distribution network, after the adders, and after the collector
 
 
 class Multipliers(Component):
     """Multipliers of a Flex-DPE, each with its stationary value.
 
-    Interface: a row of words on ``operands``, whose reference says of which pass they are; a row of products
-    on ``products``, with the virtual neuron as coordinate, ``EMPTY`` where nothing of the chunk is held.
+    Interface: ``operands`` brings a row of words, whose reference is the number of the pass. A row of
+    products leaves on ``products``; the coordinate of a product is its virtual neuron. A multiplier that
+    holds no nonzero of the chunk sends ``EMPTY``.
 
-    Timing: a row a cycle, which leaves in the cycle in which it is seen: the channels are the register.
+    Timing: one row per cycle. A row leaves in the cycle in which it arrives; the output channels are the
+    pipeline register.
 
     Args:
         name: instance name.
-        number: the number of the Flex-DPE.
-        plan: what is to be done.
+        number: number of the Flex-DPE.
+        plan: the passes of the run.
     """
 
     PORTS = (Input("operands", STREAM, array=True), Output("products", STREAM, array=True))
@@ -49,7 +52,7 @@ class Multipliers(Component):
         self.rows = 0
 
     def tick(self, now: int) -> int:
-        """Multiply a row, which is here on all lanes or on none."""
+        """Multiply a row of words; either all lanes have a word or none has."""
         if not self.operands[0].can_pop():
             return self.idle()
         pass_ = self.plan.passes[self.operands[0].reference()]
@@ -59,25 +62,25 @@ class Multipliers(Component):
             if neuron < 0:
                 product.push(EMPTY)
             else:
-                product.push(DATA, neuron, 0, operand.value() * weight + 0.0)  # of whole numbers none is -0.0
+                product.push(DATA, neuron, 0, operand.value() * weight + 0.0)  # + 0.0 turns -0.0 into 0.0
             operand.pop()
         self.rows += 1
         return self.busy(now + 1)
 
 
 class Collector(Component):
-    """Says to which rows of the product the sums of a column belong.
+    """A collector that assigns the sums of a column to rows of the product.
 
-    Interface: a column, announced on ``columns``, and its sums on ``lanes``, of any of them, come in one
-    cycle; the sums are left in ``partial``, and the column is announced on ``sums``.
+    Interface: ``columns`` brings a column, and ``lanes`` its sums in the same cycle, on any of the lanes. The
+    sums are stored in ``partial``, and the column is sent on to ``sums``.
 
-    Timing: a column a cycle.
+    Timing: one column per cycle.
 
     Args:
         name: instance name.
-        number: the number of the Flex-DPE.
-        plan: what is to be done.
-        partial: where the sums are left.
+        number: number of the Flex-DPE.
+        plan: the passes of the run.
+        partial: mapping to which the sums of each column are added.
     """
 
     PORTS = (Input("columns", SUMS), Input("lanes", STREAM, array=True), Output("sums", SUMS))
@@ -95,7 +98,7 @@ class Collector(Component):
         self.sums_taken = 0
 
     def tick(self, now: int) -> int:
-        """Take a column."""
+        """Take a column and its sums."""
         if not (self.columns.can_pop() and self.lanes[0].can_pop()):
             return self.idle()
         number, column = self.columns.coordinate(), self.columns.reference()

@@ -1,4 +1,4 @@
-"""The bitmaps of both operands as the vectors that units scan: columns of a slice, then rows of it."""
+"""Bitmaps of both operands as the vectors that units scan: the columns of a slice, then its rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fiberscope.workloads.canonical import CsrArray
 
 __all__ = ["Vector", "packed_values", "vectors"]
 
-Vector: TypeAlias = tuple[int, int, list[int]]  # operand, row of the stationary one, and words
+Vector: TypeAlias = tuple[int, int, list[int]]  # kind (ROW or COLUMN), row of the stationary operand, words
 
 
 def vectors(chunk: Chunk, plan: Plan) -> Iterator[Vector]:
@@ -30,7 +30,7 @@ def vectors(chunk: Chunk, plan: Plan) -> Iterator[Vector]:
 
 
 def packed_values(slice_: Slice, plan: Plan) -> npt.NDArray[Any]:
-    """The stationary operand's values as they lie in the SRAM: in the order of the bits of its bitmap."""
+    """Return the stationary values of a slice as the SRAM stores them: in the order of the bitmap's bits."""
     return slice_.held.toarray().ravel() if plan.keeps_zeros else slice_.held.data
 
 
@@ -41,6 +41,6 @@ def _pattern(matrix: CsrArray) -> npt.NDArray[np.bool_]:
 
 
 def _words(bits: npt.NDArray[np.bool_], plan: Plan) -> list[int]:
-    """The words of a vector, the first coordinate in the lowest bit of the first one."""
+    """Return the words of a vector; the lowest bit of the first word is the first coordinate."""
     whole = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
     return [whole >> word * plan.word_bits & (1 << plan.word_bits) - 1 for word in range(plan.words)]

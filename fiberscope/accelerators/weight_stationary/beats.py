@@ -1,6 +1,7 @@
-"""Beats of the bus in a cycle: elements of A in its format, and their common ids.
+"""Division of matrix A into beats, the transfers that the bus makes in one cycle each.
 
-A word is a value or an id. Source: MINT (IPDPS 2021), Section IV-B and Figure 6.
+A beat holds elements of A in the format of A, and the ids that these elements share. Each word of a beat is a
+value or an id. Source: MINT (IPDPS 2021), Section IV-B and Figure 6.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Beat:
-    """The nonzeros in one beat; zeros of a dense row take their place on the bus and are left out here.
+    """The nonzeros of A in one beat of the bus.
+
+    The zeros of a dense row occupy words of the bus, but this record does not list them.
 
     Args:
-        rows, columns: the rows and columns of each.
-        values: the values of each.
-        ids: how many different column ids are to be matched.
+        rows, columns: row and column id of each nonzero.
+        values: value of each nonzero.
+        ids: number of distinct column ids, each of which a processing element looks up in its column of B.
     """
 
     rows: Ids
@@ -36,10 +39,15 @@ class Beat:
 
 
 def capacity(acf: str, words: int) -> int:
-    """Elements of A in a beat of so many words.
+    """Return the number of elements of A that fit in one beat.
 
-    A dense row needs its row id, CSR a column id a value and the row id, CSC the same by columns, COO two
-    ids a value.
+    A beat of a dense row holds one row id and values. A beat of CSR holds one row id, and a column id for
+    each value; a beat of CSC holds one column id, and a row id for each value. A beat of COO holds both ids
+    for each value.
+
+    Args:
+        acf: format of A: ``dense``, ``csr``, ``csc`` or ``coo``.
+        words: number of words in a beat.
     """
     return {"dense": words - 1, "csr": (words - 1) // 2, "csc": (words - 1) // 2, "coo": words // 3}[acf]
 
@@ -48,9 +56,9 @@ def count_beats(acf: str, a: CsrArray, words: int) -> int:
     """Count the beats that transfer a matrix.
 
     Args:
-        acf: its format.
+        acf: format in which the matrix is transferred, as of ``capacity``.
         a: the matrix.
-        words: the words of a beat.
+        words: number of words in a beat.
     """
     elements = capacity(acf, words)
     if acf == "coo":
@@ -62,7 +70,13 @@ def count_beats(acf: str, a: CsrArray, words: int) -> int:
 
 
 def beats(acf: str, a: CsrArray, words: int) -> Iterator[Beat]:
-    """The beats that bring a matrix, in their order: row by row, CSC column by column."""
+    """Yield the beats that transfer a matrix: row by row, or column by column for CSC.
+
+    Args:
+        acf: format in which the matrix is transferred, as of ``capacity``.
+        a: the matrix.
+        words: number of words in a beat.
+    """
     elements = capacity(acf, words)
     if acf == "dense":
         return _dense(a, elements)
@@ -72,7 +86,7 @@ def beats(acf: str, a: CsrArray, words: int) -> Iterator[Beat]:
 
 
 class _Entries:
-    """The nonzeros of a matrix in the order in which they are streamed."""
+    """The nonzeros of a matrix in the order in which the bus streams them."""
 
     def __init__(self, a: CsrArray, *, by_columns: bool) -> None:
         ordered = sparse.csc_array(a) if by_columns else a
@@ -83,19 +97,19 @@ class _Entries:
         self.values = ordered.data
 
     def cut(self, bounds: Ids, elements: int) -> Iterator[Beat]:
-        """Beats that end where a row or column does."""
+        """Yield beats of at most ``elements`` nonzeros, none of which crosses one of the ``bounds``."""
         for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             for begin in range(first, last, elements):
                 yield self.beat(begin, min(begin + elements, last))
 
     def beat(self, begin: int, end: int) -> Beat:
-        """Return the entries that lie side by side in a beat."""
+        """Return the beat of the nonzeros numbered ``begin`` to ``end`` - 1."""
         columns = self.columns[begin:end]
         return Beat(self.rows[begin:end], columns, self.values[begin:end], len(np.unique(columns)))
 
 
 def _dense(a: CsrArray, elements: int) -> Iterator[Beat]:
-    """A beat for so many columns of a row, empty ones too."""
+    """Yield a beat for each ``elements`` columns of each row, including columns without nonzeros."""
     entries = _Entries(a, by_columns=False)
     for row in range(a.shape[0]):
         first, last = int(entries.bounds[row]), int(entries.bounds[row + 1])

@@ -1,4 +1,4 @@
-"""The bus: streams A's slices to all processing elements, pass by pass."""
+"""The broadcast bus, which streams the slices of A to all processing elements, pass by pass."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["Bus"]
 
 
 class Bus(Component):
-    """Broadcasts a beat a cycle to all processing elements.
+    """A bus that broadcasts one beat per cycle to all processing elements.
 
-    Interface: each beat goes out on all ``beats`` in the same cycle, when all have room; behind the last one
-    of a pass its end does.
+    Interface: a beat is pushed into all channels of ``beats`` in the same cycle, once each of them has a free
+    slot. After the last beat of a pass, an END token is pushed in the same way.
 
-    Timing: a beat a cycle, the end of a pass too. If the loading of B counts, the bus brings its words before
-    each pass.
+    Timing: a beat, and the END token of a pass, take one cycle each. If ``load_words`` is not 0, the bus also
+    transfers the words of B before each pass.
 
     Args:
         name: instance name.
-        passes: in their order.
-        slices: the slices of a pass the beats of A's slice.
-        stream: where beats are put for all to read, by their number.
-        load_words: words of B that the bus brings in a cycle; 0: they are there.
+        passes: the passes, in the order in which they run.
+        slices: function from a pass to the beats of the slice of A that the pass streams.
+        stream: list to which the bus appends each beat; a token carries the index of its beat in this list.
+        load_words: number of words of B that the bus transfers in a cycle; 0 if loading B takes no time.
     """
 
     PORTS = (Output("beats", BEAT, array=True),)
@@ -55,7 +55,7 @@ class Bus(Component):
         self.streamed = self.loading = self.passes = 0
 
     def tick(self, now: int) -> int:
-        """Load, or send the next beat, or the end of a pass."""
+        """Load B, or send the next beat or the end of a pass."""
         if now < self.until:
             return self.busy(self.until)
         if self.under_way is None:
@@ -70,7 +70,7 @@ class Bus(Component):
         return self.busy(now + 1)
 
     def _begin(self, now: int) -> bool:
-        """Begin a pass; whether B is to be loaded before."""
+        """Begin the next pass; return whether B must be loaded before its first beat."""
         coming = self.plan[self.passes]
         self.under_way = self.slices(coming)
         self.coming = next(self.under_way, None)

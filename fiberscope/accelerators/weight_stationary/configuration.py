@@ -12,14 +12,14 @@ __all__ = ["WeightStationaryConfiguration"]
 
 
 class Formats(Configuration):
-    """The formats that the array computes in."""
+    """Formats in which the array computes: of the streamed operand A and of the stationary operand B."""
 
     a: Literal["dense", "csr", "coo", "csc"]
     b: Literal["dense", "csc"]
 
 
 class Elements(Configuration):
-    """The processing elements; ``buffer`` is in words, ``dense_match`` and ``latency`` in cycles."""
+    """Parameters of the PEs; ``buffer`` is in words, ``dense_match`` and ``latency`` are in cycles."""
 
     count: int = Field(ge=1, le=1 << 16)
     lanes: int = Field(ge=1, le=1024)
@@ -31,7 +31,7 @@ class Elements(Configuration):
 
 
 class Bus(Configuration):
-    """The broadcast bus."""
+    """Parameters of the broadcast bus; ``words`` is the number of words in a beat."""
 
     words: int = Field(ge=2, le=1 << 16)
     load: Literal["hidden", "counted"]
@@ -57,10 +57,10 @@ class WeightStationaryConfiguration(Configuration):
 
     @property
     def match_cycles(self) -> int:
-        """Cycles in which a PE finds what an id on the bus meets.
+        """Return the cycles in which a PE looks up one id of the bus in its column of B.
 
-        A dense column is indexed. Of a CSC column all of the metadata's half of the buffer is compared, since
-        the comparators do not know how far it is filled.
+        A dense column is indexed with the id. For a CSC column, the comparators scan the half of the buffer
+        that holds ids. They scan all of that half, since they do not know how many words of it are filled.
         """
         if self.match == "bus" or self.acf.a == "dense":
             return 0

@@ -1,4 +1,4 @@
-"""The array, composed: a bus, processing elements behind it, and the output buffer."""
+"""The weight-stationary array: a bus, the processing elements that it feeds, and the output buffer."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ WORD = 4  # bytes of a value or an id
 
 
 class WeightStationary:
-    """The array with its operands in the global buffer; multiplies A with B.
+    """A weight-stationary array that multiplies A with B, with both operands in the global buffer.
 
     Args:
-        parameters: the configuration.
+        parameters: configuration of the machine.
         a, b: the operands, as canonical CSR.
-        parts: blocks to take in the place of those in ``PARTS``, by the same names.
-        kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        parts: replacements of blocks in ``PARTS``, by the same names.
+        kernel: kernel that runs the machine, for checks of the engine; a new kernel by default.
     """
 
     NAME = "weight_stationary"
@@ -85,7 +85,7 @@ class WeightStationary:
         return self.kernel.add(self.parts[part](f"{self.NAME}.{name}", *arguments))
 
     def _held(self, pass_: Pass) -> dict[int, dict[int, float]]:
-        """The columns of a pass by PE: values by their place in the slice of K."""
+        """Return the column of B of each PE in a pass, as values by coordinate in the slice of K."""
         block = sparse.coo_array(self.b[pass_.low : pass_.high, pass_.first : pass_.last])
         held: dict[int, dict[int, float]] = {}
         for row, column, value in zip(
@@ -98,7 +98,7 @@ class WeightStationary:
         return beats(self.parameters.acf.a, _slice(self.a, pass_), self.parameters.bus.words)
 
     def result(self) -> CsrArray:
-        """The product: an entry where a nonzero met a nonzero."""
+        """Return the product, with an entry wherever two nonzeros were multiplied."""
         entries = [
             (row, *entry)
             for row, entries_of_row in enumerate(self.product)
@@ -109,7 +109,7 @@ class WeightStationary:
         return sparse.csr_array((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
 
     def operations(self) -> dict[str, int]:
-        """Products, additions in the PEs and in the output buffer, and ids that were searched for."""
+        """Return the numbers of multiplications, additions in PEs and output buffer, and id lookups."""
         return {
             "multiply": count("multiply", *self.pes),
             "add": count("add", *self.pes),
@@ -118,24 +118,24 @@ class WeightStationary:
         }
 
     def traffic(self) -> dict[str, Traffic]:
-        """None: operands and product lie in the global buffer."""
+        """Return no traffic, since operands and product are in the global buffer."""
         return {}
 
     def traffic_minimum_bytes(self) -> int:
-        """The operands as CSR, the product as what it has: a value and an id for each entry."""
+        """Return the bytes of a value and an id for each nonzero of the operands and the product."""
         product = sum(len(row) for row in self.product)
         return 2 * WORD * (int(self.a.nnz) + int(self.b.nnz) + product)
 
     def memory(self) -> MemoryUse | None:
-        """None."""
+        """Return None, since the machine has no memory."""
         return None
 
     def progress(self) -> tuple[int, int]:
-        """Passes done, and passes."""
+        """Return the number of finished passes and of all passes."""
         return count("passes", self.bus), len(self.passes)
 
     def explained(self) -> str:
-        """Describe the occupancy of the bus."""
+        """Return a sentence on the occupancy of the bus."""
         cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
         streamed, loading = (count(name, self.bus) for name in ("streamed", "loading"))
         return f"The bus brought A in {streamed / cycles:.0%} of the cycles and B in {loading / cycles:.0%}."

@@ -1,4 +1,4 @@
-"""The global output buffer: adds what slices of K gave to an element of the product."""
+"""The global output buffer, which accumulates the sums of all slices of K for each element of the product."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ __all__ = ["OutputBuffer"]
 
 
 class OutputBuffer(Component):
-    """Takes a sum a cycle from each processing element and adds it to what it has for that element.
+    """A buffer that adds the sums of the processing elements to the elements of the product.
 
-    Interface: sums come in on ``sums``; each column has a bank of its own, so that none waits.
+    Interface: ``sums`` brings the sums, one channel for each processing element. Each column of the product
+    has a bank of its own, so no sum waits for another one.
 
-    Timing: what is there is taken, one of each in a cycle.
+    Timing: in each cycle, one sum is taken from every channel that has one.
 
     Args:
         name: instance name.
-        product: where the sums are kept, row by row and by column.
+        product: sums so far; for each row of the product, a mapping from column to sum.
     """
 
     PORTS = (Input("sums", SUM, array=True),)
@@ -33,7 +34,7 @@ class OutputBuffer(Component):
         self.taken = self.add = 0
 
     def tick(self, now: int) -> int:
-        """Take the oldest of each."""
+        """Take the oldest sum of each channel."""
         taken = self.taken
         for channel in self.sums:
             if channel.can_pop():

@@ -1,7 +1,8 @@
-"""The passes over A: which columns of B are held in each, and how much of them fits.
+"""The passes over A: the columns of B and the slice of K that the processing elements hold in each pass.
 
-Each PE holds a column. A column that is longer than the buffer is cut along K; so are those beside it, since
-A's slice is streamed to all. Source: MINT (IPDPS 2021), Section IV-A.
+Each PE holds one column of B. A column that does not fit in the buffer is divided into slices of K. All
+columns of a pass are divided at the same coordinates, since the same slice of A is streamed to all PEs.
+Source: MINT (IPDPS 2021), Section IV-A.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ __all__ = ["Pass", "passes"]
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass.
+    """A pass: one slice of A is streamed past the columns ``first`` to ``last`` - 1 of B.
 
     Args:
-        first, last: columns of B, a PE each.
-        low, high: the low and high of the shared rank K.
-        words: the words of B that the buffers hold.
-        longest: words of the longest column.
+        first, last: range of the columns of B; each PE holds one of these columns.
+        low, high: range of coordinates of the shared rank K.
+        words: number of words of B in the buffers of all PEs.
+        longest: number of words of the longest column.
     """
 
     first: int
@@ -38,7 +39,7 @@ class Pass:
 
 
 def passes(b: CsrArray, parameters: WeightStationaryConfiguration) -> Iterator[Pass]:
-    """The passes in their order: columns of B as many as there are PEs, and for them slices of K."""
+    """Yield the passes in order: for each group of as many columns of B as there are PEs, the slices of K."""
     columns = sparse.csc_array(b)
     for first in range(0, b.shape[1], parameters.pe.count):
         last = min(first + parameters.pe.count, b.shape[1])
@@ -49,7 +50,7 @@ def passes(b: CsrArray, parameters: WeightStationaryConfiguration) -> Iterator[P
 
 
 def _slices(group: CsrArray, parameters: WeightStationaryConfiguration) -> Iterator[tuple[int, int]]:
-    """Slices of K so long that no column exceeds the buffer."""
+    """Yield the ranges of K of the longest slices in which every column of the group fits in its buffer."""
     depth, buffer = group.shape[0], parameters.pe.buffer
     if parameters.acf.b == "dense":
         yield from ((low, min(low + buffer, depth)) for low in range(0, depth, buffer))
@@ -67,7 +68,7 @@ def _slices(group: CsrArray, parameters: WeightStationaryConfiguration) -> Itera
 
 
 def _lengths(rows: CsrArray, depth: int, parameters: WeightStationaryConfiguration) -> np.ndarray:
-    """Words of each column: all elements, or a value and an id for each nonzero."""
+    """Return the number of words of each column: one per element if B is dense, else two per nonzero."""
     if parameters.acf.b == "dense":
         return np.full(rows.shape[1], depth)
     return 2 * np.bincount(rows.indices, minlength=rows.shape[1])

@@ -1,4 +1,4 @@
-"""The processing element: a column of B, matched with what comes over the bus, multiplied and summed."""
+"""The processing element, which multiplies and accumulates elements of A with a stationary column of B."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ NO_ROW = -1
 
 
 class ProcessingElement(Component):
-    """Holds a slice of a column and adds up its products with a row until another row comes.
+    """A processing element that holds a slice of a column of B and sums its products with each row of A.
 
-    Interface: beats come in on ``beats`` by number, and a token that ends the pass; the sum of a row leaves
-    on ``sums`` when an element of another row is multiplied, or the pass ends.
+    Interface: ``beats`` brings the numbers of beats, and an END token after each pass. The sum of a row is
+    pushed into ``sums`` when an element of another row is multiplied, or when the pass ends.
 
-    Timing: a beat takes as long as its ids take to be found, one after another; its products take a cycle for
-    each ``lanes`` of them; and the sums that it makes leave one a cycle. These overlap: the longest counts,
-    and a cycle at the least.
+    Timing: three activities of a beat overlap, and the longest of them determines the cycles of the beat, at
+    least one. The ids of the beat are looked up one after the other, ``match_cycles`` cycles each; ``lanes``
+    products are computed per cycle; and one sum leaves per cycle.
 
     Args:
         name: instance name.
-        parameters: the configuration.
-        columns: the numbers of the columns that it holds, by pass.
-        values: for each pass the values of its column by their row; none where it holds no column.
-        stream: the beats by number, which all share.
+        parameters: configuration of the machine.
+        columns: for each pass, the number of the column of B that this element holds.
+        values: for each pass, the nonzeros of the column by their coordinate of K; empty if the element holds
+            no column.
+        stream: the beats by number; the list that the bus fills.
     """
 
     PORTS = (Input("beats", BEAT), Output("sums", SUM))
@@ -60,7 +61,7 @@ class ProcessingElement(Component):
         self.multiply = self.add = self.searched = self.sent = 0
 
     def tick(self, now: int) -> int:
-        """Take a beat when the one before is done with."""
+        """Take the next beat once the previous beat is finished."""
         if now < self.until:
             return self.busy(self.until)
         if not self.beats.can_pop():
@@ -78,7 +79,7 @@ class ProcessingElement(Component):
         return self.parameters.bus.words
 
     def _match(self, beat: Beat) -> int:
-        """Multiply what meets; how many cycles it takes."""
+        """Multiply the elements of a beat whose column ids the held column has; return the cycles needed."""
         held = self.values[self.passes]
         before, products = self.sent, 0
         for row, column, value in zip(
@@ -101,7 +102,7 @@ class ProcessingElement(Component):
             self.row, self.sum = row, product
 
     def _end(self) -> int:
-        """The pass is over: the last sum leaves, and the next column is there."""
+        """End the pass: send the last sum and go on to the column of the next pass; return the cycles."""
         self._send()
         self.row = NO_ROW
         self.passes += 1
