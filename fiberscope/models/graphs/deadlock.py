@@ -1,8 +1,9 @@
 """Explain a deadlock of a graph: which paths wait for each other, and how deep channels must be.
 
-Two paths fork at a block and meet again at another. If one of them holds its tokens back, as a path through a
-reducer does, the other has to hold as many meanwhile; where its channels cannot, neither moves. The
-sufficient depth is searched by running the graph again, first without a bound, then by halving.
+Two paths fork at one block and meet again at another block. If the first path delays its tokens, as a path
+through a reducer does, the channels of the second path must buffer the tokens in between. If the channels are
+full first, neither path moves. A run without bounds and a binary search over further runs find a sufficient
+depth.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ def advice(
     """Return the advice for a deadlock.
 
     Args:
-        stuck: the machine as it stands.
-        unbounded: makes it anew without bounds.
-        with_depth: makes it anew with channels of this depth.
+        stuck: the machine after the deadlock.
+        unbounded: returns a new machine with channels without bounds.
+        with_depth: returns a new machine with channels of this depth in tokens.
     """
     free = unbounded()
     if not _runs(free):
@@ -36,9 +37,12 @@ def advice(
 
 
 def least_depth(stuck: int, enough: int, with_depth: Callable[[int], GraphMachine]) -> int:
-    """The least depth of all channels with which the graph runs to its end; ``stuck`` is one that does not.
+    """Return the least depth of all channels with which the graph completes, as tested by runs.
 
-    A depth is taken as enough only after a run with it.
+    Args:
+        stuck: a depth with which the graph deadlocks.
+        enough: an estimate of a sufficient depth.
+        with_depth: returns a new machine with channels of this depth in tokens.
     """
     low, high = stuck, max(enough, stuck + 1)
     while not _runs(with_depth(high)):
@@ -57,7 +61,7 @@ def _runs(machine: GraphMachine) -> bool:
 
 
 def _reached(free: GraphMachine) -> int:
-    """No channel without a bound held more than this."""
+    """Return an upper bound of the tokens that any channel without a bound held."""
     return max(channel.capacity for channel in free.kernel.channels())
 
 
@@ -66,7 +70,7 @@ def _is_full(channel: Channel) -> bool:
 
 
 def _described(machine: GraphMachine, place: int, free: Channel) -> str:
-    """One full channel, and the paths that meet behind it."""
+    """Describe a full channel, and the paths that meet after it."""
     graph = machine.graph
     stream = graph.streams[place]
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
@@ -85,7 +89,7 @@ def _described(machine: GraphMachine, place: int, free: Channel) -> str:
 
 
 def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
-    """The nearest block that both streams come from."""
+    """Return the nearest block from which both streams come; None if there is none."""
     behind = _sources(machine, other)
     return next((name for name in _sources(machine, stream) if name in behind), None)
 

@@ -1,7 +1,7 @@
-"""The loop nest of every stream: the index variables that it is nested in, outermost first.
+"""Loop nests of streams: the index variables of the loops around each stream, outermost first.
 
-A stream of depth d has d + 1 of them: one of references to fibers of rows has none, the coordinates of the
-rows one, those of the columns two. Where two streams meet their nests must be as deep.
+The reference to the fiber of rows has an empty nest. The coordinates of the rows have one variable, and the
+coordinates of the columns have two. The streams into a block must have nests of matching depth.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = [
 
 
 def nests_of(graph: Graph, faults: Faults | None = None) -> Nests:
-    """The nests of all streams that are fed; where those that meet are not as deep, a fault.
+    """Return the nests of all streams that a root reaches, by node and output.
 
     Args:
-        graph: with ports that fit.
-        faults: to which the faults go; nowhere if not given.
+        graph: a graph whose streams match their ports.
+        faults: collects a fault for each block whose inputs have different depths; ignored if None.
     """
     return _Walk(graph, faults or Faults()).nests
 
 
 class _Walk:
-    """Goes from the roots along the streams; a block's turn comes when all that feeds it has been seen."""
+    """A walk along the streams from the roots, which visits a block after all blocks that feed it."""
 
     def __init__(self, graph: Graph, faults: Faults) -> None:
         self._graph, self._faults = graph, faults
@@ -63,7 +63,14 @@ class _Walk:
 
 
 def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], faults: Faults) -> None:
-    """Add a fault if a stream is not one loop deeper than another; both are named."""
+    """Add a fault unless the stream ``inner`` is one loop deeper than ``outer``.
+
+    Args:
+        node: the block that both streams enter.
+        outer, inner: their loop nests.
+        named: names of the outer and of the inner stream, for the message.
+        faults: collects the fault.
+    """
     if len(inner) != len(outer) + 1:
         first, second = named
         faults.add(
@@ -74,14 +81,14 @@ def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], f
 
 
 def accumulated_variables(node: Node) -> Nest:
-    """The variables that an accumulator keeps, outermost first."""
+    """Return the index variables of an accumulator's points, outermost first."""
     numbered = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
     places = sorted((int(match[1]) for match in numbered if match and node[match[0]]), reverse=True)
     return tuple(node[f"in{place}"] for place in places)
 
 
 def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
-    """Return whether a reducer drops sums of empty fibers, by its attribute or as their coordinates are."""
+    """Return whether a reducer drops sums of empty fibers: by its attribute, or as a dropper says."""
     if node["empty"]:
         return node["empty"] == "drop"
 
@@ -98,7 +105,7 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
 
 
 def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
-    """Blocks, each behind all that feed it; skips do not count, as they go back."""
+    """Return the blocks, each after all blocks that feed it; skip streams go backwards and are ignored."""
     waiting = {node.name: 0 for node in graph.nodes.values()}
     forward = [stream for stream in graph.streams if stream.input != "skip"]
     consumers: dict[str, list[str]] = {name: [] for name in waiting}

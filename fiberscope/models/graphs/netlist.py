@@ -1,4 +1,4 @@
-"""A graph of stream blocks, written as one writes a netlist.
+"""A graph of stream blocks as a netlist: nodes, and streams between their ports.
 
 graph = Graph({"x": "s0", "b": "s0", "c": "s0"})
 b = graph.add("fiberlookup", index="i", tensor="b", mode=0, root=True)
@@ -26,7 +26,14 @@ __all__ = ["Graph", "Node", "Stream"]
 
 @dataclass
 class Node:
-    """A block: its name in the graph (in files a number), its type and its attributes as text."""
+    """A block of a graph.
+
+    Args:
+        name: name in the graph; a number in files.
+        type: name of its primitive.
+        attributes: attributes as text, by name.
+        place: place in a file, for messages.
+    """
 
     name: str
     type: str
@@ -34,37 +41,37 @@ class Node:
     place: Place | None = field(default=None, compare=False)
 
     def __getitem__(self, attribute: str) -> str:
-        """An attribute, or what it is if left out; empty where there is none."""
+        """Return an attribute, or its default; empty if the type has no such attribute."""
         return self.attributes.get(attribute) or {**COMMON, **self.primitive.attributes}.get(attribute) or ""
 
     @property
     def primitive(self) -> Primitive:
-        """Return the primitive of its type."""
+        """Return the primitive of the node's type."""
         return PRIMITIVES[self.type]
 
     @property
     def root(self) -> bool:
-        """Return whether it is fed the reference 0 and the end, as the first block of a tensor is."""
+        """Return whether a root feeds the node: reference 0 and done, as for the first block of a tensor."""
         return self["root"] == "true"
 
     @property
     def writes_values(self) -> bool:
-        """Return whether it is a writer of values."""
+        """Return whether the node is a writer of values."""
         return self.primitive.writes and self["mode"] in ("vals", "val")
 
     @property
     def level(self) -> LevelFormat:
-        """The format of the level that it scans or writes."""
+        """Return the format of the level that the node scans or writes."""
         return BY_NAME[self["format"]]
 
     @property
     def begins(self) -> bool:
-        """Return whether it is fed the root's reference if by nothing else."""
+        """Return whether a root feeds the node if no stream enters its reference input."""
         return self.root or self.primitive.loads
 
     @property
     def is_unary(self) -> bool:
-        """Return whether it is an ALU of one stream: of one operand, or of one and a register."""
+        """Return whether the node is an ALU with one stream: a unary function, or a constant operand."""
         return bool(
             self["in2"] or self["const0"] or self["scalar"] or "rb_const" in self.primitive.attributes
         )
@@ -98,9 +105,14 @@ class Node:
 
 @dataclass
 class Stream:
-    """A wire from an output to an input; of many from one output each token goes to all.
+    """A stream from an output to an input; an output with several streams sends each token to all of them.
 
-    ``attributes`` are those of a file that say neither the ports nor what the stream is.
+    Args:
+        source, output: node and output port at which the stream begins.
+        target, input: node and input port at which the stream ends.
+        kind: kind of the tokens, such as ``crd`` or ``val``.
+        attributes: further attributes of the edge in a file.
+        place: place in a file, for messages.
     """
 
     source: str
@@ -117,9 +129,12 @@ class Graph:
     """Blocks and the streams between them.
 
     Args:
-        formats: the formats of the result, then of the operands, by tensor; as text or as ``Format``.
-        counted: the phases whose cycles count, all if empty.
-        splits: of a variable that stands in chunks as two (``splits.py``) the coordinates of a chunk.
+        formats: formats of the result, then of the operands, by tensor, as text or as ``Format``.
+        counted: phases whose cycles count; all phases if empty.
+        splits: for each index variable that is split into chunks (``splits.py``), the size of a chunk.
+        nodes: nodes, by name.
+        streams: the streams.
+        notes: corrections that the reader of a file made.
     """
 
     formats: dict[str, Format] = field(default_factory=dict)
@@ -127,10 +142,10 @@ class Graph:
     splits: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list, compare=False)  # what a reader of a file left out
+    notes: list[str] = field(default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
-        """Take formats as text too."""
+        """Convert formats that are given as text."""
         formats: Mapping[str, Format | str] = self.formats
         self.formats = {
             name: stored if isinstance(stored, Format) else format_of(stored)
@@ -138,10 +153,15 @@ class Graph:
         }
 
     def add(self, type: str, name: str = "", **attributes: object) -> Node:
-        """A new block; attributes are those of its type (``fiberscope.models.graphs.PRIMITIVES``).
+        """Add a block, and return it.
+
+        Args:
+            type: a key of ``fiberscope.models.graphs.PRIMITIVES``.
+            name: name of the block; by default the number of blocks before it.
+            attributes: attributes of the type, by name.
 
         Raises:
-            InputError: there is no such type, or it lacks an attribute.
+            InputError: there is no such type, or another block has the name.
         """
         name = name or str(len(self.nodes))
         if type not in PRIMITIVES:
@@ -153,10 +173,10 @@ class Graph:
         return node
 
     def connect(self, source: Node, output: str, target: Node, input: str) -> Stream:
-        """A stream from an output to an input.
+        """Add a stream from an output of a block to an input of a block, and return it.
 
         Raises:
-            InputError: there is no such port.
+            InputError: a block has no such port.
         """
         port = source.output(output)
         if port is None:
@@ -168,30 +188,30 @@ class Graph:
         return stream
 
     def kind_at(self, node: Node, output: str) -> str:
-        """The kind of stream that an output makes."""
+        """Return the kind of the streams of an output."""
         port = node.output(output)
         assert port is not None
         kind = node.primitive.makes(output, node.attributes)
-        if kind is None and len(port.kinds) > 1:  # what comes in
+        if kind is None and len(port.kinds) > 1:  # the output passes its input on
             passes = bare_port(output) in ("out", "out[]")
             into = (stream for stream in self.streams_into(node) if stream.input == output or passes)
             kind = next((stream.kind for stream in into if stream.input != "ref"), None)
         return kind or port.kinds[0]
 
     def streams_into(self, node: Node) -> Iterator[Stream]:
-        """The streams that end at a block."""
+        """Return the streams that end at a block."""
         return (stream for stream in self.streams if stream.target == node.name)
 
     def streams_from(self, node: Node) -> Iterator[Stream]:
-        """The streams that begin at a block."""
+        """Return the streams that begin at a block."""
         return (stream for stream in self.streams if stream.source == node.name)
 
     def feeding(self, node: Node, input: str) -> Stream | None:
-        """The stream into an input; None if it is open."""
+        """Return the stream into an input; None if no stream enters it."""
         return next((stream for stream in self.streams_into(node) if stream.input == input), None)
 
     def tensor_at(self, stream: Stream) -> str:
-        """The tensor whose references a stream carries, or with whose references it is joined."""
+        """Return the tensor to which a stream of references, or of coordinates beside references, belongs."""
         source = self.nodes[stream.source]
         if source["tensor"] or not source.primitive.paired:
             return source["tensor"]
@@ -202,14 +222,14 @@ class Graph:
         return self.tensor_at(beside) if beside else ""
 
     def arity(self, node: Node) -> int:
-        """Return the number of operands, or ways, at a block's arrays of ports."""
+        """Return the number of ports in a block's arrays of ports: its operands or ways."""
         if node["ways"]:
             return int(node["ways"])
         numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
         return 1 + max(numbers, default=-1)
 
     def format_of(self, tensor: str, levels: Iterable[Node]) -> Format:
-        """Return the format of a tensor: by the comment, else by the levels of its scanners or writers."""
+        """Return the format of a tensor, from ``formats`` or the levels of its scanners or writers."""
         if tensor in self.formats:
             return self.formats[tensor]
         letters = {int(node["mode"]): node.level.letters[0] for node in levels}
@@ -222,7 +242,7 @@ class Graph:
 
     @property
     def phases(self) -> list[int]:
-        """The runs after one another, in order."""
+        """Return the numbers of the phases, in order; each phase is a run of its own."""
         return sorted({node.phase for node in self.nodes.values()})
 
     @property

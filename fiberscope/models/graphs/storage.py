@@ -1,4 +1,4 @@
-"""Tensors as the levels that graphs scan."""
+"""Stored tensors: the levels and values that a graph's scanners and arrays read."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A tensor as its format lays it out.
+    """A tensor in the layout of its format.
 
     Args:
-        shape: sizes of its dimensions.
-        format: a letter a level, and which dimension that stores.
-        levels: outermost first.
-        values: one for each position of the last level; one of a scalar.
+        shape: sizes of the dimensions.
+        format: a letter for each level, and the dimension that the level stores.
+        levels: levels, outermost first.
+        values: a value for each position of the last level; a scalar has one value.
     """
 
     shape: tuple[int, ...]
@@ -38,11 +38,11 @@ class StoredTensor:
     values: Values
 
     def level(self, dimension: int) -> Level:
-        """The level that stores a dimension."""
+        """Return the level that stores a dimension."""
         return self.levels[self.format.level_of(dimension)]
 
     def entries(self) -> SparseTensor:
-        """Return the coordinates of all stored entries by dimension, with zeros, and their values."""
+        """Return all stored entries, explicit zeros included, as a sparse tensor."""
         columns, positions = elements_of(self.levels)
         by_dimension = [columns[self.format.level_of(d)] for d in range(len(self.shape))]
         if not by_dimension:
@@ -51,7 +51,7 @@ class StoredTensor:
 
 
 def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
-    """The coordinates of all elements below these levels, level by level, and their positions in the last."""
+    """Return the coordinates of all elements in each level, and their positions in the last level."""
     positions = np.zeros(1, np.int64)
     columns: list[Integers] = []
     for level in levels:
@@ -61,10 +61,10 @@ def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
 
 
 def store(tensor: SparseTensor, format: Format) -> StoredTensor:
-    """Lay a tensor out.
+    """Return a tensor in the layout of a format.
 
     Raises:
-        InputError: a dense tensor of more values than a machine has room for, or bit vectors of more words.
+        InputError: a dense level has too many positions, or a level of bit vectors too many words.
     """
     shape = tensor.shape
     laid = tensor.transposed(format.order) if shape else tensor
@@ -80,15 +80,21 @@ def store(tensor: SparseTensor, format: Format) -> StoredTensor:
 
 
 def scalar(value: float) -> StoredTensor:
-    """A tensor of no dimension."""
+    """Return a tensor without dimensions."""
     return StoredTensor((), Format("", ()), (), np.array([value]))
 
 
 def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values: Values) -> StoredTensor:
-    """A tensor of levels made elsewhere.
+    """Return the tensor that existing levels and values form.
+
+    Args:
+        shape: sizes of the dimensions.
+        format: the format.
+        levels: levels, outermost first.
+        values: a value for each position of the last level.
 
     Raises:
-        InputError: they do not fit each other.
+        InputError: the number of fibers or values differs from the number of positions above.
     """
     count = 1
     for number, level in enumerate(levels):
@@ -102,10 +108,10 @@ def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values
 
 
 def of_type(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
-    """Tensors by name, their values rounded to a type.
+    """Return the tensors, by name, with their values rounded to a type.
 
     Raises:
-        InputError: naming the first value that is none of it.
+        InputError: a value is not a value of the type; the message names the first one.
     """
     typed = {}
     for name, tensor in tensors.items():
@@ -117,7 +123,7 @@ def of_type(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[
 
 
 def stops_below(levels: Sequence[Level]) -> Flags:
-    """Mark for each stop of the level below whether it ends a fiber, or a list without any."""
+    """Return, for each stop of the level below, True if it ends a fiber, False for an empty list."""
     fibers = np.ones(1, bool)
     for level in levels:
         counts = np.zeros(len(fibers), np.int64)

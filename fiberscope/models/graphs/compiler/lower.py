@@ -1,18 +1,19 @@
-"""The lowering of index notation to a stream graph: its rules, each here or in the file that it names.
+"""Lower index notation to a stream graph.
 
-1.  A statement is a phase of the graph; phases run one after the other and hand on what they wrote.
-2.  The loops of a statement are the variables of its result and those of a sum around its whole right side,
-    in the order of loops. A sum elsewhere has loops of its own within all of these.
-3.  A loop goes through its iteration expression (``iteration.py``): a product intersects, an addition
-    unites, a summand without the variable is there at every coordinate. A scanner for each operand that has
-    the variable; a joiner for each intersection and union, through which all references go; where a union
-    lacks an operand, its reference is N, and 0 where it ends (``blocks.py``).
-4.  A dense level of the result needs all coordinates: a loop that may lack some is united with all.
+1.  A statement becomes a phase of the graph. Phases run one after another; later phases read what earlier
+    phases wrote.
+2.  The loops of a statement are the variables of its result and of a sum around the whole right side, in the
+    given order. The loops of any other sum are nested inside these loops.
+3.  A loop iterates over its iteration expression (``terms.py``): a product intersects coordinates, and an
+    addition unites them. A summand without the variable has every coordinate. Each operand with the variable
+    gets a scanner, and each intersection or union a joiner, through which all references pass. Where a union
+    lacks an operand, the operand's reference is N, and its value 0 (``blocks.py``).
+4.  A dense level of the result needs all coordinates: its loop is united with all coordinates.
 5.  An operand without the variable is repeated for each coordinate.
-6.  Behind the last loop an array for each operand, and an ALU for each operator.
-7.  A sum within an expression is a reducer a variable, which keeps the 0 of an empty fiber: others have its
-    place.
-8.  Behind them the result is written (``results.py``): droppers, reducers, holds, an accumulator, writers.
+6.  After the last loop follow an array for each operand and an ALU for each operator.
+7.  A sum within an expression becomes a reducer for each variable. The reducer keeps the 0 of an empty fiber,
+    because the values of other operands have an element at the same point.
+8.  Droppers, reducers, holds, an accumulator and writers then write the result (``results.py``).
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ __all__ = ["go_through", "lower", "sized", "value_of"]
 
 
 def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order: Sequence[str]) -> Graph:
-    """The graph of statements that run one after the other.
+    """Return the graph of statements that run one after another.
 
     Args:
-        statements: with their sums in place; what one writes, later ones may read.
-        formats: the formats of all tensors.
-        order: the order of the loops, all variables.
+        statements: statements with explicit sums; a statement may read the results of earlier statements.
+        formats: formats of all tensors, by name.
+        order: all index variables, in the order of the loops, outermost first.
 
     Raises:
-        InputError: a statement has no graph with this order, or none at all.
+        InputError: a statement has no graph with this order of loops.
     """
     formats = dict(formats)
     phases = [part for statement in statements for part in _copied(statement, formats, order)]
@@ -68,7 +69,7 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
 
 
 def _named(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> dict[str, Format]:
-    """The formats of what is written and read, the last result first."""
+    """Return the formats of all results and operands, the last result first."""
     results = [statement.result for statement in reversed(statements)]
     read = [access for statement in statements for access in reversed(accesses_in([statement]))]
     return {access.tensor: formats[access.tensor] for access in (*results, *read)}
@@ -114,10 +115,10 @@ class _Statement:
         self._blocks = Blocks(graph, phase, sized(self._term))
 
     def lower(self) -> None:
-        """Add its blocks.
+        """Add the blocks of the statement to the graph.
 
         Raises:
-            InputError: it has no graph with this order.
+            InputError: the statement has no graph with this order of loops.
         """
         self._check_paths()
         body = self._term.term if isinstance(self._term, Summed) else self._term
@@ -135,7 +136,7 @@ class _Statement:
                 raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
 
     def _loop(self, term: Term, variable: str, before: Wire | None, *, dense: bool = False) -> LoweredLoop:
-        """The blocks of one loop; the operands' references are then those of its coordinates."""
+        """Add the blocks of a loop, with all coordinates if ``dense``; see ``go_through``."""
         iteration = iteration_of(term, variable)
         lacks = dense and iteration is not None and not is_full(iteration, variable)
         if iteration is None or lacks:
@@ -152,7 +153,7 @@ class _Statement:
             )
 
     def _value(self, term: Term, loops: Sequence[LoweredLoop]) -> Wire:
-        """The values of a term within these loops."""
+        """Return the values of a term inside these loops."""
 
         def sum_of(operand: Operand | Summed) -> Wire | None:
             return self._summed(operand, loops) if isinstance(operand, Summed) else None
@@ -160,7 +161,7 @@ class _Statement:
         return value_of(self._blocks, term, sum_of)
 
     def _summed(self, term: Summed, loops: Sequence[LoweredLoop]) -> Wire:
-        """A sum within the expression: its loops are within all others."""
+        """Add the loops and reducers of a sum within the expression, and return its values."""
         variables = [variable for variable in self._order if variable in term.variables]
         inner = list(loops)
         for variable in variables:
@@ -173,7 +174,7 @@ class _Statement:
         return value
 
     def _check_inside(self, variable: str, loops: Sequence[LoweredLoop]) -> None:
-        """Refuse a sum whose loop would have to be around others."""
+        """Raise ``InputError`` for a sum whose loop would have to enclose loops of the statement."""
         late = [
             loop.variable for loop in loops if self._order.index(loop.variable) > self._order.index(variable)
         ]
@@ -187,14 +188,14 @@ class _Statement:
 def go_through(
     blocks: Blocks, term: Term, iteration: Iteration, variable: str, before: Wire | None
 ) -> LoweredLoop:
-    """The blocks of one loop; the operands' references are then those of its coordinates.
+    """Add the blocks of a loop, and advance the references of the operands to its coordinates.
 
     Args:
-        blocks: to which they are added.
-        term: the term of the loop.
-        iteration: what it goes through.
-        variable: the variable of it.
-        before: the coordinates of the loop around it; None of the outermost.
+        blocks: the graph's blocks, to which the new blocks are added.
+        term: the term that the loop computes.
+        iteration: the coordinates over which the loop iterates.
+        variable: index variable of the loop.
+        before: coordinates of the enclosing loop; None for the outermost loop.
     """
     coordinates, references = blocks.joined(iteration, variable, before)
     lacking = list(with_missing(iteration, variable))
@@ -213,11 +214,17 @@ def go_through(
 
 
 def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], Wire | None]) -> Wire:
-    """The values of a term: of an operand those that its references name, unless they are known otherwise."""
+    """Add the blocks that compute a term, and return its values.
+
+    Args:
+        blocks: the graph's blocks, to which the new blocks are added.
+        term: the term.
+        wire_of: returns the values of an operand or sum that is already computed; None to load an operand.
+    """
     if not isinstance(term, Function):
         wire = wire_of(term)
         if wire is None:
-            assert isinstance(term, Operand)  # what a sum is, who has its loops knows
+            assert isinstance(term, Operand)  # wire_of returns the values of sums
             node = blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor)
             wire = Wire(node, "val")
         return wire
@@ -236,7 +243,7 @@ def _attributes(term: Function) -> dict[str, object]:
 
 
 def sized(term: Term) -> dict[str, tuple[str, int]]:
-    """Return for each variable the first operand that has it, and the dimension."""
+    """Return for each index variable the first operand that has it, and the dimension of the operand."""
     return {
         variable: next(
             (operand.access.tensor, operand.dimension(variable))

@@ -1,4 +1,4 @@
-"""The right side of an assignment as lowering goes through it: its operands, and how far they have got."""
+"""The right side of an assignment during lowering: terms, operands with their current references, loops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Wire:
-    """An output of a block."""
+    """An output of a block.
+
+    Args:
+        node: the block.
+        output: name of the output.
+    """
 
     node: Node
     output: str
@@ -43,13 +48,13 @@ class Wire:
 
 @dataclass(eq=False)
 class Operand:
-    """A tensor at one place of the expression.
+    """An operand: an access of a tensor in the expression.
 
     Args:
-        access: the access of the tensor.
-        format: how it is stored.
-        references: to where the loops have got to in it; None at its root.
-        certain: whether these are never N.
+        access: the access.
+        format: format of the tensor.
+        references: stream of references to the positions that the loops have reached; None at the root.
+        certain: whether the references are never N.
     """
 
     access: Access
@@ -58,7 +63,7 @@ class Operand:
     certain: bool = True
 
     def has(self, variable: str) -> bool:
-        """Return whether it has a level of this variable."""
+        """Return whether the operand has a level of this variable."""
         return variable in self.access.variables
 
     def dimension(self, variable: str) -> int:
@@ -66,31 +71,31 @@ class Operand:
         return self.access.variables.index(variable)
 
     def is_dense(self, variable: str) -> bool:
-        """Return whether its level of a variable has all coordinates."""
+        """Return whether the level of a variable has all coordinates."""
         return self.level(variable).full
 
     def has_no_empty_fiber(self, variable: str) -> bool:
-        """Return whether all its fibers of a variable have an element, as those below a compressed level."""
+        """Return whether no fiber of a variable can be empty, as below a compressed level."""
         level = self.format.level_of(self.dimension(variable))
         return level > 0 and not any(
             stored_level.full for stored_level in self.format.levels[level - 1 : level + 1]
         )
 
     def level(self, variable: str) -> LevelFormat:
-        """The format of its level of a variable."""
+        """Return the format of the level of a variable."""
         return self.format.levels[self.format.level_of(self.dimension(variable))]
 
 
 @dataclass(eq=False)
 class Function:
-    """A function of terms, and perhaps of a number.
+    """A function of one or two terms, or of a term and a number.
 
     Args:
-        name: as expressions have it.
-        terms: one or two.
-        constant: the other operand of one term; None if there is none.
-        constant_first: whether it is the first.
-        where, counted: as of ``Call``.
+        name: name of the function in expressions.
+        terms: the terms.
+        constant: the number that is the other operand; None if there is none.
+        constant_first: whether the number is the first operand.
+        where, counted: fields of the ``Call``.
     """
 
     name: str
@@ -102,13 +107,18 @@ class Function:
 
     @property
     def adds(self) -> bool:
-        """Return whether it is other than 0 where any of its operands is."""
+        """Return whether the result may be nonzero where only one operand is nonzero."""
         return self.where == "any" if self.where else FUNCTIONS[self.name].adds
 
 
 @dataclass(eq=False)
 class Summed:
-    """A term summed over variables."""
+    """A sum of a term.
+
+    Args:
+        variables: index variables over which the term is summed.
+        term: the term.
+    """
 
     variables: tuple[str, ...]
     term: Term
@@ -127,15 +137,19 @@ def operands_in(term: Term) -> Iterator[Operand]:
 
 
 def variables_in(term: Term) -> set[str]:
-    """The variables of all its operands."""
+    """Return the index variables of all operands."""
     return {variable for operand in operands_in(term) for variable in operand.access.variables}
 
 
 def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
-    """An expression as a term, its numbers brought together.
+    """Return an expression as a term, with functions of numbers evaluated.
+
+    Args:
+        expression: the expression.
+        formats: formats of the tensors, by name.
 
     Raises:
-        InputError: nothing of it is a tensor, or it is no function that is lowered.
+        InputError: the expression has no tensor, or a function that cannot be lowered.
     """
     term = _term(expression, formats)
     if isinstance(term, float):
@@ -162,7 +176,7 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
 
 
 def _summed(variables: tuple[str, ...], term: Term) -> Summed:
-    """Sums right within one another are one."""
+    """Return a sum; a sum that directly contains another sum is merged with it."""
     if isinstance(term, Summed):
         return Summed((*variables, *term.variables), term.term)
     return Summed(variables, term)
@@ -187,19 +201,19 @@ def _folded(name: str, numbers: list[float]) -> float:
 
 @dataclass(frozen=True)
 class Scan:
-    """The coordinates of an operand."""
+    """An iteration over the coordinates of an operand."""
 
     operand: Operand
 
 
 @dataclass(frozen=True)
 class Every:
-    """All coordinates."""
+    """An iteration over all coordinates."""
 
 
 @dataclass(frozen=True)
 class Join:
-    """The coordinates that all parts have, or any."""
+    """An iteration over the intersection or the union of the coordinates of its parts."""
 
     kind: Literal["intersect", "union"]
     parts: tuple[Iteration, ...]
@@ -209,7 +223,7 @@ Iteration: TypeAlias = Scan | Every | Join
 
 
 def iteration_of(term: Term, variable: str) -> Iteration | None:
-    """Return where a term can be other than 0 along a variable; None if it lacks it."""
+    """Return the coordinates of a variable at which a term may be nonzero; None if it lacks the variable."""
     if isinstance(term, Operand):
         return Scan(term) if term.has(variable) else None
     if isinstance(term, Summed):
@@ -222,7 +236,10 @@ def iteration_of(term: Term, variable: str) -> Iteration | None:
 
 
 def united(parts: Sequence[Iteration | None]) -> Iteration | None:
-    """The union of parts, of which one that lacks the variable is everywhere; None if all lack it."""
+    """Return the union of parts; a part that is None lacks the variable and stands for all coordinates.
+
+    The result is None if all parts are.
+    """
     present = [part for part in parts if part is not None]
     if not present:
         return None
@@ -230,7 +247,7 @@ def united(parts: Sequence[Iteration | None]) -> Iteration | None:
 
 
 def _joined(kind: Literal["intersect", "union"], parts: Sequence[Iteration]) -> Iteration:
-    """One joiner for all parts that are joined alike."""
+    """Return a join, with nested joins of the same kind merged."""
     flat: list[Iteration] = []
     for part in parts:
         flat += part.parts if isinstance(part, Join) and part.kind == kind else [part]
@@ -241,7 +258,7 @@ def _joined(kind: Literal["intersect", "union"], parts: Sequence[Iteration]) -> 
 
 
 def is_full(iteration: Iteration, variable: str) -> bool:
-    """Return whether it is sure to have all coordinates."""
+    """Return whether an iteration always has all coordinates."""
     if isinstance(iteration, Scan):
         return iteration.operand.certain and iteration.operand.is_dense(variable)
     if isinstance(iteration, Every):
@@ -250,7 +267,7 @@ def is_full(iteration: Iteration, variable: str) -> bool:
 
 
 def with_missing(iteration: Iteration, variable: str) -> Iterator[Operand]:
-    """The operands that a union may lack: they get N as a reference."""
+    """Yield the operands that a union may lack at a coordinate, where their reference is N."""
     if not isinstance(iteration, Join):
         return
     for part in iteration.parts:

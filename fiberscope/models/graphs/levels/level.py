@@ -15,7 +15,7 @@ __all__ = ["Level", "LevelFormat", "WrittenFormat", "positions_of"]
 
 
 class Level(Protocol):
-    """One level of a tensor: its fibers, and the positions of their children."""
+    """A level of a stored tensor: its fibers, and the positions of their elements."""
 
     @property
     def fibers(self) -> int:
@@ -31,58 +31,92 @@ class Level(Protocol):
 
     @property
     def children(self) -> int:
-        """Return the number of fibers, or values, below it."""
+        """Return the number of positions of the level: fibers of the next level, or values."""
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """Return the owners, coordinates and positions of all elements below these positions."""
+        """Return all elements of some fibers.
+
+        Args:
+            parents: numbers of the fibers.
+
+        Returns:
+            For each element, the index of its fiber in ``parents``, its coordinate, and its position.
+        """
 
 
 class LevelFormat(ABC):
-    """A format of levels; ``name`` is that in files, the first of ``letters`` the one that is written."""
+    """A format of levels.
+
+    Attributes:
+        name: name in graph files.
+        letters: letters in format texts; the first one is written.
+        meaning: description in messages about letters.
+        full: whether every coordinate has a position, so that no fiber is empty and no coordinate is written.
+        of_words: whether coordinates are bits of words, and streams carry the words.
+        lists: whether each coordinate is read from memory.
+    """
 
     name: ClassVar[str]
     letters: ClassVar[str]
-    meaning: ClassVar[str]  # in messages about letters
-    full: ClassVar[bool] = False  # every coordinate has its place: nothing of it is written, no fiber empty
-    of_words: ClassVar[bool] = False  # coordinates are bits of words, and so they are sent
-    lists: ClassVar[bool] = False  # coordinates are read from memory, each by itself
+    meaning: ClassVar[str]
+    full: ClassVar[bool] = False
+    of_words: ClassVar[bool] = False
+    lists: ClassVar[bool] = False
 
     @abstractmethod
     def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
-        """The level of entries in order, and of each of these its position there.
+        """Return the level that stores sorted entries, and the position of each entry in the level.
 
         Args:
-            size: coordinates of the level.
-            fibers: the fibers of it, with or without an entry.
-            parents: of each entry the fiber that it is in.
-            column: of each its coordinate.
+            size: number of coordinates of the level.
+            fibers: number of fibers, including empty fibers.
+            parents: for each entry, the number of its fiber.
+            column: for each entry, its coordinate.
 
         Raises:
-            InputError: it has more places than a machine has room for.
+            InputError: the level would not fit the host's memory.
         """
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
-        """Return the reads for a reference into a scanner: what, the bytes of an entry, and the entries.
+        """Return the memory reads for a reference into a scanner; None if it reads nothing.
 
-        None: nothing.
+        Args:
+            block: the scanner.
+            sizes: bytes of coordinates and values.
+
+        Returns:
+            Name of the array, bytes of an entry, and number of entries.
         """
         return None
 
     def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
-        """The arrays that a writer fills, and the bytes of an entry of each; ``segments`` has one a fiber."""
+        """Return the arrays that a writer fills, with bytes per entry; ``segments`` has one per fiber."""
         return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
 
 
 class WrittenFormat(LevelFormat):
-    """A format whose coordinates are written; that of all of them has nothing to write."""
+    """A format whose coordinates are written, unlike those of a dense level."""
 
     @abstractmethod
     def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
-        """The level that a writer has written, its fibers beginning at these places."""
+        """Return the level that a writer wrote.
+
+        Args:
+            block: the writer.
+            segments: index of each fiber's first element, then the number of elements.
+            size: number of coordinates of the level.
+        """
 
 
 def positions_of(parents: Integers, column: Integers) -> tuple[Integers, Integers]:
-    """Return the entries, in order, that are the first at their place, and the number of each one's place."""
+    """Return the first entry at each position of a level, and the position of each entry.
+
+    Entries with the same fiber and coordinate share a position; the entries are sorted.
+
+    Args:
+        parents: for each entry, the number of its fiber.
+        column: for each entry, its coordinate.
+    """
     import numpy as np
 
     new = np.append(True, (np.diff(parents) != 0) | (np.diff(column) != 0))[: len(column)]
