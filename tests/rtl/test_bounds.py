@@ -15,9 +15,9 @@ from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS, Parameter
 FILES = sorted((Path(__file__).parents[2] / "hw").rglob("*_rtl.py"))
 BOUND = re.compile(r"(\w+): int = number\(\d+, (\d+, \d+)\)")
 PACKAGE = Path(__file__).parents[2] / "fiberscope"
-_NUMBER = r"\d+(?:,\d{3})*(?:\*\*\d+)?"
-RANGE = re.compile(rf"(?<![\w.*])({_NUMBER}|``\w+``) to ({_NUMBER}|``\w+``)")
-LIST = re.compile(rf"(?<![\w.*])((?:{_NUMBER}, )*{_NUMBER} or {_NUMBER})(?![\w*])")
+_NUMBER = r"-?\d+(?:,\d{3})*(?:\*\*\d+)?"
+RANGE = re.compile(rf"(?<![\w.*-])({_NUMBER}|``\w+``) to ({_NUMBER}|``\w+``)")
+LIST = re.compile(rf"(?<![\w.*-])((?:{_NUMBER}, )*{_NUMBER} or {_NUMBER})(?![\w*])")
 MOST = re.compile(rf"(?:up to|at most) ({_NUMBER})")
 # Of the port, each block's own.
 WIDTHS = ("address_bits", "control_bits", "coordinate_bits", "reference_bits", "value_bits", "sum_bits")
@@ -48,7 +48,8 @@ def outside(known):
     if NUMBERS in stated:
         *others, last = map(str, stated[NUMBERS])
         return [(int(last) + 1, f"must be {', '.join(others)} or {last}, not {int(last) + 1}")]
-    return [("any", f"must be one of {', '.join(stated[CHOICES])}, not any")] if CHOICES in stated else []
+    names = ", ".join(stated.get(CHOICES, ()))
+    return [("unheard_of", f"must be one of {names}, not unheard_of")] if names else []
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -96,7 +97,7 @@ def stated(docstring: str) -> dict[str, str]:
 def number_of(text: str) -> int | None:
     """The number that a text stands for; None for a name."""
     base, _, power = text.replace(",", "").partition("**")
-    return int(base) ** int(power or 1) if base.isdecimal() else None
+    return int(base) ** int(power or 1) if base.removeprefix("-").isdecimal() else None
 
 
 def stale(kind: type[Parameters]) -> list[str]:

@@ -42,7 +42,7 @@ class ProjectionParameters(Parameters):
         ways: number of inputs, 1 to 3.
         factor0, factor1, factor2: factor of each input, -65536 to 65536.
         divisor0, divisor1, divisor2: divisor of each input, 1 to 65536.
-        size0, size1, size2: modulus of each input, 1 to 65536; 0 for no remainder.
+        size0, size1, size2: modulus of each input, 0 to 65536; 0 for no remainder.
         constant: number that is added to the sum, -65536 to 65536.
         coordinate_bits: width of a coordinate, 4 to 55; the sender must avoid sums that do not fit.
     """

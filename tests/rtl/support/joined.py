@@ -39,6 +39,8 @@ class SkippingAdapter(PendingAdapter):
     """Counts what the part shows."""
 
     PORTS = intersector.SKIP_AHEAD.adapter.PORTS
+    RETRACTS = intersector.SKIP_AHEAD.adapter.RETRACTS
+    FIBERS_OF = intersector.SKIP_AHEAD.adapter.FIBERS_OF
 
     def observe(self, moved: object) -> None:
         self.counted = getattr(self, "counted", {"intersect": 0, "dropped": 0})
