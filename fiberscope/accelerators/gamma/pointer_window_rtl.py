@@ -45,7 +45,8 @@ class PointerWindow:
 
     def has_arrived(self, needed: Signal) -> Signal:
         """Return whether ``needed`` lines have arrived, including the line that arrives in this cycle."""
-        more = needed.zero_extended(len(needed) + 1) + ~self.arrived.zero_extended(len(needed) + 1)
+        before = named("not_arrived", ~self.arrived.zero_extended(len(needed) + 1))  # -1 - arrived
+        more = needed.zero_extended(len(needed) + 1) + before
         lacking = more[: len(needed) + 1]  # lines besides the oldest; below 0 if all have arrived
         at = decoded(resized(lacking, len(self.next_slot)), len(self.passed))
         return lacking[-1] | (self.passes & chosen(list(at), self.passed))

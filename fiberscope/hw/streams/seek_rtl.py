@@ -216,8 +216,8 @@ def seek_design(parameters: SeekParameters, between: Streams) -> None:
     bits = index_bits(parameters.entries)
     address = (times(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[:bits]
     located = words[address]
-    within = named("within", crd.payload < pyrtl.Const(parameters.size))
-    hits = named("hits", crd.is_data & base.is_data & within & located[-1])
+    in_fiber = named("in_fiber", crd.payload < pyrtl.Const(parameters.size))
+    hits = named("hits", crd.is_data & base.is_data & in_fiber & located[-1])
     sends = named("sends", acts & (hits | crd.is_control))
     kind = tokens.kind_of(hits, crd.is_stop, crd.is_done)
     position = resized(located[:-1], parameters.reference_bits)

@@ -69,8 +69,18 @@ WAIVERS = (
     ),
     Waiver(
         "UNUSEDSIGNAL",
+        "Bits of signal are not used: 'in_base_payload'*",
+        "a number of a fiber is a reference, and the memory of a lookup has its own number of fibers",
+    ),
+    Waiver(
+        "UNUSEDSIGNAL",
         "*'in_crd_payload'*",
         "neither how often is repeated nor what is added up depends on the coordinates",
+    ),
+    Waiver(
+        "UNUSEDSIGNAL",
+        "Signal is not used: 'in_crd_*_control'*",
+        "the inputs of a projection have one shape, so the first one's control tells what all of them are",
     ),
     Waiver(
         "UNUSEDSIGNAL",
