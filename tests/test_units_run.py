@@ -73,7 +73,7 @@ def machines() -> None:
 
 def mapped() -> None:
     """Those of specifications: with mergers, of more fibers than a tree has ways too, with a loop in front of
-    the cut that is summed over, with intersectors that skip, with lanes, with look-ups.
+    the cut that is summed over, with intersectors that skip, with lanes, with look-ups, with registered memories.
     """
     for name, factor in (
         ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),
@@ -87,6 +87,9 @@ def mapped() -> None:
     small = {"tile.count": 1, "l1.count": 1, "timing.memory": "ideal"}
     column = "uniform:rows=257,cols=1,nonzeros=257"
     assert simulate("spec:outerspace", "uniform:rows=1,cols=257,nonzeros=257", column, settings=small)
+    assert simulate(
+        str(OUTER), "uniform:rows=9,cols=9,nonzeros=30", settings={"timing.memory": "registered"}
+    ).verification.passed
     tensors = {"I": "tensor:shape=6x6,nonzeros=20", "F": "tensor:shape=2x3,nonzeros=4"}
     assert simulate(str(IMAGE), tensors=tensors).verification.passed
 

@@ -20,7 +20,7 @@ _Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="Waveform writte
 
 
 def wave(vcd: _Waveform) -> None:
-    """Open a waveform in GTKWave, or in Surfer where GTKWave is not installed.
+    """Open a waveform in GTKWave or Surfer.
 
     GTKWave also opens the save file of the same name that ends in .gtkw, with groups, names and formats.
 

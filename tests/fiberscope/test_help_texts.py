@@ -25,7 +25,19 @@ VERBS = {
         "Measure",
         "Open",
     ),
-    *("Predict", "Print", "Repeat", "Replay", "Rewrite", "Run", "Search", "Show", "Simulate", "Write"),
+    *(
+        "Predict",
+        "Print",
+        "Prove",
+        "Repeat",
+        "Replay",
+        "Rewrite",
+        "Run",
+        "Search",
+        "Show",
+        "Simulate",
+        "Write",
+    ),
 }
 # Beginnings of a phrase whose subject is elsewhere.
 FRAGMENTS = (

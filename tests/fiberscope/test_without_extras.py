@@ -68,6 +68,7 @@ COMMANDS = {
     "rtl loop": (["merger", "gamma", "a.mtx"], "rtl"),
     "rtl netlists": (["gamma"], "rtl"),
     "rtl power": (["merger"], "rtl"),
+    "rtl prove": (["divider"], "rtl"),
     "rtl shell": (["merger"], "rtl"),
 }
 
