@@ -73,7 +73,8 @@ def machines() -> None:
 
 def mapped() -> None:
     """Those of specifications: with mergers, of more fibers than a tree has ways too, with a loop in front of
-    the cut that is summed over, with intersectors that skip, with lanes, with look-ups, with registered memories.
+    the cut that is summed over, with intersectors that skip, with lanes, with look-ups, with memories that
+    have registered outputs.
     """
     for name, factor in (
         ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),

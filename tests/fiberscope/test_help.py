@@ -76,7 +76,8 @@ def test_what_no_page_has_is_refused_with_the_nearest(capsys: pytest.CaptureFixt
     assert said(capsys, "wrokloads") == (
         2,
         "",
-        "fiberscope: no page is called 'wrokloads', and no heading has it; did you mean workloads or proofs?\n",
+        "fiberscope: no page is called 'wrokloads', and no heading has it; "
+        "did you mean workloads or proofs?\n",
     )
 
 
