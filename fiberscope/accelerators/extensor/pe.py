@@ -188,14 +188,12 @@ class IntersectingCore(Component):
         self.working = False
         self.until = 0  # cycle after the last step
         self.microtile_a = self.microtile_b = NO_MICROTILE  # microtiles of the current product
-        # First fibers of these microtiles, and the fibers after their last ones
-        self.fiber_a = self.last_a = self.fiber_b = self.last_b = 0
+        self.fiber_a = self.last_a = self.fiber_b = self.last_b = 0  # first fibers, last fibers + 1
         self.first_key = 0  # key that the coordinates 0 in M and N would have
         self.half = 0  # half of the output tile
         self.row = 0  # row of microtiles in the output tile
         self.result = NOTHING  # slot to send at the end, if any
-        # Counts so far, which include the whole current product
-        self.intersect_k0 = 0  # steps
+        self.intersect_k0 = 0  # steps so far, as all counts with those of the whole current product
         self.multiply = 0
         self.add = 0
         self.fiber_pairs = 0

@@ -99,9 +99,8 @@ class FunctionalRun:  # C: final
         self.parts = array("q", bytes(8 * elements))  # parts of the oldest task's inputs read so far
         self.events = array("q", bytes(8 * elements))  # cycle of the next read or of the oldest task's end
         self.free = array("q", bytes(8 * elements))  # cycle in which all dispatched tasks are complete
-        # State of each queue place of each processing element: the task and the cycle in which it ends
-        self.queue = array("q", bytes(8 * elements * depth))
-        self.ends = array("q", bytes(8 * elements * depth))
+        self.queue = array("q", bytes(8 * elements * depth))  # tasks in the places of each element's queue
+        self.ends = array("q", bytes(8 * elements * depth))  # cycles in which these tasks end
         self.ready = array("q", bytes(8 * max(1, self.table.count)))  # queue of merge tasks that can run
         self.first_ready = self.last_ready = 0
 

@@ -46,7 +46,7 @@ def test_an_entry_beyond_a_line_is_refused():
 def test_planted_a_writer_that_forgets_its_rest_is_found():
     class Forgets(ListWriter):
         def tick(self, now):
-            if self.entries.can_pop() and self.entries.control() and self.listed % 8:
+            if self.entries.can_pop() and self.entries.control() and self.entry_count % 8:
                 self.entries.pop()
                 return self.busy(now + 1)
             return super().tick(now)
