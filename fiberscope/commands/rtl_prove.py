@@ -55,10 +55,10 @@ def prove(
     from fiberscope.rtl.formal.yosys_session import find_yosys
 
     try:
-        find_yosys()
         with input_errors():
             parameters = small_parameters(chosen, settings or [])
             kit = kit_of(chosen, parameters, ports)
+        find_yosys()
         numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
         print(f"{chosen.name}, {ports} ports: {numbers}")
         result = prove_kit(kit, depth, timeout, lambda claim: output / f"{chosen.name}_{claim}.vcd")

@@ -185,6 +185,7 @@ NEEDED = {
     ("rtl", "bench"): ("hdl",),
     ("rtl", "netlists"): ("yosys", "cells"),
     ("rtl", "power"): ("yosys", "cells", "sta"),
+    ("rtl", "prove"): ("yosys",),
     ("graph", "rtl"): ("hdl", "lint"),
 }
 
