@@ -84,10 +84,8 @@ def update_table(
     """
     shipped, own, netlists = read_netlists(SHIPPED), read_netlists(table), []
     try:
-        if cells != LIBRARY:
-            library(cells)  # a file that the user names is looked up before the tool
-        require()
         liberty = library(cells)
+        require()
         name = _library_name(liberty)
         for module in modules:
             key = module.call, name

@@ -261,7 +261,7 @@ class ElementAdapter(Adapter):
     PORTS = ProcessingElement.PORTS
     SERVED = ("tasks", "replies")
     OBSERVED = ("requests[2]", "completions")
-    ARBITERS = ("requests",)  # the prefetcher fetches lines before it reads further row pointers
+    ARBITERS = (*prefetcher.BLOCK.adapter.ARBITERS, *reader.BLOCK.adapter.ARBITERS)
     AWAITS = False
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.twin import Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
@@ -20,9 +17,6 @@ from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -88,19 +82,11 @@ class LocatorAdapter(StreamAdapter):
 
     PORTS = DenseLocator.PORTS
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._asked = 0
-
-    def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the coordinates to look up."""
-        super().observe(moved)
-        self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
-
     def counters(self) -> dict[str, int]:
         """Return the counters of the component."""
+        lookups = self.moved["in_crd", DATA] + self.moved["in_crd", EMPTY]
         count = self.moved["out_crd[0]", DATA]
-        return {"found": count, "missed": self._asked - count} | super().counters()
+        return {"found": count, "missed": lookups - count} | super().counters()
 
 
 BLOCK = unit(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Token
+from fiberscope.hw.rtl.kit.interface import Content, Field, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
@@ -23,9 +22,6 @@ from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import Input, Output
 from fiberscope.sim.protocol import ANY
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.backend import Backend
 
 TERMS = 3  # largest number of inputs of a projection
 FAR = 1 << 16  # largest absolute value of a number of a projection
@@ -231,19 +227,11 @@ class SeekAdapter(StreamAdapter):
 
     PORTS = (Input("in_crd", ANY), Input("in_base", ANY), LOAD_PORT, Output("out_located", ANY, array=True))
 
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._asked = 0
-
-    def observe(self, moved: Mapping[str, Any]) -> None:
-        """Count the lookups."""
-        super().observe(moved)
-        self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
-
     def counters(self) -> dict[str, int]:
         """Return the counters of the component."""
+        lookups = self.moved["in_crd", DATA] + self.moved["in_crd", EMPTY]
         hits = self.moved["out_located[0]", DATA]
-        return {"hits": hits, "misses": self._asked - hits} | super().counters()
+        return {"hits": hits, "misses": lookups - hits} | super().counters()
 
 
 def words_of(seek: Seek) -> list[Token]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.fetch import Fetch
@@ -23,9 +22,6 @@ from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.graphs.primitives.tasks import FIBER_PAIRS, LANE_SEEK, LOCATED, SKIP_AHEAD
 from fiberscope.sim.clock import Clock
 from fiberscope.workloads.canonical import Integers
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["StageMemory"]
 

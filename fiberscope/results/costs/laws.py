@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import log2
 
 from fiberscope.results.costs.cost import Basis
@@ -200,7 +201,9 @@ def _area(netlist: Netlist) -> NetlistArea:
     return NetlistArea(least, most, netlist.flip_flops, "law", source)
 
 
-def _parse(call: str) -> tuple[str, dict[str, str]]:
+@cache
+def _parse(call: str) -> tuple[str, Mapping[str, str]]:
+    """Return the block and the arguments of a call; each report parses all measured ones."""
     return call.partition("(")[0], dict(_ARGUMENT.findall(call))
 
 
