@@ -16,9 +16,9 @@ from fiberscope.results.report.families import families
 from fiberscope.results.report.parts import Component
 from fiberscope.results.report.roofline import roofline
 from fiberscope.results.report.summary import (
+    describe_sampling,
+    describe_unmoved,
     engineering_time,
-    sampling_in_words,
-    unmoved_in_words,
     verification_line,
 )
 from fiberscope.results.report.surrogates import footnote
@@ -67,7 +67,7 @@ def run_data(
         "traffic": [
             [name, traffic.read_bytes, traffic.write_bytes] for name, traffic in report.traffic.items()
         ],
-        "unmoved": unmoved_in_words(report),
+        "unmoved": describe_unmoved(report),
         "traffic_minimum": report.traffic_minimum_bytes if report.complete else None,
         "roofline": roofline(report),
         "costs": costs(report),
@@ -105,7 +105,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "problem", report.problem.title
     yield "cycles", f"{report.cycles:,}{format_interval(report)}, {engineering_time(report.seconds)}"
     if report.sampling:
-        yield "sampled", sampling_in_words(report.sampling)
+        yield "sampled", describe_sampling(report.sampling)
     yield "ended", "done" if report.complete else f"INCOMPLETE: {report.ending}"
     yield "verified", verification_line(report)
     yield "operations", ", ".join(f"{count:,} {name}" for name, count in report.operations.items())

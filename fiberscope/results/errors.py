@@ -1,4 +1,4 @@
-"""Errors of a run that leaves a report all the same; each has it as ``report``."""
+"""Errors of a run that still has a report, in the attribute ``report``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = [
 
 
 class UnwrittenFileError(InputError):
-    """The run is done, and its waveform or memory trace could not be written to the end.
+    """The run finished, but its waveform or memory trace is incomplete.
 
-    ``report`` is that of the run.
+    ``report`` is the report of the run.
     """
 
     def __init__(self, message: str, report: Report) -> None:
@@ -33,9 +33,9 @@ class UnwrittenFileError(InputError):
 
 
 class FailedRunError(Exception):
-    """The simulated machine went wrong; the command line exits with ``MACHINE_WRONG``.
+    """The simulated machine failed; the command line exits with ``MACHINE_WRONG``.
 
-    ``report`` is what is known of the run.
+    ``report`` is the report of the run.
     """
 
     def __init__(self, message: str, report: Report) -> None:
@@ -44,15 +44,15 @@ class FailedRunError(Exception):
 
 
 class VerificationError(FailedRunError):
-    """The machine's product is not the product of its operands."""
+    """The machine's product differs from the product of its operands."""
 
 
 class MisplacedRequestsError(FailedRunError):
-    """Memory got requests that are none of their tensor's; the message has a line for each, up to some."""
+    """Memory requests lie outside of their tensor; the message lists the first such requests."""
 
 
 class DeadlockedRunError(FailedRunError):
-    """The machine came to a standstill before it was done; the message names who waits for what."""
+    """The machine deadlocked; the message names each waiting component."""
 
 
 def raise_fault(
@@ -63,14 +63,14 @@ def raise_fault(
     misplaced: Sequence[str] = (),
     unwritten: str | None = None,
 ) -> None:
-    """Raise the most severe fault of a run, if there is any.
+    """Raise the most severe fault of a run, if any.
 
     Args:
-        report: the report of the run, which the error holds.
-        deadlock: the components that wait, as an error or a text; None if there is no deadlock.
-        wrong: the difference between the answer and the reference; None if the answer is right.
+        report: the report of the run, stored in the error.
+        deadlock: the waiting components, as an error or a text; None without a deadlock.
+        wrong: the difference between the result and the reference; None if they agree.
         misplaced: a line for each misplaced memory request.
-        unwritten: the file that could not be written, and why.
+        unwritten: the file that could not be written, and the reason.
     """
     for error, message in ((DeadlockedRunError, deadlock), (VerificationError, wrong)):
         if message is not None:
@@ -82,10 +82,10 @@ def raise_fault(
 
 
 def refuse_interrupted(report: Report) -> Report:
-    """The report of a run that was not interrupted: half a run has no place beside whole ones.
+    """Return a report; refuse the report of an interrupted run, because studies compare whole runs.
 
     Raises:
-        KeyboardInterrupt: it was.
+        KeyboardInterrupt: the run was interrupted.
     """
     if report.ending == "interrupted":
         raise KeyboardInterrupt

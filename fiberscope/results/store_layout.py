@@ -1,4 +1,4 @@
-"""Names in a store for modules that must load without the libraries of a store."""
+"""Names in a store, for modules that must load without the libraries of a store."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Final
 
 __all__ = ["DONE", "OPERANDS"]
 
-DONE: Final = "done"  # status of a row whose run came to its end and was right
-OPERANDS: Final = "_operands"  # folder of the matrices in memory that a sweep saved
+DONE: Final = "done"  # status of a finished and verified run
+OPERANDS: Final = "_operands"  # folder of saved in-memory matrices

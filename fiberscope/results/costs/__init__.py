@@ -1,1 +1,1 @@
-"""Costs of a run: energy and area, by the file ``costs.yaml`` of a machine."""
+"""Energy and area of a run, computed from the file ``costs.yaml`` of a machine."""

@@ -1,4 +1,4 @@
-"""An area, an energy or a power as an interval, with the basis of its figures."""
+"""Areas, energies and powers as intervals, with the basis of each figure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 __all__ = ["UNKNOWN", "Basis", "Cost", "Interval", "sum_ends", "sum_intervals"]
 
 Basis: TypeAlias = Literal["measured", "law", "published", "none"]
-Interval: TypeAlias = tuple[float, float | None]  # the lower end and the upper; None without a bound
+Interval: TypeAlias = tuple[float, float | None]  # lower and upper end; None: no bound
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,11 @@ class Cost:
     """An area in um2, an energy in pJ or a power in W.
 
     Args:
-        lower: the value that the source gives; 0 without a source.
-        upper: its upper end; None if nothing bounds it.
+        lower: the value of the source; 0 without a source.
+        upper: the upper end of the interval; None without a bound.
         basis: ``measured`` (netlists, tables of SRAMs), ``law`` (a formula through measured values),
             ``published``, or ``none``.
-        source: where the figure is from, for a reader.
+        source: a description of the source, for readers.
     """
 
     lower: float
@@ -31,17 +31,17 @@ class Cost:
 
     @classmethod
     def exact(cls, value: float, basis: Basis, source: str = "") -> Cost:
-        """Return a cost whose source gives one figure, without an interval."""
+        """Return a cost with a single figure: both ends of the interval are equal."""
         return cls(value, value, basis, source)
 
     def times(self, factor: float) -> Cost:
-        """Return the cost of so many."""
+        """Return the cost multiplied by ``factor``."""
         upper = None if self.upper is None else self.upper * factor
         return replace(self, lower=self.lower * factor, upper=upper)
 
     @property
     def is_known(self) -> bool:
-        """Return whether there is any figure of it."""
+        """Return whether the cost has a source."""
         return self.basis != "none"
 
 
@@ -49,12 +49,12 @@ UNKNOWN: Final = Cost(0.0, None, "none")
 
 
 def sum_intervals(costs: Iterable[Cost]) -> Interval:
-    """Return the sum of what is known, and its upper end; None if a cost has no bound."""
+    """Return the sums of the lower and upper ends; None for the upper sum if a cost has no bound."""
     return sum_ends((cost.lower, cost.upper) for cost in costs)
 
 
 def sum_ends(intervals: Iterable[Interval]) -> Interval:
-    """Return the sums of the lower and of the upper ends; None for the upper if an interval has no bound."""
+    """Return the sums of the lower and upper ends; None for the upper sum if an interval has no bound."""
     listed = list(intervals)
     upper = [end for _lower, end in listed if end is not None]
     whole = sum(upper, 0.0) if len(upper) == len(listed) else None

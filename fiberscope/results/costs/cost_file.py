@@ -1,7 +1,7 @@
-"""Reads a ``costs.yaml`` into expressions that are cheap to work out, and keeps them in the cache.
+"""Reader of ``costs.yaml``: compiles the expressions of a file and caches the result.
 
-To read YAML and to parse expressions takes as long as a small run does. So what comes of it is kept by the
-digest of all that it is made of, and a run reads that.
+Reading YAML and parsing expressions take as long as a small run. The compiled file is therefore cached under
+the digest of all inputs, and runs load the cached copy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CostFile", "PostfixExpression", "read_cost_file"]
 
-SOURCES = (Path(__file__), Path(__file__).with_name("schema.py"))  # which give what is kept its form
+SOURCES = (
+    Path(__file__),
+    Path(__file__).with_name("schema.py"),
+)  # they define the cache format
 ENERGIES = Path(__file__).parent / "energies.yaml"
 AREAS = Path(__file__).parent / "areas.yaml"
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
@@ -32,34 +35,39 @@ _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
 
 @dataclass(frozen=True)
 class PostfixExpression:
-    """An expression in postfix order, and where the file has it."""
+    """An expression in postfix order.
+
+    Args:
+        place: the position of the expression in the file.
+        words: operands and operators.
+    """
 
     place: str
     words: Sequence[str]
 
     def evaluate(self, parameters: Mapping[str, object]) -> float:
-        """Evaluate the entry.
+        """Evaluate the expression.
 
         Raises:
-            ConfigurationError: a name that is not known, or a division by zero; with its place.
+            ConfigurationError: an unknown name or a division by zero; the message has the position.
         """
         number = references.evaluate(self.words, parameters, self.complaint)
         return int(number) if number.denominator == 1 else float(number)
 
     def complaint(self, message: str) -> ConfigurationError:
-        """Describe what is wrong with the entry."""
+        """Return an error with the position of the expression."""
         return ConfigurationError(f"{self.place}: {message}")
 
 
 @dataclass(frozen=True)
 class CostFile:
-    """A file of costs, compiled.
+    """A compiled file of costs.
 
     Args:
-        document: as the file has it, every expression ``[place, word, ...]``, every netlist
-            ``[place, block, {parameter: text or expression}]``.
-        energies: the energies of the table that ships, in pJ by ``class.action``, in 45 nm.
-        areas: the areas of the table that ships, in um2 by name, in 45 nm.
+        document: the content of the file. Every expression is ``[place, word, ...]``, every netlist ``[place,
+            block, {parameter: text or expression}]``.
+        energies: the energies of the shipped table, in pJ by ``class.action``, in 45 nm.
+        areas: the areas of the shipped table, in um2 by name, in 45 nm.
     """
 
     document: Mapping[str, Any]
@@ -68,45 +76,45 @@ class CostFile:
 
 
 def read_cost_file(path: Path) -> CostFile:
-    """The costs of a file.
+    """Return the compiled costs of a file.
 
     Raises:
-        ConfigurationError: it cannot be read, or is wrong; one line with its place.
+        ConfigurationError: the file cannot be read or is invalid; one line with the position.
     """
     try:
-        return _book(path, path.stat().st_mtime_ns)
+        return _load_cost_file(path, path.stat().st_mtime_ns)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot read the costs: {error.strerror}") from error
 
 
 @lru_cache(maxsize=64)
-def _book(path: Path, _written: int) -> CostFile:
-    """A sweep asks for it at every point."""
-    made_of = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
-    kept = _kept(hashlib.sha256(b"\0".join(made_of)).hexdigest())
+def _load_cost_file(path: Path, _modified: int) -> CostFile:
+    """Load a file from the cache, or compile the file; a sweep calls this function at every point."""
+    inputs = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
+    cache_file = _cache_path(hashlib.sha256(b"\0".join(inputs)).hexdigest())
     with suppress(OSError, ValueError, TypeError):
-        checksum, _, text = kept.read_bytes().partition(b"\n")
+        checksum, _, text = cache_file.read_bytes().partition(b"\n")
         if checksum == _checksum(text):
             return CostFile(**json.loads(text))
-    book = _compiled(path)
+    compiled = _compile(path)
     with suppress(OSError):
-        _keep(kept, vars(book))
-    return book
+        _write_cache(cache_file, vars(compiled))
+    return compiled
 
 
-def _kept(digest: str) -> Path:
+def _cache_path(digest: str) -> Path:
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 
     return cache_folder() / "costs" / f"{digest}.json"
 
 
-def _keep(kept: Path, document: Mapping[str, object]) -> None:
-    """Write a document below its checksum: a file that was changed or damaged is made anew."""
+def _write_cache(path: Path, document: Mapping[str, object]) -> None:
+    """Write a document below its checksum; a reader compiles a changed or damaged copy again."""
     from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (it takes time to load)
 
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document).encode()
-    with replacing(kept) as file:
+    with replacing(path) as file:
         file.write(_checksum(text) + b"\n" + text)
 
 
@@ -114,20 +122,20 @@ def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
 
 
-def _compiled(path: Path) -> CostFile:
+def _compile(path: Path) -> CostFile:
     from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
     from fiberscope.accelerators.yaml_schema import validate_document  # noqa: PLC0415
     from fiberscope.results.costs.energies import default_table  # noqa: PLC0415
     from fiberscope.results.costs.schema import CostsFile  # noqa: PLC0415
 
     document = read_document(path)
-    said = validate_document(CostsFile, document).model_dump(exclude_none=True)
+    sections = validate_document(CostsFile, document).model_dump(exclude_none=True)
     energies = {
         f"{owner}.{name}": action.picojoules
         for owner, actions in default_table().components.items()
         for name, action in actions.items()
     }
-    return CostFile(_Compiler(document).file(said), energies, _areas())
+    return CostFile(_Compiler(document).file(sections), energies, _areas())
 
 
 def _areas() -> dict[str, float]:
@@ -141,43 +149,45 @@ def _areas() -> dict[str, float]:
 class _Compiler:
     document: Document
 
-    def file(self, said: dict[str, Any]) -> dict[str, Any]:
-        """The whole of it, numbers as they are."""
+    def file(self, sections: dict[str, Any]) -> dict[str, Any]:
+        """Compile all sections of a file."""
         for section in ("memory", "operations"):
-            said[section] = self.expressions((section,), said.get(section, {}))
+            sections[section] = self.expressions((section,), sections.get(section, {}))
         for section in ("parts", "besides"):
-            said[section] = {name: self.part((section, name), part) for name, part in said[section].items()}
-        return said
+            sections[section] = {
+                name: self.part((section, name), part) for name, part in sections[section].items()
+            }
+        return sections
 
-    def part(self, path: tuple[str, ...], said: dict[str, Any]) -> dict[str, Any]:
-        """One part, without its source, which is for readers."""
-        srams = {name: self.expressions((*path, "srams", name), text) for name, text in said["srams"].items()}
+    def part(self, path: tuple[str, ...], part: dict[str, Any]) -> dict[str, Any]:
+        """Compile one part without its source."""
+        srams = {name: self.expressions((*path, "srams", name), text) for name, text in part["srams"].items()}
         return {
-            "actions": self.expressions((*path, "actions"), said["actions"]),
-            "operations": said["operations"],
+            "actions": self.expressions((*path, "actions"), part["actions"]),
+            "operations": part["operations"],
             "srams": srams,
             **{
-                key: [self.netlist((*path, key, place), call) for place, call in enumerate(said[key])]
+                key: [self.netlist((*path, key, place), call) for place, call in enumerate(part[key])]
                 for key in ("rtl", "paths")
             },
             **self.expressions(
-                path, {name: said[name] for name in ("count", "area", "area_upper") if name in said}
+                path, {name: part[name] for name in ("count", "area", "area_upper") if name in part}
             ),
         }
 
-    def expressions(self, path: tuple[str, ...], said: Mapping[str, str]) -> dict[str, list[str]]:
-        """Compile expressions, each with its place."""
-        return {name: self.expression((*path, name), text) for name, text in said.items()}
+    def expressions(self, path: tuple[str, ...], texts: Mapping[str, str]) -> dict[str, list[str]]:
+        """Compile expressions by name."""
+        return {name: self.expression((*path, name), text) for name, text in texts.items()}
 
     def expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
-        """Compile an expression: its place and its words."""
+        """Compile an expression to its position and its words in postfix order."""
         return [
             self.document.place(path),
             *references.compile_expression(text, lambda message: self.document.error(path, message)),
         ]
 
     def netlist(self, path: tuple[str | int, ...], call: str) -> list[Any]:
-        """Compile a netlist: its place, the block, and the parameters as expressions or text."""
+        """Compile a netlist to its position, its block and its parameters as expressions or text."""
         arguments = {
             name: self.expression(path, text) if "${" in text else text.strip()
             for name, text in _ARGUMENT.findall(call)

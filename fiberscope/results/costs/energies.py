@@ -1,4 +1,4 @@
-"""Energies of actions, from Accelergy's energy reference tables or from the CSV that ``rtl power`` writes."""
+"""Energies of actions from Accelergy's energy reference tables, or from the CSV file of ``rtl power``."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ActionEnergy:
 
     Args:
         picojoules: the energy of one action, in pJ.
-        bits: that one access of a memory moves; None: a line of the component.
-        source: where the number is from.
+        bits: the bits that one access of a memory moves; None for a line of the component.
+        source: the origin of the number.
     """
 
     picojoules: float
@@ -49,41 +49,52 @@ class ActionEnergy:
 
 @dataclass(frozen=True)
 class EnergyTable:
-    """Energies by component, as a path of names, and action; ``name`` says whose they are."""
+    """Energies by component and action.
+
+    Args:
+        name: the name of the table.
+        components: energies by the dotted path of a component, then by action.
+    """
 
     name: str
     components: Mapping[str, Mapping[str, ActionEnergy]] = field(default_factory=dict)
 
     @classmethod
     def from_tables(cls, tables: Iterable[ComponentActions], name: str, *, bare: bool = False) -> EnergyTable:
-        """Collect the tables of a file by component, without their numbers of instances.
+        """Collect the tables of a file by component, without the instance ranges of names such as ``[0..7]``.
 
-        Where an action has several entries, for arguments, the largest counts: everything changes.
+        An action can have several entries that differ in arguments. The largest energy is used.
 
         Args:
             tables: the tables of the file.
             name: the name of the file.
-            bare: whether a component's name counts as it stands behind the last dot.
+            bare: whether to keep only the part of a component's name after the last dot.
         """
         components: dict[str, dict[str, ActionEnergy]] = {}
-        for table, called in ((table_, each) for table_ in tables for each in (table_.name, *table_.also)):
-            owner = _INSTANCES.sub("", called)
+        for table, full_name in (
+            (table_, component) for table_ in tables for component in (table_.name, *table_.also)
+        ):
+            owner = _INSTANCES.sub("", full_name)
             actions = components.setdefault(owner.rpartition(".")[2] if bare else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
                 other = actions.get(action.name, entry)
-                actions[action.name] = max(entry, other, key=lambda each: each.picojoules)
+                actions[action.name] = max(entry, other, key=lambda component: component.picojoules)
         return cls(name, components)
 
     def find(self, machine: str, component: str, kind: str, action: str) -> ActionEnergy | None:
-        """The energy of an action: a component's in this machine, else a component's, else its class's."""
+        """Return the energy of an action, or None.
+
+        The entry of the component in this machine has priority, then the entry of the component, then the
+        entry of its class.
+        """
         for owner in (f"{machine}.{component}", component, kind):
             if action in self.components.get(owner, {}):
                 return self.components[owner][action]
         return None
 
     def actions(self, path: str) -> Mapping[str, ActionEnergy] | None:
-        """The actions of a component: of its path (without numbers of instances), or of its bare name."""
+        """Return the actions of a component by its path without instance ranges, else by its bare name."""
         if path in self.components:
             return self.components[path]
         name = path.rpartition(".")[2]
@@ -92,7 +103,7 @@ class EnergyTable:
 
 
 class EnergyAction(BaseModel):
-    """An action of a component and its energy in pJ; ``bits`` are those that one access of a memory moves."""
+    """An action of a component, with its energy in pJ and the ``bits`` that one access of a memory moves."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -104,7 +115,7 @@ class EnergyAction(BaseModel):
 
 
 class ComponentActions(BaseModel):
-    """The actions of a component; ``also`` are others that they are of."""
+    """The actions of a component; ``also`` lists further components with the same actions."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -127,18 +138,18 @@ class _File(BaseModel):
 
 @cache
 def default_table() -> EnergyTable:
-    """The table that comes with Fiberscope: published figures of 45 nm, LPDDR4 and HBM2."""
+    """Return the shipped table: published figures for 45 nm, LPDDR4 and HBM2."""
     text = (files("fiberscope.results.costs") / "energies.yaml").read_text("utf-8")
     return EnergyTable.from_tables(_tables(text, "energies.yaml"), "energies.yaml")
 
 
 def read_table(path: Path) -> EnergyTable:
-    """A table of the user's: YAML of Accelergy, or CSV with the columns component, event and picojoules.
+    """Read a user's table: YAML of Accelergy, or CSV with the columns component, event and picojoules.
 
-    Of Accelergy's tables a component's name counts as it stands behind the last dot.
+    In Accelergy's tables only the part of a component's name after the last dot is used.
 
     Raises:
-        ConfigurationError: it cannot be read, or is no such table; one line that says where.
+        ConfigurationError: the file cannot be read, or is no such table; one line with the position.
     """
     text = read_text(path, str(path))
     if path.suffix == ".csv":
@@ -166,11 +177,11 @@ def _from_csv(text: str, name: str) -> EnergyTable:
     return EnergyTable(name, components)
 
 
-def _number(text: str | None, where: str) -> float:
+def _number(text: str | None, place: str) -> float:
     try:
         number = float(text or "")
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:
-        raise ConfigurationError(f"{where}: picojoules should be a number from 0 on, not {text or 'nothing'}")
+        raise ConfigurationError(f"{place}: picojoules should be a number from 0 on, not {text or 'nothing'}")
     return number

@@ -1,7 +1,8 @@
-"""Areas of netlists in the priced cells: measured ones, and laws through measured sizes of the same block.
+"""Areas of netlists in the priced cells: measured areas, and laws fitted to measured sizes of a block.
 
-A law has the size of a block as a function of its parameters. The area of a size that was not measured is on
-the line through the two next smaller measured sizes, or proportional to the only one.
+A law gives the size of a block as a function of its parameters. The area of an unmeasured size is
+interpolated linearly between the two next smaller measured sizes. With one measured size, the area is
+proportional to the size.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class Law:
     """A law for the sizes of a block.
 
     Args:
-        size: the size by its parameters.
-        parameters: those that the size depends on; all others are as measured.
-        error: relative error of the area, for each doubling of the size beyond the next measured one.
+        size: a function from parameters to the size.
+        parameters: the parameters of ``size``; all other parameters must equal those of the measured netlist.
+        error: the relative error of the area for each doubling of the size beyond the nearest measured size.
         ignored: parameters whose effect is within the error.
     """
 
@@ -45,7 +46,7 @@ def _parameter(name: str) -> Callable[[Numbers], float]:
 
 
 def _butterflies(name: str) -> Callable[[Numbers], float]:
-    """Elements of a network of so many lanes: a number for each lane and level."""
+    """Return the size of a butterfly network: lanes times levels."""
     return lambda numbers: numbers[name] * log2(numbers[name])
 
 
@@ -58,7 +59,7 @@ LAWS: Mapping[str, Law] = {
         ("requesters", "repliers"),
         0.1,
     ),
-    # A token has a tag and an address besides the line: from 0 to 512 bits of a line, 8 and 16 ports.
+    # Fitted to lines of 0 to 512 bits and 8 and 16 ports; the 122 other bits of a token are tag and address.
     "crossbar": Law(
         lambda numbers: numbers["inputs"] * numbers["outputs"] * (122 + numbers.get("line_bits", 0)),
         ("inputs", "outputs", "line_bits"),
@@ -69,13 +70,13 @@ LAWS: Mapping[str, Law] = {
     "fiber_reader": Law(_parameter("radix"), ("radix",), 0.05),
     "intersector": Law(_parameter("words"), ("words",), 0.2),
     "merger": Law(_parameter("radix"), ("radix",), 0.02, ("stages",)),
-    # As its generic gates: 18,066 with 8 inputs and 175,555 with 32, for 8 outputs.
+    # Fitted to generic gates: 18,066 with 8 inputs and 175,555 with 32 inputs, for 8 outputs.
     "packer": Law(
         lambda numbers: numbers["inputs"] * (numbers["inputs"] + numbers["outputs"]),
         ("inputs", "outputs"),
         0.1,
     ),
-    # As its netlists in osu018 with 8 and 16 ways, of which the second is 1.855 times as large.
+    # Fitted to the netlists in osu018 with 8 and 16 ways; their areas have the ratio 1.855.
     "prefetcher": Law(lambda numbers: numbers["radix"] + 1.35, ("radix",), 0.1),
     "prefix_sum": Law(_butterflies("lanes"), ("lanes",), 0.05),
     "scheduler": Law(
@@ -103,10 +104,10 @@ class NetlistArea:
     """The area of a netlist in the priced cells.
 
     Args:
-        um2: of its cells, side by side without space for wires.
-        upper: its upper end.
-        flip_flops: bits of its registers.
-        basis, source: whether it was measured, and how it follows.
+        um2: the sum of the areas of the cells, without wires.
+        upper: the upper end of the area, in um2.
+        flip_flops: bits of registers.
+        basis, source: whether the area was measured, and its derivation.
     """
 
     um2: float
@@ -117,31 +118,31 @@ class NetlistArea:
 
 
 def find_netlist_area(call: str) -> NetlistArea | None:
-    """Return the area of a netlist: as measured in the priced cells, else by the law of its block.
+    """Return the area of a netlist: measured in the priced cells, else by the law of its block, else None.
 
-    A netlist in other cells counts where the law has fewer than two sizes. None without any of these.
+    A measurement in other cells is used if fewer than two sizes were measured in the priced cells.
     """
     block, arguments = _parse(call)
     rows = dict(_rows(block))
-    own = rows.get(tuple(sorted(arguments.items())))
-    if own is not None and own.basis == "measured":
-        return own
+    measurement = rows.get(tuple(sorted(arguments.items())))
+    if measurement is not None and measurement.basis == "measured":
+        return measurement
     law = LAWS.get(block)
     size = _size(law, arguments)
     if law is None or size is None:
-        return own
+        return measurement
     fixed = _fixed(law, arguments)
     alike = {other: area for other, area in rows.items() if _fixed(law, dict(other)) == fixed}
     priced = {other: area for other, area in alike.items() if area.basis == "measured"}
-    if own is not None and len(priced) < 2:
-        return own
+    if measurement is not None and len(priced) < 2:
+        return measurement
     measured = ((_size(law, dict(other)), area) for other, area in (priced or alike).items())
     sizes = {other: area for other, area in measured if other is not None}
     return _by_law(law, sizes, size) if sizes else None
 
 
 def not_larger(call: str) -> Iterator[Netlist]:
-    """Yield the measured netlists of a block that are not larger than this one by the law of its area."""
+    """Yield the measured netlists of a block with at most the size of ``call`` by the block's law."""
     block, arguments = _parse(call)
     law = LAWS.get(block)
     for netlist in measured_netlists().values():
@@ -151,7 +152,7 @@ def not_larger(call: str) -> Iterator[Netlist]:
 
 
 def _is_smaller(law: Law | None, arguments: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Return whether a size is at most another one that differs only in what the law depends on."""
+    """Return whether ``arguments`` have at most the size of ``other``, and equal other parameters."""
     size, limit = _size(law, arguments), _size(law, other)
     if law is None or size is None or limit is None:
         return False
@@ -159,17 +160,19 @@ def _is_smaller(law: Law | None, arguments: Mapping[str, str], other: Mapping[st
 
 
 def _by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> NetlistArea:
-    """Return the area on the line through the two next smaller sizes, or the two smallest."""
+    """Return the area on the line through the two next smaller sizes, or through the two smallest sizes."""
     ordered = sorted(sizes)
-    if size in sizes:  # of other parameters that the law ignores
+    if size in sizes:  # the netlists differ in ignored parameters only
         near, um2, flip_flops = size, sizes[size].um2, sizes[size].flip_flops
         source = "netlists.csv, other sizes ignored"
     elif len(ordered) == 1:
         (near,) = ordered
-        um2, flip_flops = (size / near * each for each in (sizes[near].um2, sizes[near].flip_flops))
+        um2, flip_flops = (size / near * amount for amount in (sizes[near].um2, sizes[near].flip_flops))
         source = f"proportional to size {near:g} of netlists.csv"
     else:
-        first, near = [each for each in ordered if each < size][-2:] if size > ordered[1] else ordered[:2]
+        first, near = (
+            [amount for amount in ordered if amount < size][-2:] if size > ordered[1] else ordered[:2]
+        )
         share = (size - first) / (near - first)
         um2, flip_flops = (
             max(getattr(sizes[first], name) * (1 - share) + getattr(sizes[near], name) * share, 0.0)
@@ -183,7 +186,7 @@ def _by_law(law: Law, sizes: Mapping[float, NetlistArea], size: float) -> Netlis
 
 
 def _rows(block: str) -> Iterator[tuple[tuple[tuple[str, str], ...], NetlistArea]]:
-    """Yield the measured netlists of a block by their arguments; those in the priced cells last."""
+    """Yield the measured netlists of a block by their arguments; netlists in the priced cells come last."""
     netlists = measured_netlists().values()
     for netlist in sorted(netlists, key=lambda netlist: netlist.library == PRICED):
         name, arguments = _parse(netlist.call)
@@ -203,7 +206,7 @@ def _area(netlist: Netlist) -> NetlistArea:
 
 @cache
 def _parse(call: str) -> tuple[str, Mapping[str, str]]:
-    """Return the block and the arguments of a call; each report parses all measured ones."""
+    """Return the block and the arguments of a call; cached because each report parses all measured calls."""
     return call.partition("(")[0], dict(_ARGUMENT.findall(call))
 
 
@@ -213,7 +216,7 @@ def _fixed(law: Law, arguments: Mapping[str, str]) -> dict[str, str]:
 
 
 def _size(law: Law | None, arguments: Mapping[str, str]) -> float | None:
-    """Return the size by a law; None if a parameter that it depends on is no number, or is left out."""
+    """Return the size by a law; None if a parameter of the law is missing or is no number."""
     if law is None:
         return None
     numbers = {name: arguments[name] for name in law.parameters if name in arguments}

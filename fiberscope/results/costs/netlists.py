@@ -1,6 +1,7 @@
-"""Areas of twins as netlists of a library's cells: a table that was measured, which a run looks them up in.
+"""Table of measured netlists of RTL blocks: area, flip-flops and longest path in cells of a library.
 
-Yosys takes minutes for a large block, so a run asks it for none: ``fiberscope rtl netlists`` does.
+Yosys takes minutes for a large block. A run therefore only reads the table; ``fiberscope rtl netlists``
+extends the table.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ SHIPPED = Path(__file__).parent / "netlists.csv"
 
 @dataclass(frozen=True)
 class CellLibrary:
-    """A library of cells that netlists are of.
+    """A library of standard cells.
 
     Args:
-        nanometres, volts: its technology.
-        digest: sha256 of its Liberty file.
-        source: where that is from; the file does not ship.
+        nanometres, volts: the technology.
+        digest: sha256 of the Liberty file.
+        source: the origin of the Liberty file, which does not ship.
     """
 
     nanometres: float
@@ -61,8 +62,8 @@ LIBRARIES = {
         "Oklahoma State University's cells of TSMC 0.18 um (Debian's qflow-tech-osu018)",
     ),
 }
-PRICED = "nangate45"  # the cells that areas are priced by
-LIBRARY = "osu018"  # the cells that are at hand, as Debian has them
+PRICED = "nangate45"  # library of the priced cells
+LIBRARY = "osu018"  # library that Debian packages
 LIBRARY_NM, LIBRARY_VOLTS = LIBRARIES[LIBRARY].nanometres, LIBRARIES[LIBRARY].volts
 
 
@@ -71,14 +72,14 @@ class Netlist:
     """A row of the table.
 
     Args:
-        call: block and parameters, as ``call_of`` writes them.
-        library: the cells, one of ``LIBRARIES``.
-        um2: the area of its cells, in the library's technology.
-        cells, flip_flops: how many, flip-flops as bits of registers.
-        memory_bits: bits of memories, which are not among the cells.
-        path_ns: the longest path of logic, without wires and what the flip-flops take.
-        digest: the digest of its Verilog and the library, sha256.
-        yosys: the version that mapped it.
+        call: block and parameters, in the format of ``call_of``.
+        library: the cells, a key of ``LIBRARIES``.
+        um2: the area of the cells, in the library's technology.
+        cells, flip_flops: the number of cells, and of bits of registers.
+        memory_bits: bits of memories, which are not mapped to cells.
+        path_ns: the longest path of logic, without wires and flip-flops.
+        digest: sha256 of the Verilog and the library.
+        yosys: the version of Yosys.
     """
 
     call: str
@@ -93,38 +94,38 @@ class Netlist:
 
 
 def call_of(block: str, arguments: Mapping[str, object]) -> str:
-    """A block with parameters, in one way: ``merger(radix=64, stages=6)``."""
+    """Format a block with sorted parameters, as in ``merger(radix=64, stages=6)``."""
     return f"{block}({', '.join(f'{name}={arguments[name]}' for name in sorted(arguments))})"
 
 
 def measured_netlists() -> Mapping[tuple[str, str], Netlist]:
-    """Return the netlists of the table that ships and of the user's own, by call and library."""
-    own, written = user_table(), 0
+    """Return the netlists of the shipped table and of the user's table, by call and library."""
+    path, modified = user_table(), 0
     with suppress(OSError):
-        written = own.stat().st_mtime_ns
-    return _tables(own, written)
+        modified = path.stat().st_mtime_ns
+    return _tables(path, modified)
 
 
 def user_table() -> Path:
-    """The user's table, of what was measured here; it need not exist."""
+    """Return the path of the user's table, which need not exist."""
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 
     return cache_folder() / "netlists.csv"
 
 
 @lru_cache(maxsize=4)
-def _tables(own: Path, _written: int) -> Mapping[tuple[str, str], Netlist]:
-    return {**read_netlists(own), **read_netlists(SHIPPED)}
+def _tables(user_path: Path, _modified: int) -> Mapping[tuple[str, str], Netlist]:
+    return {**read_netlists(user_path), **read_netlists(SHIPPED)}
 
 
 def read_netlists(path: Path) -> dict[tuple[str, str], Netlist]:
-    """Return the rows of a table by their calls and libraries; none of a file that is not there."""
+    """Return the rows of a table by call and library; empty if the file does not exist."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         kinds = get_type_hints(Netlist)
-        if rows.fieldnames != list(kinds):  # of a version that measured less
+        if rows.fieldnames != list(kinds):  # written by a version with fewer columns
             return {}
         netlists = [Netlist(**{name: kinds[name](row[name]) for name in kinds}) for row in rows]
     return {(netlist.call, netlist.library): netlist for netlist in netlists}

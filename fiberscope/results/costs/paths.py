@@ -1,4 +1,4 @@
-"""Longest paths of logic of RTL in cells of 45 nm, as far as netlists that were measured bound them."""
+"""Longest paths of logic of RTL blocks in cells of 45 nm, bounded by measured netlists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fiberscope.results.costs.netlists import PRICED
 
 __all__ = ["SPEEDUPS", "LogicPath", "find_path"]
 
-# Paths in osu018 over those of the same Verilog in nangate45, at least and at most (docs/rtl.md).
+# Ratio of a path in osu018 to the path of the same Verilog in nangate45, minimum and maximum (docs/rtl.md).
 SPEEDUPS = 3.1, 5.1
 
 
@@ -19,9 +19,10 @@ class LogicPath:
     """The longest path of logic of a netlist in cells of 45 nm, without wires and flip-flops.
 
     Args:
-        ns: its length, at least.
-        basis: ``measured`` if the netlist was measured in these cells, ``law`` if others bound its path.
-        source: the netlist and the cells that were measured.
+        ns: a lower bound of the length.
+        basis: ``measured`` if the netlist was measured in these cells, ``law`` if other netlists bound the
+            path.
+        source: the measured netlist and its cells.
     """
 
     ns: float
@@ -30,10 +31,10 @@ class LogicPath:
 
 
 def find_path(call: str) -> LogicPath | None:
-    """Return the path of a netlist; None without a measurement of its block.
+    """Return a lower bound of the path of a netlist; None without a measurement of its block.
 
-    A smaller size of the same block, by the law of its area, has a path that is not longer. Of a netlist in
-    other cells the shortest path that the ratio of both libraries allows counts.
+    A smaller size of the same block, by the law of its area, has a path of at most the same length. The path
+    of a netlist in other cells is divided by the largest ratio of both libraries.
     """
     paths = [
         LogicPath(row.path_ns, "measured" if row.call == call else "law", f"{row.library}: {row.call}")

@@ -1,4 +1,4 @@
-"""Prices of the actions and the parts of a machine with some parameters, each of them once."""
+"""Prices of the actions and parts of a machine with given parameters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from fiberscope.results.costs.silicon import (
 
 __all__ = ["ARITHMETIC", "Part", "Prices", "netlist_calls", "price_machine", "price_part", "sram_bytes"]
 
-WIRE = "Wire.millimetre"  # a bit over a millimetre, in energies.yaml
-ARITHMETIC = "arithmetic"  # the areas of a part besides its SRAMs and netlists
+WIRE = "Wire.millimetre"  # one bit over one millimetre, in energies.yaml
+ARITHMETIC = "arithmetic"  # key of the area that is in no SRAM and no netlist
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Part:
     Args:
         actions: the energy of one action by its counter, in pJ, without wires.
         wires: the energy of the wires between parts in one action by its counter, in pJ.
-        operations: the operations of the report that it does, with whose energies its own is counted.
-        areas: the areas in um2 by name of the SRAM, of the netlist, or ``ARITHMETIC``; empty if none is
-            listed. An area of basis ``none`` is of a netlist without a measurement and without a law.
-        clock: the energy of the clock in a cycle in which it is not gated, in pJ.
+        operations: operations of the report whose energies include the energy of this part.
+        areas: the areas in um2 by the name of the SRAM or netlist, or by ``ARITHMETIC``; empty if no area is
+            listed. An area of basis ``none`` belongs to a netlist without a measurement and without a law.
+        clock: the energy of the clock in an ungated cycle, in pJ.
         leakage: the power of leakage, in W.
-        path: the longest path of logic of its RTL; None without a measured one.
+        path: the longest path of logic of the RTL; None without a measurement.
     """
 
     actions: Mapping[str, Cost]
@@ -57,13 +57,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of all parts, memory and operations of a machine.
+    """Prices of all parts, the memory and the operations of a machine.
 
     Args:
-        memory: the memory of a bit that is ``read`` or ``write``, in pJ.
+        memory: the energy of a bit that is ``read`` or ``write``, in pJ.
         operations: the energy of an operation by its name, in pJ.
-        parts: by families, or patterns of such.
-        without: what is no component, and no cost is known of.
+        parts: the parts by family, or by a pattern of families.
+        without: parts of the chip that are no component and have no known cost.
         besides: parts of the chip that are no component.
         has_wires: whether the wires between parts have energies.
         hertz: the clock of the machine; None if it has none.
@@ -78,7 +78,7 @@ class Prices:
     hertz: float | None = None
 
     def find_part(self, family: str) -> Part | None:
-        """Return the price of a family's component: by the name of the family, else by the first pattern."""
+        """Return the part of a family: by the name of the family, else by the first matching pattern."""
         if family in self.parts:
             return self.parts[family]
         return next((part for name, part in self.parts.items() if fnmatchcase(family, name)), None)
@@ -88,91 +88,91 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
     """Price a machine with these parameters, in its technology.
 
     Args:
-        book: its file.
-        parameters: by dotted key, in base units.
-        machine: its name; energies of its own components go before those of any machine's.
+        book: the compiled costs of the machine.
+        parameters: parameters by dotted key, in base units.
+        machine: the name of the machine; energies of its own components override those of the shared table.
 
     Raises:
-        ConfigurationError: an expression names what is not known; with its place.
+        ConfigurationError: an expression has an unknown name; the message has the position.
     """
-    own = {name.removeprefix(f"{machine}."): each for name, each in book.energies.items()}
+    own = {name.removeprefix(f"{machine}."): energy for name, energy in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
     parts = book.document["parts"]
-    actions = (number for said in parts.values() for number in said["actions"].values())
+    actions = (number for part in parts.values() for number in part["actions"].values())
     return Prices(
-        memory=_published(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
+        memory=_published(book.document["memory"], pricing.energies, 1.0),  # off-chip, not scaled
         operations=_published(book.document["operations"], pricing.energies, pricing.energy_scale),
-        parts={name: pricing.part(said) for name, said in parts.items()},
+        parts={name: pricing.part(part) for name, part in parts.items()},
         without=tuple(book.document["without"]),
-        besides={name: pricing.part(said) for name, said in book.document["besides"].items()},
+        besides={name: pricing.part(part) for name, part in book.document["besides"].items()},
         has_wires=any(WIRE in number for number in actions),
         hertz=float(str(parameters["clock"])) if "clock" in parameters else None,
     )
 
 
 def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> Part | None:
-    """Price one part of a file; None without an entry, or if it depends on an attribute that is missing.
+    """Price one part of a file; None without an entry, or if an attribute of the entry is missing.
 
     Args:
-        book, name: the file and the part.
+        book, name: the compiled costs and the name of the part.
         attributes: the attributes by name.
     """
-    said = book.document["parts"].get(name)
-    if said is None or not set(_names_in({**said, "operations": []})) <= {*attributes, *book.areas}:
+    part = book.document["parts"].get(name)
+    if part is None or not set(_names_in({**part, "operations": []})) <= {*attributes, *book.areas}:
         return None
-    return _Pricing(book, attributes).part(said)
+    return _Pricing(book, attributes).part(part)
 
 
 def sram_bytes(book: CostFile, parameters: Mapping[str, object]) -> dict[str, float]:
     """Return the bytes of the SRAMs of a component, by family or pattern.
 
     Raises:
-        ConfigurationError: an expression names what is not known; with its place.
+        ConfigurationError: an expression has an unknown name; the message has the position.
     """
     pricing = _Pricing(book, parameters)
     return {
-        name: sum(size * count for size, _word, count in pricing.srams(said).values())
-        for name, said in book.document["parts"].items()
+        name: sum(size * count for size, _word, count in pricing.srams(part).values())
+        for name, part in book.document["parts"].items()
     }
 
 
 def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]:
-    """The netlists that the areas and the clock of such a machine need."""
+    """Return the netlists that the areas and the clock of a machine with these parameters need."""
     pricing = _Pricing(book, parameters)
     parts = book.document["parts"].values()
-    return [pricing.call(call) for said in parts for call in (*said["rtl"], *said["paths"])]
+    return [pricing.call(call) for part in parts for call in (*part["rtl"], *part["paths"])]
 
 
-def _names_in(said: object) -> Iterator[str]:
-    """The names in all expressions of a part."""
-    if isinstance(said, list) and said and all(isinstance(each, str) for each in said):
-        yield from (word for word in said[1:] if word[0].isalpha())
-    elif isinstance(said, list | dict):
-        for each in said.values() if isinstance(said, dict) else said:
-            yield from _names_in(each)
+def _names_in(entry: object) -> Iterator[str]:
+    """Yield the names in all expressions of a part."""
+    if isinstance(entry, list) and entry and all(isinstance(item, str) for item in entry):
+        yield from (word for word in entry[1:] if word[0].isalpha())
+    elif isinstance(entry, list | dict):
+        for item in entry.values() if isinstance(entry, dict) else entry:
+            yield from _names_in(item)
 
 
-def _published(said: Mapping[str, Any], energies: Mapping[str, object], scale: float) -> dict[str, Cost]:
-    """Work out energies that have a single published figure."""
+def _published(entries: Mapping[str, Any], energies: Mapping[str, object], scale: float) -> dict[str, Cost]:
+    """Evaluate energies that have a single published figure."""
     return {
         name: Cost.exact(scale * _number(number, energies), "published", "energies.yaml")
-        for name, number in said.items()
+        for name, number in entries.items()
     }
 
 
-def _number(said: list[str], parameters: Mapping[str, object]) -> float:
-    return PostfixExpression(said[0], said[1:]).evaluate(parameters)
+def _number(expression: list[str], parameters: Mapping[str, object]) -> float:
+    return PostfixExpression(expression[0], expression[1:]).evaluate(parameters)
 
 
 def _sum_costs(costs: Sequence[Cost]) -> Cost:
-    """Return the sum of costs, by the basis of the first."""
+    """Return the sum of costs, with the basis of the first."""
     lower, upper = sum_intervals(costs)
     return replace(costs[0], lower=lower, upper=upper)
 
 
 @dataclass(frozen=True)
 class _Pricing:
-    """Works out the parts of a file for some parameters, with energies by name."""
+    """Evaluates the parts of a file for given parameters, with energies by name."""
 
     book: CostFile
     parameters: Mapping[str, object]
@@ -192,25 +192,25 @@ class _Pricing:
         cells: SramCells = self.book.document["leakage"]
         return cells
 
-    def part(self, said: Mapping[str, Any]) -> Part:
-        """Work out one part, all of its areas as often as they are there."""
-        sizes = self.srams(said)
+    def part(self, entry: Mapping[str, Any]) -> Part:
+        """Price one part; areas are multiplied by the count of the part."""
+        sizes = self.srams(entry)
         srams = {name: estimate(size, word, self.cells) for name, (size, word, _count) in sizes.items()}
-        netlists = {call: find_netlist_area(call) for call in map(self.call, said["rtl"])}
-        count = _number(said["count"], self.parameters)
+        netlists = {call: find_netlist_area(call) for call in map(self.call, entry["rtl"])}
+        count = _number(entry["count"], self.parameters)
         areas = {
             **{name: self._sram_area(sram).times(sizes[name][-1]) for name, sram in srams.items()},
             **{call: self._netlist_area(netlist) for call, netlist in netlists.items()},
-            **self._arithmetic(said),
+            **self._arithmetic(entry),
         }
-        static = self._clock_and_leakage(said, netlists) if areas else (UNKNOWN, UNKNOWN)
+        static = self._clock_and_leakage(entry, netlists) if areas else (UNKNOWN, UNKNOWN)
         leakages = [sram_leakage(sram, sizes[name][-1], self.cells) for name, sram in srams.items()]
-        actions, wires = self._actions(said["actions"], srams)
-        paths = [find_path(call) for call in (*netlists, *map(self.call, said["paths"]))]
+        actions, wires = self._actions(entry["actions"], srams)
+        paths = [find_path(call) for call in (*netlists, *map(self.call, entry["paths"]))]
         return Part(
             actions=actions,
             wires=wires,
-            operations=tuple(said["operations"]),
+            operations=tuple(entry["operations"]),
             areas={name: area.times(count) for name, area in areas.items()},
             clock=static[0].times(count),
             leakage=_sum_costs([static[1], *leakages]).times(count),
@@ -218,9 +218,9 @@ class _Pricing:
         )
 
     def _actions(
-        self, said: Mapping[str, list[str]], srams: Mapping[str, Sram]
+        self, entries: Mapping[str, list[str]], srams: Mapping[str, Sram]
     ) -> tuple[dict[str, Cost], dict[str, Cost]]:
-        """Work out the energies of actions, and those of their wires; an access to an SRAM follows a law."""
+        """Return the energies of actions and of their wires; the energy of an SRAM access follows a law."""
         accesses = {
             key: energy
             for name, sram in srams.items()
@@ -233,7 +233,7 @@ class _Pricing:
         energies = {**self.energies, **accesses}
         actions: dict[str, Cost] = {}
         wires: dict[str, Cost] = {}
-        for name, number in said.items():
+        for name, number in entries.items():
             whole = self.energy_scale * _number(number, energies)
             energy = self.energy_scale * _number(number, {**energies, WIRE: 0})
             if WIRE in number:
@@ -245,29 +245,31 @@ class _Pricing:
         return actions, wires
 
     def _clock_and_leakage(
-        self, said: Mapping[str, Any], netlists: Mapping[str, NetlistArea | None]
+        self, entry: Mapping[str, Any], netlists: Mapping[str, NetlistArea | None]
     ) -> tuple[Cost, Cost]:
-        """Work out clock and leakage of netlists and arithmetic; nothing bounds those without an area."""
+        """Return clock and leakage of netlists and arithmetic; no upper end if a netlist has no area."""
         measured = [netlist for netlist in netlists.values() if netlist is not None]
-        registers = self._arithmetic_um2(said, {**dict.fromkeys(self.book.areas, 0), "register": 1})
-        um2 = sum(netlist.um2 for netlist in measured) + self._arithmetic_um2(said, self.book.areas)
+        registers = self._arithmetic_um2(entry, {**dict.fromkeys(self.book.areas, 0), "register": 1})
+        um2 = sum(netlist.um2 for netlist in measured) + self._arithmetic_um2(entry, self.book.areas)
         flip_flops = sum(netlist.flip_flops for netlist in measured) + registers
         costs = clock_energy(flip_flops, self.energy_scale), logic_leakage(um2)
         if len(measured) == len(netlists):
             return costs
         return replace(costs[0], upper=None), replace(costs[1], upper=None)
 
-    def srams(self, said: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
-        """The bytes, the bits of a word and the number of each SRAM."""
+    def srams(self, entry: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+        """Return bytes, bits of a word and number of each SRAM."""
         return {
             name: tuple(self._positive(sram[key]) for key in ("size", "word", "count"))
-            for name, sram in said["srams"].items()
+            for name, sram in entry["srams"].items()
         }
 
-    def _positive(self, said: list[str]) -> float:
-        number = _number(said, self.parameters)
+    def _positive(self, expression: list[str]) -> float:
+        number = _number(expression, self.parameters)
         if number <= 0:
-            raise PostfixExpression(said[0], ()).complaint(f"it is {number:g}; it should be more than 0")
+            raise PostfixExpression(expression[0], ()).complaint(
+                f"it is {number:g}; it should be more than 0"
+            )
         return number
 
     def _sram_area(self, sram: Sram) -> Cost:
@@ -280,22 +282,22 @@ class _Pricing:
         area = logic_area(netlist.um2, netlist.upper, netlist.basis, netlist.source)
         return area.times(self.area_scale)
 
-    def _arithmetic(self, said: Mapping[str, Any]) -> dict[str, Cost]:
-        if "area" not in said:
+    def _arithmetic(self, entry: Mapping[str, Any]) -> dict[str, Cost]:
+        if "area" not in entry:
             return {}
-        um2 = self.area_scale * self._arithmetic_um2(said, self.book.areas)
-        if "area_upper" not in said:
+        um2 = self.area_scale * self._arithmetic_um2(entry, self.book.areas)
+        if "area_upper" not in entry:
             return {ARITHMETIC: logic_area(um2, um2, "published", "areas.yaml")}
-        most = self.area_scale * _number(said["area_upper"], {**self.parameters, **self.book.areas})
+        most = self.area_scale * _number(entry["area_upper"], {**self.parameters, **self.book.areas})
         return {ARITHMETIC: Cost(um2, most, "published", "costs.yaml, an interval")}
 
-    def _arithmetic_um2(self, said: Mapping[str, Any], areas: Mapping[str, float]) -> float:
-        """Work out the area of a part besides SRAMs and netlists, with these areas of units."""
-        return _number(said["area"], {**self.parameters, **areas}) if "area" in said else 0.0
+    def _arithmetic_um2(self, entry: Mapping[str, Any], areas: Mapping[str, float]) -> float:
+        """Return the area of a part outside of SRAMs and netlists, with these areas of units."""
+        return _number(entry["area"], {**self.parameters, **areas}) if "area" in entry else 0.0
 
-    def call(self, said: list[Any]) -> str:
-        """A netlist's block with its parameters."""
-        _place, block, arguments = said
+    def call(self, netlist: list[Any]) -> str:
+        """Return a netlist's block with its evaluated parameters."""
+        _place, block, arguments = netlist
         numbers = {
             name: argument if isinstance(argument, str) else _number(argument, self.parameters)
             for name, argument in arguments.items()

@@ -1,4 +1,4 @@
-"""Energy and area of a run: what was counted, times its costs, and the parts without a known cost."""
+"""Energy and area of a run: counted actions times prices, and the parts without a known cost."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ __all__ = [
 ]
 
 WIRES, CLOCK_TREE = "wires", "clock tree"
-OF_WIRES = ", wires"  # behind an action: the wires between parts that it uses
-CHANNELS = "memory.channel"  # the family of all that is outside of the chip
+OF_WIRES = ", wires"  # suffix of the energy of the wires of an action
+CHANNELS = "memory.channel"  # family of the off-chip memory
 OPERATIONS = "operations"
 DYNAMIC: Final = "dynamic"
 CLOCK: Final = "clock"
 LEAKAGE: Final = "leakage"
 MEMORY: Final = "memory"
 Kind: TypeAlias = Literal["dynamic", "clock", "leakage", "memory"]
-ChipParts: TypeAlias = Mapping[str, tuple[int, Part | None]]  # by component: their number, and one of them
+ChipParts: TypeAlias = Mapping[str, tuple[int, Part | None]]  # number and part by component
 
 
 @dataclass(frozen=True)
 class RunActivity:
-    """Activity of a run that is priced.
+    """Counted activity of a run.
 
     Args:
-        families: the families of components, each the counters of its members.
-        bits: moved with memory by tensor, read and written.
-        operations: the operations by name.
+        families: the counters of each component, by family.
+        bits: bits read from and written to memory, by tensor.
+        operations: the number of operations by name.
         cycles, seconds: the length of the run.
     """
 
@@ -63,7 +63,7 @@ class AreaItem:
     """The area of a part of all components of a family.
 
     Args:
-        component: the family; or a part of the chip that is no component.
+        component: the family, or a part of the chip that is no component.
         part: the SRAM, the netlist or ``arithmetic``; empty for a component without a listed area.
         cost: the area in um2.
     """
@@ -78,9 +78,9 @@ class EnergyItem:
     """The energy of an action of all components of a family, of their clock or of their leakage.
 
     Args:
-        component: the family, ``memory.channel``, ``operations``; or a part that is no component.
+        component: the family, ``memory.channel``, ``operations``, or a part that is no component.
         action: the action; empty for a component without a listed energy.
-        kind: what the energy is for; ``memory`` is outside of the chip.
+        kind: the use of the energy; ``memory`` is off-chip.
         cost: the energy in pJ.
     """
 
@@ -92,27 +92,31 @@ class EnergyItem:
 
 @dataclass(frozen=True)
 class RunCosts:
-    """Energy and area of a run, item by item; items of basis ``none`` have no known cost."""
+    """Energy and area of a run by item; items of basis ``none`` have no known cost."""
 
     energy: Sequence[EnergyItem]
     area: Sequence[AreaItem]
 
 
 def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = None) -> RunCosts:
-    """Work out the costs of a run.
+    """Compute the costs of a run.
 
     Args:
         counted: the activity.
         prices: the prices of the machine.
-        chip: the parts that have area, clock and leakage; by default the families of components.
+        chip: the parts that have area, clock and leakage; the families of components by default.
     """
     parts = {family: prices.find_part(family) for family in counted.families if family != CHANNELS}
     if chip is None:
         chip = chip_of(prices, {family: len(members) for family, members in counted.families.items()})
     energy = [
-        *(item for family in parts for item in _spent(family, parts[family], counted.families[family])),
-        *_moved(counted, prices),
-        *_done(counted.operations, prices.operations),
+        *(
+            item
+            for family in parts
+            for item in _action_items(family, parts[family], counted.families[family])
+        ),
+        *_memory_items(counted, prices),
+        *_operation_items(counted.operations, prices.operations),
         *static_items(chip, counted),
         *(() if prices.has_wires else (NO_WIRES,)),
         *map(_unknown_energy, prices.without),
@@ -129,7 +133,7 @@ def chip_of(prices: Prices, numbers: Mapping[str, int]) -> ChipParts:
 
 
 def area_items(chip: ChipParts) -> Iterator[AreaItem]:
-    """Yield the areas of the parts of a chip; the upper ends of layouts have room for wires."""
+    """Yield the areas of the parts of a chip."""
     for name, (number, part) in chip.items():
         areas = part.areas if part else {}
         yield from (AreaItem(name, area, cost.times(number)) for area, cost in areas.items())
@@ -140,13 +144,15 @@ def area_items(chip: ChipParts) -> Iterator[AreaItem]:
 def static_items(chip: ChipParts, counted: RunActivity) -> Iterator[EnergyItem]:
     """Yield the energies of clock and leakage of the parts of a chip.
 
-    The clock of a part runs at least in the cycles in which it is busy, and at most, without gating, in all.
+    The lower end counts the clock in busy cycles only, the upper end in all cycles, as without gating.
     """
     picoseconds = counted.seconds * 1e12
     for name, (number, part) in chip.items():
         members = counted.families.get(name)
-        cycles = sum(each.get("cycles", 0) for each in members) if members else number * counted.cycles
-        busy = sum(each.get("busy", 0) for each in members) if members else 0
+        cycles = (
+            sum(counters.get("cycles", 0) for counters in members) if members else number * counted.cycles
+        )
+        busy = sum(counters.get("busy", 0) for counters in members) if members else 0
         clock, leakage = (part.clock, part.leakage) if part else (UNKNOWN, UNKNOWN)
         ungated = clock.times(cycles)
         yield EnergyItem(name, "clock", CLOCK, replace(ungated, lower=clock.lower * busy))
@@ -160,8 +166,10 @@ def _unknown_energy(component: str) -> EnergyItem:
 NO_WIRES: Final = _unknown_energy(WIRES)
 
 
-def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
-    """Yield the energies of the actions of a family and their wires; an unknown one without an entry."""
+def _action_items(
+    family: str, part: Part | None, members: Sequence[Mapping[str, int]]
+) -> Iterator[EnergyItem]:
+    """Yield the energies of the actions of a family and their wires; one unknown item without an entry."""
     if part is None:
         yield _unknown_energy(family)
         return
@@ -173,19 +181,19 @@ def _spent(family: str, part: Part | None, members: Sequence[Mapping[str, int]])
             yield EnergyItem(family, name, DYNAMIC, cost.times(count))
 
 
-def _moved(counted: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
-    """Yield the energies of memory by tensor; an unknown one if memory has no price."""
+def _memory_items(counted: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
+    """Yield the energies of memory by tensor; one unknown item if memory has no price."""
     if not prices.memory:
         yield EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)
         return
-    ways = tuple((way, prices.memory[way]) for way in ("read", "write"))
+    prices_by_direction = tuple((direction, prices.memory[direction]) for direction in ("read", "write"))
     for tensor, moved in counted.bits.items():
-        for (way, cost), bits in zip(ways, moved, strict=True):
+        for (direction, cost), bits in zip(prices_by_direction, moved, strict=True):
             if bits:
-                yield EnergyItem(CHANNELS, f"{way} {tensor}", MEMORY, cost.times(bits))
+                yield EnergyItem(CHANNELS, f"{direction} {tensor}", MEMORY, cost.times(bits))
 
 
-def _done(operations: Mapping[str, int], prices: Mapping[str, Cost]) -> Iterable[EnergyItem]:
+def _operation_items(operations: Mapping[str, int], prices: Mapping[str, Cost]) -> Iterable[EnergyItem]:
     return (
         EnergyItem(OPERATIONS, name, DYNAMIC, cost.times(operations[name]))
         for name, cost in prices.items()

@@ -1,9 +1,9 @@
-"""From one technology to another: area, and energy at a voltage.
+"""Scaling of areas and energies between technology nodes.
 
 Source: Stillmaker and Baas, "Scaling equations for the accurate prediction of CMOS device performance from
 180 nm to 7 nm", Integration 58 (2017): the table of areas and the polynomials of energy, bulk CMOS and, from
-45 nm on, high performance. They are taken from two public programs that have them alike, nodeScale
-(github.com/wromaszkan/nodeScale, a912c60) and that of hwcomponents; the paper itself was not at hand.
+45 nm on, high performance. The numbers are taken from two public programs that agree: nodeScale
+(github.com/wromaszkan/nodeScale, a912c60) and hwcomponents. The paper itself was not available.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import exp, log
 
 __all__ = ["LIMITS", "area_factor", "energy_factor"]
 
-AREAS: Mapping[int, float] = {  # of what takes 1 at 45 nm
+AREAS: Mapping[int, float] = {  # relative to the area in 45 nm
     7: 0.059,
     10: 0.1,
     14: 0.17,
@@ -44,23 +44,24 @@ LIMITS = (min(AREAS), max(AREAS))  # nm
 
 
 def area_factor(source_nm: float, target_nm: float) -> float:
-    """Return the factor of an area; between two nodes of the table a power of the feature size."""
-    return _between(AREAS, target_nm) / _between(AREAS, source_nm)
+    """Return the factor of an area; between two nodes of the table, a power of the feature size."""
+    return _interpolate(AREAS, target_nm) / _interpolate(AREAS, source_nm)
 
 
 def energy_factor(source_nm: float, source_volts: float, target_nm: float, target_volts: float) -> float:
-    """Return the factor of an energy; between two nodes as for areas."""
+    """Return the factor of an energy; the interpolation between nodes is that of ``area_factor``."""
     return _energy(target_nm, target_volts) / _energy(source_nm, source_volts)
 
 
 def _energy(nanometres: float, volts: float) -> float:
     energies = {
-        node: square * volts**2 + linear * volts + rest for node, (square, linear, rest) in ENERGIES.items()
+        node: square * volts**2 + linear * volts + constant
+        for node, (square, linear, constant) in ENERGIES.items()
     }
-    return _between(energies, nanometres)
+    return _interpolate(energies, nanometres)
 
 
-def _between(table: Mapping[int, float], nanometres: float) -> float:
+def _interpolate(table: Mapping[int, float], nanometres: float) -> float:
     nodes = list(table)
     place = max(1, bisect_left(nodes, nanometres))
     low, high = nodes[place - 1], nodes[place]

@@ -1,4 +1,4 @@
-"""Schema of ``costs.yaml``; docs/energy.md has it with an example."""
+"""Schema of ``costs.yaml``, as documented with an example in docs/energy.md."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["CostsFile", "PartCosts", "SramCosts"]
 _NETLIST = r"^\w+\(\w+=[^,()]+(, *\w+=[^,()]+)*\)$|^\w+\(\)$"
 
 
-def _text(value: object) -> object:
-    """A number is an expression too."""
+def _expression_text(value: object) -> object:
+    """Accept a number as an expression."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
@@ -30,7 +30,7 @@ def _with_unit(unit: str, example: str) -> BeforeValidator:
     return BeforeValidator(number)
 
 
-Expression = Annotated[str, BeforeValidator(_text)]
+Expression = Annotated[str, BeforeValidator(_expression_text)]
 Netlist = Annotated[str, Field(pattern=_NETLIST)]
 
 
@@ -39,7 +39,7 @@ class _Section(BaseModel):
 
 
 class SramCosts(_Section):
-    """An SRAM: bytes of all its words, bits of a word, which one access moves, and how many there are."""
+    """An SRAM: ``size`` in bytes, ``word`` in bits moved by one access, and the ``count`` of such SRAMs."""
 
     size: Expression
     word: Expression
@@ -49,9 +49,10 @@ class SramCosts(_Section):
 class PartCosts(_Section):
     """Costs of one component of a family.
 
-    ``actions`` are the energies of its counters, ``operations`` those of the report that it does, ``rtl`` the
-    twins that it is made of, ``area`` what is beside them and the SRAMs, at most ``area_upper``; ``count`` is
-    how often all of these areas are there. ``paths`` are further twins, which bound the clock alone.
+    ``actions`` are the energies of its counters, ``operations`` the operations of the report that the part
+    performs. ``rtl`` lists its RTL blocks. ``area`` is the area outside of SRAMs and RTL blocks,
+    ``area_upper`` its upper end. ``count`` multiplies all areas. ``paths`` are further RTL blocks that bound
+    the clock only.
     """
 
     source: Annotated[str, Field(min_length=1)]
@@ -72,17 +73,17 @@ class PartCosts(_Section):
 
 
 class MemoryCosts(_Section):
-    """The energy of a bit that is read from memory, and of one that is written."""
+    """The energies of a bit read from memory and of a bit written."""
 
     read: Expression
     write: Expression
 
 
 class CostsFile(_Section):
-    """The file.
+    """The content of ``costs.yaml``.
 
     ``technology`` is in nm, ``voltage`` in volts, ``leakage`` the type of cells of all SRAMs. ``besides`` are
-    parts of the chip that are no component, ``without`` are those without a known cost.
+    parts of the chip that are no component, ``without`` the names of parts without a known cost.
     """
 
     technology: Annotated[

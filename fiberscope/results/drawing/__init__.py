@@ -1,4 +1,4 @@
-"""A machine drawn from its own composition: components alike as one box, channels as arrows."""
+"""Drawings of machines: a box for each family of components, arrows for channels."""
 
 from fiberscope.results.drawing.graph import Graph, build_graph
 from fiberscope.results.drawing.layout import Layout, arrange

@@ -1,4 +1,4 @@
-"""Contents of a drawing: families of components, and the bundles of channels between them."""
+"""Content of a drawing: families of components, and the bundles of channels between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fiberscope.sim.wiring import End
 
 __all__ = ["Box", "Bundle", "Graph", "box_names", "build_graph"]
 
-_DIRECTIONS = ("_requests", "_replies")  # two crossbars that are one network
+_DIRECTIONS = ("_requests", "_replies")  # suffixes of two crossbars that are drawn as one network
 _ROOMS = {
     "fiberscope.hw.dram": "memory",
     "fiberscope.hw.networks.crossbar": "network",
@@ -22,7 +22,13 @@ _ROOMS = {
 
 @dataclass(frozen=True)
 class Box:
-    """A family of components: its name, how many they are, and of which kind (``_ROOMS``, else ``own``)."""
+    """A family of components.
+
+    Args:
+        name: the name of the family.
+        count: the number of members.
+        kind: a value of ``_ROOMS``, or ``own``.
+    """
 
     name: str
     count: int
@@ -31,7 +37,7 @@ class Box:
 
 @dataclass
 class Bundle:
-    """Channels between two boxes, described by direction."""
+    """The channels between two boxes, as texts for each direction."""
 
     upper: str
     lower: str
@@ -41,14 +47,14 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Graph:
-    """Boxes by name, as they were added, and bundles in the direction of the first channel of each."""
+    """Boxes by name in the order of creation, and bundles between boxes."""
 
     boxes: Mapping[str, Box]
     bundles: tuple[Bundle, ...]
 
 
 def build_graph(kernel: Kernel) -> Graph:
-    """The graph of a machine's components and channels."""
+    """Build the graph of a machine's components and channels."""
     names = box_names(family_name(component.name) for component in kernel.components)
     members = Counter(family_name(component.name) for component in kernel.components)
     boxes: dict[str, Box] = {}
@@ -58,9 +64,9 @@ def build_graph(kernel: Kernel) -> Graph:
     return Graph(boxes, tuple(_bundles(kernel, names)))
 
 
-def box_names(named: Iterable[str]) -> dict[str, str]:
-    """The box of each family of a machine; the two directions of a network share one."""
-    families = list(dict.fromkeys(named))
+def box_names(component_families: Iterable[str]) -> dict[str, str]:
+    """Return the box of each family of a machine; the two directions of a network share a box."""
+    families = list(dict.fromkeys(component_families))
     shared = Counter(_undirected(family) for family in families)
     return {family: _undirected(family) if shared[_undirected(family)] > 1 else family for family in families}
 
@@ -83,8 +89,8 @@ def _bundles(kernel: Kernel, names: Mapping[str, str]) -> list[Bundle]:
     for (producer, port, consumer), count in channels.items():
         start, finish = names[producer], names[consumer]
         bundle = bundles.setdefault(frozenset((start, finish)), Bundle(start, finish))
-        words = f"{count} x {producer}.{port} to {consumer}"
-        (bundle.down if bundle.upper == start else bundle.up).append(words)
+        text = f"{count} x {producer}.{port} to {consumer}"
+        (bundle.down if bundle.upper == start else bundle.up).append(text)
     return list(bundles.values())
 
 

@@ -1,8 +1,8 @@
-"""Layout of a drawing: boxes in layers from top to bottom, long lines in lanes beside them.
+"""Layered layout of a drawing: boxes from top to bottom, long lines in lanes beside the boxes.
 
-The method of layers is that of K. Sugiyama, S. Tagawa, M. Toda, "Methods for Visual Understanding of
-Hierarchical System Structures", IEEE Transactions on Systems, Man, and Cybernetics 11(2), 1981, with straight
-lanes instead of bends in every layer: a drawing of hardware is read along its wires.
+The method is layered drawing by K. Sugiyama, S. Tagawa, M. Toda, "Methods for Visual Understanding of
+Hierarchical System Structures", IEEE Transactions on Systems, Man, and Cybernetics 11(2), 1981. Long lines
+run in straight lanes instead of bending in every layer, because hardware is read along its wires.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from fiberscope.results.drawing.graph import Bundle, Graph
 
 __all__ = ["HEIGHT", "ROUND", "WIDTH", "Layout", "Line", "Place", "arrange"]
 
-WIDTH, HEIGHT = 170, 40  # of a box, in pixels, as all lengths here
-BESIDE, BETWEEN, TRACK, LANE = 26, 28, 9, 14  # boxes side by side, layers, lines in a gap, lanes
-ROUND = 5  # of corners
-SWEEPS = 8  # of the ordering; it no longer changes long before
+WIDTH, HEIGHT = 170, 40  # size of a box in pixels, the unit of all lengths here
+BESIDE, BETWEEN, TRACK, LANE = 26, 28, 9, 14  # distances of boxes, layers, lines in a gap, lanes
+ROUND = 5  # radius of rounded corners
+SWEEPS = 8  # iterations of the ordering, which converges earlier
 
 Place = tuple[float, float]
-_Turn = tuple[float, float]  # of a line between two layers: where it comes from above, where it goes on below
+_Turn = tuple[float, float]  # positions of a line above and below a gap
 
 
 @dataclass
 class Line:
-    """A bundle as a path of right angles, from its upper box to its lower one."""
+    """A bundle as a rectilinear path from its upper box to its lower box."""
 
     bundle: Bundle
     points: list[Place] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Layout:
-    """The centre of each box, the lines, and the size of it all (left, right, bottom; the top is 0)."""
+    """The centre of each box, the lines, and the left, right and bottom edges; the top is 0."""
 
     boxes: Mapping[str, Place]
     lines: tuple[Line, ...]
@@ -42,18 +42,18 @@ class Layout:
 
 
 def arrange(graph: Graph) -> Layout:
-    """Lay a graph out."""
+    """Compute the layout of a graph."""
     layer = _layers(graph)
     bundles = [_downward(bundle, layer) for bundle in graph.bundles if bundle.upper != bundle.lower]
-    rows = _ordered(layer, bundles)
+    rows = _order_boxes(layer, bundles)
     across = {name: _centre(rank, len(row)) for row in rows for rank, name in enumerate(row)}
     lanes = _lanes(bundles, layer, max(abs(x) for x in across.values()) + WIDTH / 2)
-    ends = _ends(bundles, across, lanes)
-    return _placed(bundles, layer, rows, across, lanes, ends)
+    ends = _line_ends(bundles, across, lanes)
+    return _place_lines(bundles, layer, rows, across, lanes, ends)
 
 
 def _layers(graph: Graph) -> dict[str, int]:
-    """The layer of each box: below all that send to it, but for those that close a cycle."""
+    """Return the layer of each box: below all its producers, except for channels that close a cycle."""
     below: dict[str, list[str]] = defaultdict(list)
     for bundle in graph.bundles:
         below[bundle.upper].append(bundle.lower)
@@ -86,8 +86,8 @@ def _downward(bundle: Bundle, layer: Mapping[str, int]) -> Bundle:
     return Bundle(bundle.lower, bundle.upper, down=bundle.up, up=bundle.down)
 
 
-def _ordered(layer: Mapping[str, int], bundles: Iterable[Bundle]) -> list[list[str]]:
-    """The boxes of each layer, each near the middle of those that it is connected to."""
+def _order_boxes(layer: Mapping[str, int], bundles: Iterable[Bundle]) -> list[list[str]]:
+    """Order the boxes of each layer by the mean position of their neighbours."""
     near: dict[str, list[str]] = defaultdict(list)
     for bundle in bundles:
         near[bundle.upper].append(bundle.lower)
@@ -105,23 +105,23 @@ def _centre(rank: int, count: int) -> float:
 
 
 def _lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> dict[int, float]:
-    """Return the lane of each line that passes layers: short lines inside, lines back up on the left."""
-    taken: dict[tuple[int, int], set[int]] = defaultdict(set)
+    """Return the lane of each line that crosses layers: short lines inside, upward lines on the left."""
+    occupied: dict[tuple[int, int], set[int]] = defaultdict(set)
     lanes: dict[int, float] = {}
     long = [bundle for bundle in bundles if layer[bundle.lower] - layer[bundle.upper] > 1]
     for bundle in sorted(long, key=lambda bundle: layer[bundle.lower] - layer[bundle.upper]):
         side = 1 if bundle.down else -1
-        passed = set(range(layer[bundle.upper], layer[bundle.lower] + 1))
-        number = next(n for n in range(1, len(long) + 1) if not taken[side, n] & passed)
-        taken[side, number] |= passed
+        crossed = set(range(layer[bundle.upper], layer[bundle.lower] + 1))
+        number = next(n for n in range(1, len(long) + 1) if not occupied[side, n] & crossed)
+        occupied[side, number] |= crossed
         lanes[id(bundle)] = side * (edge + number * LANE)
     return lanes
 
 
-def _ends(
+def _line_ends(
     bundles: Iterable[Bundle], across: Mapping[str, float], lanes: Mapping[int, float]
 ) -> dict[tuple[int, str], float]:
-    """Return where lines meet their boxes: spread over a side, in the order in which they leave."""
+    """Return the positions of line ends on boxes, spread over a side in the order of their targets."""
     sides: dict[tuple[str, bool], list[tuple[float, int]]] = defaultdict(list)
     for bundle in bundles:
         for name, other, is_upper in (
@@ -143,23 +143,23 @@ def _straighten(
     across: Mapping[str, float],
     lanes: Mapping[int, float],
     ends: dict[tuple[int, str], float],
-    company: Mapping[tuple[str, bool], int],
+    numbers_of_ends: Mapping[tuple[str, bool], int],
 ) -> None:
-    """Let a line that is alone at one of its boxes meet it right where it comes from."""
+    """Align a line's end with its other end if the line is alone on that side of its box."""
     for bundle in bundles:
         if id(bundle) in lanes:
             continue
         upper, lower = (id(bundle), bundle.upper), (id(bundle), bundle.lower)
-        for moved, fixed, alone in (
-            (lower, upper, company[bundle.lower, False] == 1),
-            (upper, lower, company[bundle.upper, True] == 1),
+        for moved, fixed, is_alone in (
+            (lower, upper, numbers_of_ends[bundle.lower, False] == 1),
+            (upper, lower, numbers_of_ends[bundle.upper, True] == 1),
         ):
-            if alone and abs(ends[fixed] - across[moved[1]]) < WIDTH / 2 - ROUND:
+            if is_alone and abs(ends[fixed] - across[moved[1]]) < WIDTH / 2 - ROUND:
                 ends[moved] = ends[fixed]
                 break
 
 
-def _placed(
+def _place_lines(
     bundles: list[Bundle],
     layer: Mapping[str, int],
     rows: list[list[str]],
@@ -167,7 +167,7 @@ def _placed(
     lanes: Mapping[int, float],
     ends: Mapping[tuple[int, str], float],
 ) -> Layout:
-    """Heights: each gap between layers is as high as the lines that run sideways in it need."""
+    """Compute heights: a gap between layers grows with the number of horizontal lines in the gap."""
     gaps = _Gaps(len(rows))
     tracks = []
     for bundle in bundles:
@@ -177,7 +177,7 @@ def _placed(
         if id(bundle) in lanes:
             last = gaps.add(layer[bundle.lower] - 1, lane, finish)
         tracks.append((bundle, start, first, lane, last, finish))
-    gaps.settle()
+    gaps.assign_tracks()
     tops, lines = gaps.tops(), []
     for bundle, start, first, lane, last, finish in tracks:
         upper, lower = layer[bundle.upper], layer[bundle.lower]
@@ -191,23 +191,23 @@ def _placed(
 
 
 class _Gaps:
-    """The lines that run sideways between layers, each on a track: no two on one overlap, and few cross."""
+    """Assigns the horizontal lines between layers to tracks, without overlaps and with few crossings."""
 
     def __init__(self, layers: int) -> None:
         self._turns: list[list[_Turn]] = [[] for _ in range(layers)]
         self._tracks: list[list[int]] = []
 
     def add(self, gap: int, above: float, below: float) -> int:
-        """The number of one more line below a layer: where it comes from above, and where it goes on."""
+        """Add a line between two positions to the gap below a layer, and return its number."""
         self._turns[gap].append((above, below))
         return len(self._turns[gap]) - 1
 
-    def settle(self) -> None:
-        """Assign tracks: there are no more lines."""
+    def assign_tracks(self) -> None:
+        """Assign all lines to tracks."""
         self._tracks = [_tracks(turns) for turns in self._turns]
 
     def tops(self) -> list[float]:
-        """The top of each layer."""
+        """Return the top of each layer."""
         tops = [0.0]
         for tracks in self._tracks[:-1]:
             tops.append(tops[-1] + HEIGHT + 2 * BETWEEN + TRACK * max(tracks, default=0))
@@ -219,7 +219,7 @@ class _Gaps:
 
 
 def _tracks(turns: list[_Turn]) -> list[int]:
-    """The track of each line of a gap, the first at the top: neighbours change places where that helps."""
+    """Return the track of each line of a gap, from the top; neighbours are swapped to reduce crossings."""
     order = list(range(len(turns)))
     for _ in order:
         for place in range(len(order) - 1):
@@ -234,13 +234,13 @@ def _tracks(turns: list[_Turn]) -> list[int]:
 
 
 def _crossings(upper: _Turn, lower: _Turn) -> int:
-    """Count the crossings of two lines, the first above the second; overlapping lines count more."""
-    lies = upper[1] == lower[0]
-    return 9 * lies + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
+    """Count the crossings of two lines, the first above the second; an overlap counts as nine crossings."""
+    overlaps = upper[1] == lower[0]
+    return 9 * overlaps + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
 
 
 def _overlap(turn: _Turn, other: _Turn) -> bool:
-    """Return whether two lines cannot be on one track; one that runs straight down is on none."""
+    """Return whether two lines need different tracks; a straight vertical line needs no track."""
     if turn[0] == turn[1] or other[0] == other[1]:
         return False
     return max(min(turn), min(other)) <= min(max(turn), max(other)) + 2 * TRACK

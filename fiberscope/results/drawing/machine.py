@@ -1,4 +1,4 @@
-"""An accelerator to its drawing."""
+"""Drawing of an accelerator's components and channels."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ ANY_MATRIX = (
 
 
 def draw_machine(accelerator: Accelerator[Any], settings: Mapping[str, object]) -> str:
-    """The text of an SVG file of an accelerator, built with ``settings``.
+    """Return an SVG file of an accelerator built with ``settings``.
 
     Raises:
-        InputError, ConfigurationError: it cannot be built so.
+        InputError, ConfigurationError: the machine cannot be built.
     """
     graph = families_of(accelerator, settings)
     return svg(graph, arrange(graph), f"{accelerator.name}: its components and the channels between them")
 
 
 def families_of(accelerator: Accelerator[Any], settings: Mapping[str, object]) -> Graph:
-    """The families of components of an accelerator, and the channels between them.
+    """Return the families of components of an accelerator, and the channels between them.
 
     Raises:
-        InputError, ConfigurationError: as of ``draw_machine``.
+        InputError, ConfigurationError: the machine cannot be built.
     """
     configured, maker = configure(accelerator, None, settings)
     any_matrix = None if maker.kind.samples else ANY_MATRIX

@@ -1,4 +1,4 @@
-"""A layout as SVG, and what all drawings share: one file with nothing from outside, no script and no font."""
+"""SVG output of layouts and drawings: a self-contained file without scripts and fonts."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ STYLE = (
 
 
 def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> str:
-    """The text of an SVG file.
+    """Return a layout as an SVG file.
 
     Args:
-        graph: what is drawn.
-        layout: where.
-        title: for those who cannot see it.
-        marks: elements over the boxes.
+        graph: the boxes and bundles.
+        layout: their positions.
+        title: the accessible title.
+        marks: SVG elements over the boxes.
     """
     left, right, bottom = layout.extent
     frames = list(_frames(graph, layout))
@@ -51,12 +51,12 @@ def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> 
 
 
 def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[str]) -> str:
-    """The text of an SVG file.
+    """Return an SVG file of elements.
 
     Args:
         view: left, top, width and height, in pixels.
-        title: for those who cannot see it.
-        parts: the elements drawn.
+        title: the accessible title.
+        parts: the SVG elements.
     """
     left, top, width, height = view
     head = [
@@ -73,7 +73,7 @@ def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[s
 def _frames(
     graph: Graph, layout: Layout
 ) -> Iterator[tuple[str, tuple[float, float, float, float], set[str]]]:
-    """Scopes whose boxes stand together, with nothing else among them: label, rectangle, members."""
+    """Yield label, rectangle and members of each scope whose boxes have no other box between them."""
     scopes: dict[str, set[str]] = {}
     for name in graph.boxes:
         scopes.setdefault(name.rpartition(".")[0], set()).add(name)
@@ -84,7 +84,7 @@ def _frames(
         top, bottom = min(y for _, y in places) - HEIGHT / 2 - 20, max(y for _, y in places) + HEIGHT / 2 + 8
         inside = {n for n, (x, y) in layout.boxes.items() if left < x < right and top < y < bottom}
         if scope and len(members) > 1 and len(counts) == 1 and inside == members:
-            yield _counted(scope, counts.pop()), (left, top, right - left, bottom - top), members
+            yield _label_with_count(scope, counts.pop()), (left, top, right - left, bottom - top), members
 
 
 def _frame(label: str, place: tuple[float, float, float, float]) -> str:
@@ -95,7 +95,7 @@ def _frame(label: str, place: tuple[float, float, float, float]) -> str:
     )
 
 
-def _counted(name: str, count: int) -> str:
+def _label_with_count(name: str, count: int) -> str:
     return f"{name} x{count}" if count > 1 else name
 
 
@@ -103,12 +103,12 @@ def _line(line: Line) -> str:
     bundle = line.bundle
     ends = {"marker-end": bundle.down, "marker-start": bundle.up}
     tips = "".join(f' {end}="url(#tip)"' for end, channels in ends.items() if channels)
-    words = escape("\n".join([*bundle.down, *bundle.up]))
-    return f'<path class="line" d="{_path(line.points)}"{tips}><title>{words}</title></path>'
+    text = escape("\n".join([*bundle.down, *bundle.up]))
+    return f'<path class="line" d="{_path(line.points)}"{tips}><title>{text}</title></path>'
 
 
 def _path(points: list[Place]) -> str:
-    """Right angles, rounded; a point on the line between its neighbours is no corner."""
+    """Return a rectilinear path with rounded corners; collinear points are skipped."""
     corners = [points[0]]
     for point, after in pairwise(points[1:]):
         if point != corners[-1] and not _straight(corners[-1], point, after):
@@ -126,7 +126,7 @@ def _straight(a: Place, b: Place, c: Place) -> bool:
 
 
 def _towards(corner: Place, other: Place) -> Place:
-    """A point near a corner, in the direction of another: where the rounding begins."""
+    """Return the point where the rounding of a corner begins, in the direction of ``other``."""
     x, y = other[0] - corner[0], other[1] - corner[1]
     length = abs(x) + abs(y)
     part = min(ROUND, length / 2) / length if length else 0.0
@@ -134,23 +134,23 @@ def _towards(corner: Place, other: Place) -> Place:
 
 
 def _box(shape: Box, place: Place, framed: bool) -> str:
-    label = shape.name.rpartition(".")[2] if framed else _counted(shape.name, shape.count)
+    label = shape.name.rpartition(".")[2] if framed else _label_with_count(shape.name, shape.count)
     return box(place, (WIDTH, HEIGHT), shape.kind, label)
 
 
 def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:
-    """A box of a kind of ``COLOURS`` around its label; lengths in pixels."""
+    """Return a box around its label; the kind is a key of ``COLOURS``, lengths are in pixels."""
     fill, border = COLOURS[kind]
     (x, y), (width, height) = middle, size
     return (
         f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width:g}" height="{height:g}" '
         f'rx="{ROUND}" fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
-        f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle"{_smaller(label, width)}>{escape(label)}</text>'
+        f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle"{_shrink(label, width)}>{escape(label)}</text>'
     )
 
 
-def _smaller(label: str, width: float) -> str:
-    """Return the attribute that makes a label fit into a box of a width, in pixels; empty if it fits."""
+def _shrink(label: str, width: float) -> str:
+    """Return the attribute that shrinks a label to a width in pixels; empty if the label fits."""
     fitting = (width - 2 * ROUND) / max(1.0, LETTER * len(label))
     return "" if fitting >= 1 else f' style="font-size:{FONT * fitting:.1f}px"'
 

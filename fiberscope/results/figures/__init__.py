@@ -1,1 +1,1 @@
-"""Figures of studies for papers: sizes of columns, patterns of series, bars, rooflines and fronts."""
+"""Figures of studies for papers: grouped and stacked bars, rooflines and Pareto fronts."""

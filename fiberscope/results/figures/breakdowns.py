@@ -1,4 +1,4 @@
-"""Breakdowns of energy and traffic as stacked bars: a bar for each machine, in a group for each workload."""
+"""Stacked bars of energy and traffic: a group for each workload, a bar for each machine."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 __all__ = ["MEMORY_PART", "StackedBars", "draw_stacked_bars", "energy_parts", "limit_parts", "traffic_parts"]
 
-PANEL = 1.15  # inches: the height of the bars of a row of groups
-NAMED_BAR = SMALL + 1.0  # points: the width of a bar whose name stands under it
+PANEL = 1.15  # inches, height of the bars of a row of groups
+NAMED_BAR = SMALL + 1.0  # points, width of a bar with a name below
 PLAIN_BAR = 3.0  # points
 BAR_LETTERS = 14
 OTHER = "other"
 MEMORY_PART: Final = "memory"
-MEMORY: Final = "memory.channel"  # the family to which the energy outside of the chip is charged
+MEMORY: Final = "memory.channel"  # family of the off-chip energy
 
 
 @dataclass(frozen=True)
 class StackedBars:
-    """Amounts to draw as stacked bars.
+    """Amounts of stacked bars.
 
     Args:
         groups: the names of the groups.
         bars: the names of the bars of each group.
-        parts: the amounts of each bar by part, by bar and group; a run that failed has none.
-        label: what the amounts are.
-        note: a line under the figure.
-        reference: the amount at which a line is drawn, as 1 of ratios.
+        parts: the amounts by part, for each bar and group; a failed run has no amounts.
+        label: the label of the scale.
+        note: a line below the figure.
+        reference: the amount of a reference line, such as 1 for ratios.
     """
 
     groups: Sequence[str]
@@ -62,12 +62,12 @@ class StackedBars:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all parts, in the order in which they are stacked."""
+        """Return the names of all parts, in stacking order."""
         return list(dict.fromkeys(name for parts in self.parts.values() for name in parts))
 
 
 def energy_parts(report: Report) -> dict[str, float]:
-    """Return the energy of a run in pJ by family of components, memory first; empty if it is not known."""
+    """Return the energy of a run in pJ by family, memory first; empty without energies."""
     if report.energy is None:
         return {}
     energies = {name: sum(actions.values()) for name, actions in report.energy.by_component.items()}
@@ -76,7 +76,7 @@ def energy_parts(report: Report) -> dict[str, float]:
 
 
 def traffic_parts(report: Report) -> dict[str, float]:
-    """Return the bytes of a run to and from memory, by tensor and direction."""
+    """Return the bytes read from and written to memory in a run, by tensor and direction."""
     parts: dict[str, float] = {}
     for name, tensor in report.traffic.items():
         parts |= {f"{name} read": tensor.read_bytes, f"{name} written": tensor.write_bytes}
@@ -86,9 +86,9 @@ def traffic_parts(report: Report) -> dict[str, float]:
 def limit_parts(
     parts: Mapping[tuple[str, str], Mapping[str, float]], most: int = len(PATTERNS)
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """Join the parts with the smallest shares, so that there are no more parts than patterns.
+    """Join the parts with the smallest shares, so that at most ``most`` parts remain.
 
-    A part is ranked by its largest share of any bar.
+    The rank of a part is its largest share of any bar.
     """
     shares: dict[str, float] = {}
     for amounts in parts.values():
@@ -96,57 +96,57 @@ def limit_parts(
         for name, amount in amounts.items():
             shares[name] = max(shares.get(name, 0.0), amount / total)
     ranked = sorted(shares, key=lambda name: -shares[name])
-    kept = set(ranked if len(ranked) <= most else ranked[: most - 1])
-    order = sorted(filter(kept.__contains__, shares), key=lambda name: name != MEMORY_PART)
+    retained = set(ranked if len(ranked) <= most else ranked[: most - 1])
+    order = sorted(filter(retained.__contains__, shares), key=lambda name: name != MEMORY_PART)
     limited = {}
     for key, amounts in parts.items():
         bar = {name: amounts[name] for name in order if name in amounts}
-        rest = sum(amount for name, amount in amounts.items() if name not in kept)
-        limited[key] = bar | ({OTHER: rest} if rest else {})
+        joined = sum(amount for name, amount in amounts.items() if name not in retained)
+        limited[key] = bar | ({OTHER: joined} if joined else {})
     return limited
 
 
 def draw_stacked_bars(stacked: StackedBars, width: float) -> Figure:
-    """Draw stacked bars, the names of bars under them and the names of groups below.
+    """Draw stacked bars with the names of bars and groups below.
 
     Args:
         stacked: the names and the amounts.
-        width: that of the figure, in inches.
+        width: the width of the figure, in inches.
 
     Raises:
-        InputError: matplotlib is missing, or there is nothing to draw.
+        InputError: matplotlib is missing, or no run has amounts.
     """
     names = [*(name for name in stacked.names if name != OTHER), *({OTHER} & {*stacked.names})]
     if not names:
         raise InputError(f"no run has a known {stacked.label.partition(' ')[0].lower()}; nothing to draw")
-    named = len(stacked.bars) > 1
+    has_names = len(stacked.bars) > 1
     with paper_figure(width, PANEL) as figure:
-        narrowest = NAMED_BAR if named else PLAIN_BAR
+        narrowest = NAMED_BAR if has_names else PLAIN_BAR
         panels = plan_panels(stacked.groups, len(stacked.bars), width, narrowest)
         rows = list(figure.subplots(len(panels.rows), 1, sharey=True, squeeze=False)[:, 0])
         short = short_names(stacked.bars, BAR_LETTERS)
-        under = text_points(short, SMALL) + SMALL if named else 0.0
+        name_points = text_points(short, SMALL) + SMALL if has_names else 0.0
         for axes, numbers in zip(rows, panels.rows, strict=True):
             groups = [stacked.groups[number] for number in numbers]
             _draw_row(axes, stacked, groups, names)
-            _name_bars(axes, short, groups, panels, under)
+            _name_bars(axes, short, groups, panels, name_points)
         label_scale(figure, rows, stacked.label, 1.1 * PANEL)
         lines = add_legend(figure, names) + add_note(figure, stacked.note)
-        inches = len(rows) * (PANEL + panels.label_inches + under / points_of(1))
+        inches = len(rows) * (PANEL + panels.label_inches + name_points / points_of(1))
         figure.set_figheight(round(inches + 1.35 * lines * TEXT / points_of(1), 2))
     return figure
 
 
 def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Sequence[str]) -> None:
-    """Draw the bars of a row of groups; a cross stands where there is no run."""
+    """Draw the bars of a row of groups, and a cross for a missing run."""
     places = _bar_places(len(stacked.bars), len(groups))
     keys = [(bar, group) for group in groups for bar in stacked.bars]
     bottoms = [0.0] * len(keys)
     for number, name in enumerate(names):
         pattern = pattern_of(number)
         amounts = [stacked.parts.get(key, {}).get(name, 0.0) for key in keys]
-        look: Any = {"color": pattern.colour, "hatch": pattern.hatch, "edgecolor": INK, "linewidth": 0.4}
-        axes.bar(places, amounts, 0.9 * GROUP / len(stacked.bars), bottom=bottoms, label=name, **look)
+        style: Any = {"color": pattern.colour, "hatch": pattern.hatch, "edgecolor": INK, "linewidth": 0.4}
+        axes.bar(places, amounts, 0.9 * GROUP / len(stacked.bars), bottom=bottoms, label=name, **style)
         bottoms = [bottom + amount for bottom, amount in zip(bottoms, amounts, strict=True)]
     for place, key in zip(places, keys, strict=True):
         if not stacked.parts.get(key):
@@ -158,14 +158,16 @@ def _draw_row(axes: Axes, stacked: StackedBars, groups: Sequence[str], names: Se
 
 
 def _bar_places(bars: int, groups: int) -> list[float]:
-    """Return the places of all bars of a row, group after group."""
+    """Return the positions of all bars of a row, in the order of groups."""
     step = GROUP / bars
     return [group + (bar + 0.5) * step - GROUP / 2 for group in range(groups) for bar in range(bars)]
 
 
-def _name_bars(axes: Axes, bars: Sequence[str], groups: Sequence[str], panels: Panels, under: float) -> None:
-    """Put the names of bars under them, if there are several in a group, and the groups' names below."""
-    if not under:
+def _name_bars(
+    axes: Axes, bars: Sequence[str], groups: Sequence[str], panels: Panels, name_points: float
+) -> None:
+    """Label the groups of a row, and the bars if a group has several bars."""
+    if not name_points:
         label_groups(axes, groups, panels)
         trim_axes(axes)
         return
@@ -173,9 +175,9 @@ def _name_bars(axes: Axes, bars: Sequence[str], groups: Sequence[str], panels: P
     axes.set_xlim(-0.5, panels.longest - 0.5)
     trim_axes(axes)
     axes.tick_params(axis="x", length=0, pad=1.5)
-    below = axes.secondary_xaxis(location=0)
-    below.set_xticks(range(len(groups)), groups, rotation=panels.rotation, fontsize=SMALL)
-    for label in below.get_xticklabels() if panels.rotation == 45 else ():
+    group_axis = axes.secondary_xaxis(location=0)
+    group_axis.set_xticks(range(len(groups)), groups, rotation=panels.rotation, fontsize=SMALL)
+    for label in group_axis.get_xticklabels() if panels.rotation == 45 else ():
         label.set(ha="right", rotation_mode="anchor")
-    below.tick_params(axis="x", length=0, pad=under)
-    below.spines["bottom"].set_visible(False)
+    group_axis.tick_params(axis="x", length=0, pad=name_points)
+    group_axis.spines["bottom"].set_visible(False)

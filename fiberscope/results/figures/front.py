@@ -1,4 +1,4 @@
-"""Front of designs by two measures: those that no other design beats in both."""
+"""Pareto front of designs by two measures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_front", "pareto_front"]
 
-HEIGHT = 2.1  # inches, of the axes with their labels
-LOGARITHMIC = 10.0  # ratio of two values from which a scale is logarithmic
+HEIGHT = 2.1  # inches, height of the axes with their labels
+LOGARITHMIC = 10.0  # minimum ratio of two values for a logarithmic scale
 
 
 def draw_front(
@@ -35,20 +35,20 @@ def draw_front(
     note: str = "",
     ends: Mapping[str, Sequence[float | None]] | None = None,
 ) -> Figure:
-    """Draw designs by two measures that are to be small, and a line along those that no other one beats.
+    """Draw designs by two measures, both minimized, and their Pareto front.
 
     Args:
         designs: the measures of the designs by machine.
-        labels: what the two measures are.
-        width: that of the figure, in inches.
-        note: a line under the figure.
-        ends: the upper ends of the first measure, of each design; an arrow shows a lower bound without one.
+        labels: the labels of the two axes.
+        width: the width of the figure, in inches.
+        note: a line below the figure.
+        ends: the upper ends of the first measure by design; None draws an arrow from the lower bound.
 
     Raises:
         InputError: matplotlib is missing, there are no designs, or more machines than patterns.
     """
-    everything = [design for several in designs.values() for design in several]
-    if not everything:
+    points = [design for machine_designs in designs.values() for design in machine_designs]
+    if not points:
         raise InputError("no design has a known area on all workloads; nothing to draw")
     if len(designs) > (most := len(PATTERNS)):
         raise InputError(f"{len(designs)} machines, and a figure has at most {most}; choose with --where")
@@ -56,16 +56,16 @@ def draw_front(
         from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
 
         axes = figure.subplots()
-        front = pareto_front(everything, [False, False])
+        front = pareto_front(points, [False, False])
         line: Any = {"color": INK, "linewidth": 0.8}
         axes.plot(*zip(*front, strict=True), drawstyle="steps-post", zorder=2, **line)
         handles = [Line2D([], [], **line)]
-        for number, several in enumerate(designs.values()):
+        for number, machine_designs in enumerate(designs.values()):
             pattern = pattern_of(number)
             dots: Any = {"color": pattern.colour, "marker": pattern.marker, "linestyle": "none"}
             dots |= {"markersize": 5, "markeredgecolor": INK, "markeredgewidth": 0.4}
-            handles += axes.plot(*zip(*several, strict=True), zorder=3, **dots)
-        firsts, others = zip(*everything, strict=True)
+            handles += axes.plot(*zip(*machine_designs, strict=True), zorder=3, **dots)
+        firsts, others = zip(*points, strict=True)
         _scale(axes.xaxis, [*firsts, *_draw_intervals(axes, designs, ends or {})])
         _scale(axes.yaxis, others)
         axes.set_xlabel(labels[0], fontsize=TEXT)
@@ -83,10 +83,12 @@ def _draw_intervals(
     designs: Mapping[str, Sequence[tuple[float, float]]],
     ends: Mapping[str, Sequence[float | None]],
 ) -> list[float]:
-    """Draw a line from each first measure to its upper end, or an arrow to the right; return the ends."""
+    """Draw intervals of the first measure as lines, or as arrows without an upper end; return the ends."""
     line: Any = {"color": "#777777", "linewidth": 0.8}
     arrow: Any = {"arrowstyle": "<-", "shrinkA": 0, "shrinkB": 3, **line}
-    pairs = [pair for name, own in ends.items() for pair in zip(designs[name], own, strict=True)]
+    pairs = [
+        pair for name, upper_ends in ends.items() for pair in zip(designs[name], upper_ends, strict=True)
+    ]
     for (first, other), end in pairs:
         if end is not None:
             axes.plot([first, end], [other, other], marker="|", markersize=4, markevery=[1], zorder=2, **line)
@@ -96,7 +98,7 @@ def _draw_intervals(
 
 
 def _scale(axis: Any, values: Sequence[float]) -> None:  # noqa: ANN401  (an axis of matplotlib)
-    """Choose the scale of an axis, with plain numbers."""
+    """Set a linear or logarithmic scale with plain numbers."""
     low, high = min(values), max(values)
     if low > 0 and high > LOGARITHMIC * low:
         axis._set_axes_scale("log")
@@ -107,11 +109,11 @@ def _scale(axis: Any, values: Sequence[float]) -> None:  # noqa: ANN401  (an axi
 
 
 def pareto_front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
-    """The designs that no other one beats in both measures, in the order of the first.
+    """Return the designs that no other design dominates, in the order of the first measure.
 
     Args:
-        designs: two measures of each.
-        largest: of each measure whether it is to be large.
+        designs: two measures of each design.
+        largest: for each measure, whether larger is better.
     """
     signs = [-1.0 if large else 1.0 for large in largest]
     points: list[tuple[float, float]] = []

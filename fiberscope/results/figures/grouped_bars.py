@@ -1,4 +1,4 @@
-"""Grouped bars of a measure: a group for each workload, a bar for each machine, the means at the end."""
+"""Grouped bars of a measure: a group for each workload, a bar for each machine, the means last."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "GroupedBars", "Panels", "draw_grouped_bars", "label_groups", "plan_panels"]
 
-GROUP = 0.82  # of the distance of two groups that bars fill
+GROUP = 0.82  # fraction of the distance of two groups that bars fill
 NARROWEST_BAR = 3.0  # points
-PANEL = 1.15  # inches: the height of the bars of a row of groups
-AXIS_INCHES = 0.5  # beside the bars: the scale and its label
-LOGARITHMIC = 20.0  # ratio of two bars from which the scale is logarithmic
+PANEL = 1.15  # inches, height of the bars of a row of groups
+AXIS_INCHES = 0.5  # inches, width of the scale and its label
+LOGARITHMIC = 20.0  # minimum ratio of two bars for a logarithmic scale
 MISSING = "\N{MULTIPLICATION SIGN}"
 ERROR_BARS: Final[Any] = {"elinewidth": 0.6, "capthick": 0.6, "capsize": 1.2, "ecolor": INK}
 
 
 @dataclass(frozen=True)
 class GroupedBars:
-    """Ratios to draw as grouped bars.
+    """Ratios of grouped bars.
 
     Args:
         groups: the names of the groups; the last group is the means.
         series: the names of the bars of each group.
-        heights: a row for each series, a ratio for each group; None where there is none.
-        errors: the half-widths of the intervals of the ratios, 0 where they are exact.
-        label: what the ratios are.
-        note: a line under the figure.
+        heights: a row for each series with a ratio for each group; None for a missing ratio.
+        errors: the half-widths of the intervals of the ratios, 0 for exact ratios.
+        label: the label of the scale.
+        note: a line below the figure.
     """
 
     groups: Sequence[str]
@@ -58,19 +58,19 @@ class GroupedBars:
 
     @property
     def logarithmic(self) -> bool:
-        """Return whether the scale has to be logarithmic."""
+        """Return whether the ratios need a logarithmic scale."""
         values = [1.0, *(height for height in chain.from_iterable(self.heights) if height)]
         return max(values) > LOGARITHMIC * min(values)
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Rows of groups, one above the other.
+    """Rows of groups, from top to bottom.
 
     Args:
-        rows: the numbers of the groups of each row.
-        pitch: the distance between two groups, in points.
-        rotation: that of the names of the groups, in degrees.
+        rows: the indices of the groups of each row.
+        pitch: the distance of two groups, in points.
+        rotation: the rotation of the names of the groups, in degrees.
         label_inches: the height of these names.
     """
 
@@ -81,7 +81,7 @@ class Panels:
 
     @property
     def longest(self) -> int:
-        """Return the number of groups of the longest row."""
+        """Return the largest number of groups in a row."""
         return max(map(len, self.rows))
 
 
@@ -91,8 +91,8 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float
     Args:
         groups: the names of the groups.
         bars: the number of bars of a group.
-        width: that of the figure, in inches.
-        narrowest: in points.
+        width: the width of the figure, in inches.
+        narrowest: the minimum width of a bar, in points.
     """
     points = points_of(width - AXIS_INCHES)
     most = max(1, int(points / max(bars * narrowest / GROUP, SMALL + 2)))
@@ -108,7 +108,7 @@ def plan_panels(groups: Sequence[str], bars: int, width: float, narrowest: float
 
 
 def label_groups(axes: Axes, names: Sequence[str], panels: Panels) -> None:
-    """Put the names of groups under a row of them, and make all rows equally long."""
+    """Label the groups of a row, and give all rows the same length."""
     axes.set_xticks(range(len(names)), names, rotation=panels.rotation, fontsize=SMALL)
     for label in axes.get_xticklabels() if panels.rotation == 45 else ():
         label.set(ha="right", rotation_mode="anchor")
@@ -117,11 +117,11 @@ def label_groups(axes: Axes, names: Sequence[str], panels: Panels) -> None:
 
 
 def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
-    """Draw ratios as grouped bars; on a logarithmic scale, where the range needs it, the bars start at 1.
+    """Draw ratios as grouped bars; on a logarithmic scale the bars start at 1.
 
     Args:
-        bars: the names and the numbers.
-        width: that of the figure, in inches.
+        bars: the names and the ratios.
+        width: the width of the figure, in inches.
 
     Raises:
         InputError: matplotlib is missing.
@@ -141,13 +141,13 @@ def draw_grouped_bars(bars: GroupedBars, width: float) -> Figure:
 
 
 def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> None:
-    """Draw a row of groups; a cross stands where a run failed."""
+    """Draw a row of groups, and a cross for a failed run."""
     bar = GROUP / len(bars.series)
     base = 1.0 if bars.logarithmic else 0.0
     for number, heights in enumerate(bars.heights):
         pattern = pattern_of(number)
         offset = (number + 0.5) * bar - GROUP / 2
-        drawn = list(_present(heights, bars.errors[number], groups))
+        drawn = list(_present_bars(heights, bars.errors[number], groups))
         for place, group in enumerate(groups):
             if heights[group] is None:
                 axes.text(place + offset, base, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
@@ -172,10 +172,10 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
     trim_axes(axes)
 
 
-def _present(
+def _present_bars(
     heights: Sequence[float | None], errors: Sequence[float], groups: range
 ) -> Iterator[tuple[int, float, float]]:
-    """Yield the place, the height and the error of each bar of a row."""
+    """Yield position, height and error of each bar of a row."""
     for place, group in enumerate(groups):
         height = heights[group]
         if height is not None:
@@ -183,7 +183,7 @@ def _present(
 
 
 def _scale(rows: Sequence[Axes], bars: GroupedBars) -> None:
-    """Set the limits and the numbers of the scale."""
+    """Set the limits and ticks of the scale."""
     from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415  (heavy, and an extra)
 
     values = [height for height in chain.from_iterable(bars.heights) if height] or [1.0]

@@ -1,4 +1,4 @@
-"""Figures and tables with captions on the pages of one PDF file."""
+"""Layout of figures and tables with captions on the pages of a PDF file."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FigureItem", "TableItem", "check_paper", "draw_pages", "write_pages"]
 
-WIDTH, HEIGHT = 8.5, 11.0  # inches: letter paper
-SIDE, TOP = 0.67, 0.75  # inches: margins
+WIDTH, HEIGHT = 8.5, 11.0  # inches, letter paper
+SIDE, TOP = 0.67, 0.75  # inches, margins
 INNER: Final = WIDTH - 2 * SIDE
-BETWEEN, BELOW = 0.16, 0.3  # inches: from column to column, and from item to item
-HALF: Final = (INNER - BETWEEN) / 2 + 0.01  # inches: a column, which a figure of IEEE just fits
-DOTS_PER_INCH = 150  # of a page as a picture
-LINE = TEXT * 1.35 / 72  # inches: from a line of a caption to the next
-ROW = SMALL * 1.4 / 72  # inches: from a row of a table to the next
-GAP = 0.11  # inches: from a column of a table to the next
+BETWEEN, BELOW = 0.16, 0.3  # inches, between columns and between items
+HALF: Final = (INNER - BETWEEN) / 2 + 0.01  # inches, a column of the width of an IEEE figure
+DOTS_PER_INCH = 150  # resolution of a page as a picture
+LINE = TEXT * 1.35 / 72  # inches, line height of a caption
+ROW = SMALL * 1.4 / 72  # inches, row height of a table
+GAP = 0.11  # inches, between columns of a table
 TITLE = 14.0  # points
 _POWER = re.compile(r"(-?\d\.\d+)e([+-])0?(\d+)")
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -39,27 +39,27 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Item(Protocol):
-    """Figure or table on a page."""
+    """A figure or table on a page."""
 
     @property
     def width(self) -> float:
-        """Its width in inches."""
+        """Return the width in inches."""
 
     @property
     def height(self) -> float:
-        """Its height in inches, with the caption."""
+        """Return the height in inches, with the caption."""
 
     def draw(self, page: Figure, left: float, top: float) -> None:
-        """Draw it with its upper left corner so many inches from the left and from the bottom."""
+        """Draw the item; ``left`` and ``top`` are inches from the lower left corner of the page."""
 
 
 @dataclass(frozen=True)
 class FigureItem:
-    """A figure, with a caption below.
+    """A figure with a caption below.
 
     Args:
-        figure: as ``paper_figure`` lays it out.
-        caption: plain text; lines are broken at the width of the figure.
+        figure: a figure of ``paper_figure``.
+        caption: plain text, wrapped at the width of the figure.
     """
 
     figure: Figure
@@ -67,27 +67,27 @@ class FigureItem:
 
     @property
     def width(self) -> float:
-        """Its width in inches."""
+        """Return the width in inches."""
         return float(self.figure.get_figwidth())
 
     @property
     def height(self) -> float:
-        """Its height in inches, with the caption."""
+        """Return the height in inches, with the caption."""
         return float(self.figure.get_figheight()) + 0.08 + LINE * len(_lines(self.caption, self.width))
 
     def draw(self, page: Figure, left: float, top: float) -> None:
         """Draw the figure and its caption on a page."""
         height = float(self.figure.get_figheight())
         _insert(page, self.figure, left, top - height)
-        _write_lines(page, _lines(self.caption, self.width), left, top - height - 0.08)
+        _write_paragraph(page, _lines(self.caption, self.width), left, top - height - 0.08)
 
 
 def _insert(page: Figure, figure: Figure, left: float, bottom: float) -> None:
-    """Let a page draw a figure whose lower left corner is so many inches from its own."""
+    """Draw a figure on a page, with its lower left corner at ``left`` and ``bottom`` in inches."""
     from matplotlib.artist import Artist  # noqa: PLC0415  (heavy, and an extra)
 
     width, height = figure.get_size_inches()
-    figure.set_layout_engine("none")  # it has been laid out
+    figure.set_layout_engine("none")  # the layout is final
 
     class Inserted(Artist):
         """A figure in another figure."""
@@ -102,15 +102,15 @@ def _insert(page: Figure, figure: Figure, left: float, bottom: float) -> None:
 
 @dataclass(frozen=True)
 class TableItem:
-    """A table, with a caption above and notes below.
+    """A table with a caption above and notes below.
 
     Args:
         heads: the heads of the columns.
-        blocks: rows of text, each with a title that has a row of its own; empty for none.
-        groups: names above the columns behind the first, and over how many columns each goes.
+        blocks: rows of text, with a title in a row of its own; an empty title is not drawn.
+        groups: heads over several columns, from the second column on, with the number of columns of each.
         caption: plain text.
         notes: lines of plain text.
-        room: the width of the page in inches, to which caption and notes are broken.
+        room: the width of the page in inches, at which caption and notes are wrapped.
     """
 
     heads: Sequence[str]
@@ -126,9 +126,11 @@ class TableItem:
 
     @cached_property
     def _widths(self) -> list[float]:
-        """The widths of the columns in inches."""
+        """Return the widths of the columns in inches."""
         columns = zip(self.heads, *self._rows, strict=True)
-        widths = [text_points([_set(cell) for cell in column], SMALL) / 72 + GAP for column in columns]
+        widths = [
+            text_points([_format_cell(cell) for cell in column], SMALL) / 72 + GAP for column in columns
+        ]
         first = 1
         for name, count in self.groups:
             more = text_points([name], SMALL) / 72 + GAP - sum(widths[first : first + count])
@@ -140,7 +142,7 @@ class TableItem:
 
     @property
     def width(self) -> float:
-        """Its width in inches."""
+        """Return the width in inches."""
         return sum(self._widths)
 
     @cached_property
@@ -153,33 +155,33 @@ class TableItem:
 
     @property
     def height(self) -> float:
-        """Its height in inches, with the caption and the notes."""
+        """Return the height in inches, with the caption and the notes."""
         titles = sum(1 for title, _ in self.blocks if title)
         rows = len(self._rows) + titles + (2 if self.groups else 1) + 0.5 * (len(self.blocks) + 2)
         return LINE * (len(self._lines_above) + len(self._lines_below)) + ROW * rows + 0.06
 
     def pieces(self, height: float) -> Iterator[TableItem]:
-        """Yield the table in pieces, none of them higher than so many inches."""
+        """Yield the table in pieces of at most ``height`` inches."""
         most = max(1, int((height - self.height) / ROW) + len(self._rows))
         if len(self._rows) <= most:
             yield self
             return
-        rest = [(title, row) for title, rows in self.blocks for row in rows]
+        titled_rows = [(title, row) for title, rows in self.blocks for row in rows]
         most = max(1, most - 2 * len(self.blocks))
-        for start in range(0, len(rest), most):
-            last: list[tuple[str, Sequence[Sequence[str]]]] = []
-            for title, row in rest[start : start + most]:
-                if last and last[-1][0] == title:
-                    last[-1] = title, [*last[-1][1], row]
+        for start in range(0, len(titled_rows), most):
+            blocks: list[tuple[str, Sequence[Sequence[str]]]] = []
+            for title, row in titled_rows[start : start + most]:
+                if blocks and blocks[-1][0] == title:
+                    blocks[-1] = title, [*blocks[-1][1], row]
                 else:
-                    last.append((title, [row]))
-            end = start + most >= len(rest)
+                    blocks.append((title, [row]))
+            is_last = start + most >= len(titled_rows)
             caption = self.caption if start == 0 else f"{self.caption.partition('.')[0]}, continued."
-            yield replace(self, blocks=last, caption=caption, notes=self.notes if end else ())
+            yield replace(self, blocks=blocks, caption=caption, notes=self.notes if is_last else ())
 
     def draw(self, page: Figure, left: float, top: float) -> None:
         """Draw the table on a page."""
-        top = _write_lines(page, self._lines_above, left, top) - 0.02
+        top = _write_paragraph(page, self._lines_above, left, top) - 0.02
         widths = self._widths
         ends = [left + sum(widths[: at + 1]) for at in range(len(widths))]
         top = _rule(page, left, ends[-1], top, 0.9)
@@ -189,12 +191,12 @@ class TableItem:
         for title, rows in self.blocks:
             top = _rule(page, left, ends[-1], top, 0.5)
             if title:
-                _write(page, _set(title), left, top, style="italic")
+                _write(page, _format_cell(title), left, top, style="italic")
                 top -= ROW
             for row in rows:
                 top = self._draw_row(page, row, left, ends, top)
         top = _rule(page, left, ends[-1], top, 0.9)
-        _write_lines(page, self._lines_below, left, top)
+        _write_paragraph(page, self._lines_below, left, top)
 
     def _draw_groups(self, page: Figure, left: float, ends: Sequence[float], top: float) -> float:
         at = 0
@@ -208,14 +210,14 @@ class TableItem:
     def _draw_row(
         self, page: Figure, cells: Sequence[str], left: float, ends: Sequence[float], top: float
     ) -> float:
-        _write(page, _set(cells[0]), left, top)
+        _write(page, _format_cell(cells[0]), left, top)
         for cell, end in zip(cells[1:], ends[1:], strict=True):
-            _write(page, _set(cell), end, top, ha="right")
+            _write(page, _format_cell(cell), end, top, ha="right")
         return top - ROW
 
 
-def _set(cell: str) -> str:
-    """Return the text of a cell with raised exponents and units."""
+def _format_cell(cell: str) -> str:
+    """Format a cell with superscript exponents and symbols of units."""
     power = _POWER.fullmatch(cell)
     if power:
         exponent = f"{power[2].replace('+', '')}{power[3]}".translate(_RAISED)
@@ -239,8 +241,8 @@ def _write(page: Figure, text: str, left: float, top: float, size: float = SMALL
     page.text(left / WIDTH, top / HEIGHT, text, size=size, color=INK, va="top", parse_math=False, **style)
 
 
-def _write_lines(page: Figure, lines: Sequence[str], left: float, top: float) -> float:
-    """Write lines one below the other, and return where the next one would begin."""
+def _write_paragraph(page: Figure, lines: Sequence[str], left: float, top: float) -> float:
+    """Write lines downwards, and return the position of the next line."""
     for line in lines:
         _write(page, line, left, top, TEXT)
         top -= LINE
@@ -252,7 +254,7 @@ def _lines(text: str, width: float) -> list[str]:
 
 
 def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figure]:
-    """Lay items out on letter pages, narrow ones in two columns, and return a figure for each page.
+    """Lay out items on letter pages, narrow items in two columns, and return a figure for each page.
 
     Args:
         items: figures and tables in their order.
@@ -274,11 +276,11 @@ def draw_pages(items: Sequence[FigureItem | TableItem], title: str) -> list[Figu
 
 
 class _Layout:
-    """Fills pages from the top.
+    """Fills pages from top to bottom.
 
     Args:
         title: the title on the first page.
-        two_columns: whether items that are narrow enough stand in two columns.
+        two_columns: whether narrow items are placed in two columns.
     """
 
     def __init__(self, title: str, *, two_columns: bool) -> None:
@@ -286,27 +288,26 @@ class _Layout:
         self.pages: list[Figure] = []
         self._tops: list[float] = []
         self._column = 0
-        self._turn()
+        self._begin_page()
         if title:
             _write(self.pages[0], title, WIDTH / 2, HEIGHT - TOP, TITLE, ha="center")
             self._tops = [top - 0.45 for top in self._tops]
 
-    def _turn(self) -> None:
-        """Begin a page."""
+    def _begin_page(self) -> None:
         page = new_figure(WIDTH, HEIGHT, DOTS_PER_INCH)
         page.set_layout_engine("none")
         self.pages.append(page)
         self._column, self._tops = 0, [HEIGHT - TOP] * 2
 
     def add(self, item: Item) -> None:
-        """Draw an item below those before it, or on the next page."""
+        """Draw an item below the previous items, or on the next page."""
         narrow = self.two_columns and item.width <= HALF
         if not narrow:
             self._tops = [min(self._tops)] * 2
             self._column = 0
         fits = [at for at in range(self._column, 2) if self._tops[at] - item.height >= TOP]
         if not fits:
-            self._turn()
+            self._begin_page()
             fits = [0]
         self._column = fits[0]
         left = SIDE + self._column * (HALF + BETWEEN) if narrow else SIDE + (INNER - item.width) / 2
@@ -316,7 +317,7 @@ class _Layout:
 
 
 def check_paper(path: Path) -> None:
-    """Find out before a long run whether the pages could be written.
+    """Check that a file for pages can be written.
 
     Raises:
         InputError: the file cannot be written, or its name does not end in ``.pdf``.
@@ -327,7 +328,7 @@ def check_paper(path: Path) -> None:
 
 
 def write_pages(pages: Sequence[Figure], path: Path) -> None:
-    """Write pages into one PDF file, the same bytes for the same pages.
+    """Write pages into one PDF file, deterministically.
 
     Raises:
         InputError: the file cannot be written.
@@ -336,7 +337,7 @@ def write_pages(pages: Sequence[Figure], path: Path) -> None:
     from matplotlib.backends.backend_pdf import PdfPages  # noqa: PLC0415
 
     content = io.BytesIO()
-    with rc_context({"pdf.fonttype": 42}), PdfPages(content, metadata=UNDATED[".pdf"]) as written:
+    with rc_context({"pdf.fonttype": 42}), PdfPages(content, metadata=UNDATED[".pdf"]) as pdf:
         for page in pages:
-            written.savefig(page)
+            pdf.savefig(page)
     write_bytes(path, content.getvalue())

@@ -1,4 +1,4 @@
-"""Rooflines of machines: work in a cycle against work for each byte of traffic, a point for each run."""
+"""Rooflines of machines: operations per cycle against operations per byte, a point for each run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_roofline"]
 
-HEIGHT = 2.1  # inches, of the axes with their labels
-FAR = 30.0  # a ridge farther from the runs than this factor is not shown
+HEIGHT = 2.1  # inches, height of the axes with their labels
+FAR = 30.0  # factor between ridge and runs beyond which the ridge is not shown
 DASHES: Final[Sequence[Any]] = (
     *("-", (0, (4, 1)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (7, 1)), (0, (2, 2)), (0, (6, 1, 1, 1, 1, 1))),
     (0, (1, 2)),
@@ -40,24 +40,25 @@ def draw_roofline(
     width: float,
     note: str = "",
 ) -> Figure:
-    """Draw the runs of machines under the roofs of each machine, on logarithmic scales.
+    """Draw the runs of machines under the roof of each machine, on logarithmic scales.
 
-    The slope is the peak bandwidth of the memory. The flat part is the multipliers of the machine; if they
-    are not known, what its workers would do at the rate of its runs if they were never without work.
+    The slope is the peak bandwidth of the memory. The flat part is the number of multipliers of the machine.
+    If that number is unknown, the flat part is the rate of the runs divided by the utilization of the
+    workers.
 
     Args:
         reports: the reports of the runs by machine.
-        multipliers: products that a machine can make in a cycle; None where that is not known.
-        width: that of the figure, in inches.
-        note: a line under the figure.
+        multipliers: multiplications per cycle at most; None if unknown.
+        width: the width of the figure, in inches.
+        note: a line below the figure.
 
     Raises:
         InputError: matplotlib is missing, or no run has operations and traffic.
     """
     machines = [
         _Machine(name, points, multipliers.get(name))
-        for name, several in reports.items()
-        if (points := [point for each in several if (point := roofline(each))])
+        for name, runs in reports.items()
+        if (points := [point for report in runs if (point := roofline(report))])
     ]
     if not machines:
         raise InputError("no run has both operations and traffic; nothing to draw")
@@ -67,12 +68,12 @@ def draw_roofline(
         axes = figure.subplots()
         axes.set_xscale("log")
         axes.set_yscale("log")
-        handles = [_draw_machine(axes, number, each, across) for number, each in enumerate(machines)]
+        handles = [_draw_machine(axes, number, report, across) for number, report in enumerate(machines)]
         axes.set_xlim(*across)
         works = {point["work"] for point in points}
-        work = {"multiply": "Multiplies", "useful multiply": "Multiplies"}
-        named = {work.get(name, "Operations") for name in works}
-        operations = named.pop() if len(named) == 1 else "Operations"
+        names = {"multiply": "Multiplies", "useful multiply": "Multiplies"}
+        labels = {names.get(name, "Operations") for name in works}
+        operations = labels.pop() if len(labels) == 1 else "Operations"
         axes.set_xlabel(f"{operations} per byte of traffic", fontsize=TEXT)
         axes.set_ylabel(f"{operations} per cycle", fontsize=TEXT)
         for axis in (axes.xaxis, axes.yaxis):
@@ -86,7 +87,7 @@ def draw_roofline(
 
 @dataclass(frozen=True)
 class _Machine:
-    """A machine with the points of its runs, as ``roofline`` returns them, and its multipliers."""
+    """A machine with the points of its runs, in the format of ``roofline``, and its number of multipliers."""
 
     name: str
     points: Sequence[dict[str, Any]]
@@ -94,18 +95,18 @@ class _Machine:
 
     @property
     def bandwidth(self) -> float | None:
-        """Return the peak bandwidth of the memory, in bytes a cycle."""
+        """Return the peak bandwidth of the memory, in bytes per cycle."""
         return max((point["bandwidth"] for point in self.points if point["bandwidth"]), default=None)
 
     @property
     def peak(self) -> float | None:
-        """Return the operations that the machine can do in a cycle."""
+        """Return the peak of operations per cycle."""
         peaks = (point["peak"] for point in self.points if point["peak"])
         return self.multipliers or max(peaks, default=None)
 
     @property
     def ridge(self) -> float | None:
-        """Return the operations per byte at which both roofs meet."""
+        """Return the operations per byte at the intersection of both roofs."""
         return self.peak / self.bandwidth if self.bandwidth and self.peak else None
 
     def roof(self, intensity: float) -> float:
@@ -115,30 +116,30 @@ class _Machine:
 
 
 def _extent(intensities: Sequence[float], ridges: Sequence[float | None]) -> tuple[float, float]:
-    """Return the range of the scale: all runs, and the ridges that are not too far from them."""
+    """Return the range of the scale: all runs, and the ridges within a factor of ``FAR`` of the runs."""
     low, high = min(intensities), max(intensities)
     near = [ridge for ridge in ridges if ridge and low / FAR < ridge < high * FAR]
     return min(low, *near, high) / 2, max(high, *near, low) * 2
 
 
 def _draw_machine(axes: Axes, number: int, machine: _Machine, across: tuple[float, float]) -> Any:  # noqa: ANN401
-    """Draw the runs and the roofs of a machine, and return its entry for the legend."""
+    """Draw the runs and the roofs of a machine, and return its legend entry."""
     from matplotlib.lines import Line2D  # noqa: PLC0415  (heavy, and an extra)
     from matplotlib.patheffects import Normal, Stroke  # noqa: PLC0415
 
     pattern, dashes = pattern_of(number), DASHES[number % len(DASHES)]
-    look: Any = {"color": pattern.colour, "linestyle": dashes, "linewidth": 1.2}
-    edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # yellow and grey are pale on white
+    style: Any = {"color": pattern.colour, "linestyle": dashes, "linewidth": 1.2}
+    edge = [Stroke(linewidth=2.0, foreground=INK), Normal()]  # makes pale colours visible on white
     if machine.bandwidth or machine.peak:
         ridge = machine.ridge
         corners = sorted({*across, *([ridge] if ridge and across[0] < ridge < across[1] else [])})
-        axes.plot(corners, list(map(machine.roof, corners)), zorder=2, path_effects=edge, **look)
+        axes.plot(corners, list(map(machine.roof, corners)), zorder=2, path_effects=edge, **style)
     dots: Any = {"marker": pattern.marker, "markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.4}
     axes.plot(
         [point["intensity"] for point in machine.points],
         [point["rate"] for point in machine.points],
         zorder=3,
-        **{**look, "linestyle": "none"},
+        **{**style, "linestyle": "none"},
         **dots,
     )
-    return Line2D([], [], path_effects=edge, **look, **dots)
+    return Line2D([], [], path_effects=edge, **style, **dots)

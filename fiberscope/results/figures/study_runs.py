@@ -15,10 +15,10 @@ from fiberscope.results.store.columns import DONE
 
 __all__ = ["StudyRuns", "read_study_runs", "shorten_workloads"]
 
-LETTERS: Final = 16  # of the name of a workload
+LETTERS: Final = 16  # maximum length of the name of a workload
 SERIES_LETTERS: Final = 40
 UNCUT: Final = 1000
-_KEY: Final = re.compile(r"\b\w+=")  # of an argument of a generator
+_KEY: Final = re.compile(r"\b\w+=")  # key of a generator's argument
 COLUMNS: Final = (
     "digest",
     "status",
@@ -46,8 +46,8 @@ class StudyRuns:
     """Runs by series and workload.
 
     Args:
-        series: the names of machines, with the settings in which runs of a machine differ.
-        workloads: the names of workloads, with a dagger behind a surrogate.
+        series: names of machines, with the settings in which the runs of a machine differ.
+        workloads: names of workloads, with a dagger after a surrogate.
         rows: the row of the store by series and workload.
     """
 
@@ -56,7 +56,7 @@ class StudyRuns:
     rows: Mapping[tuple[str, str], Row]
 
     def done(self, series: str, workload: str) -> Row | None:
-        """Return the row of a run; None if there is none or the run failed."""
+        """Return the row of a finished run, or None."""
         row = self.rows.get((series, workload))
         return row if row is not None and row["status"] == DONE else None
 
@@ -66,23 +66,23 @@ class StudyRuns:
 
     @property
     def surrogates(self) -> list[str]:
-        """Return the names of the workloads that are surrogates."""
+        """Return the names of the surrogate workloads."""
         return [name for name in self.workloads if name.endswith(DAGGER)]
 
 
 def read_study_runs(
     store: Store, where: str | None = None, order: Sequence[str] = (), *, all_sources: bool = False
 ) -> StudyRuns:
-    """Read the runs of a store that a figure is to show.
+    """Read the runs of a store for a figure.
 
     Args:
         store: the store.
         where: a condition in SQL; all rows by default.
-        order: columns to sort by, which is the order of machines and workloads; by name by default.
-        all_sources: whether rows of sources that have changed since are read too.
+        order: columns that sort machines and workloads; by name by default.
+        all_sources: whether to include rows of older sources.
 
     Raises:
-        InputError: there are none, or two are of the same machine, settings and workload.
+        InputError: no row matches, or two rows have the same machine, settings and workload.
     """
     parameters = list(store.parameters())
     columns = ", ".join([*COLUMNS, *(f'"{name}"' for name in parameters)])
@@ -107,7 +107,7 @@ def read_study_runs(
 
 
 def shorten_workloads(workloads: Sequence[str]) -> list[str]:
-    """Return names that fit under bars: of generators the values alone, where these tell them apart."""
+    """Return names that fit under bars; a generator is reduced to its values where these are unique."""
     names = short_names(workloads, UNCUT)
     values = [_KEY.sub("", name) for name in names]
     return short_names(values if len(set(values)) == len(values) else names, LETTERS)
@@ -116,9 +116,9 @@ def shorten_workloads(workloads: Sequence[str]) -> list[str]:
 def _workload_names(rows: Sequence[Row]) -> dict[str, str]:
     """Return the short name of each workload."""
     surrogates = {row["workload"] for row in rows if row["workload_source"] == SURROGATE}
-    own = {row["workload"]: row["workload_name"] or row["workload"] for row in rows}
-    workloads = list(own)
-    names = shorten_workloads(list(own.values()))
+    full_names = {row["workload"]: row["workload_name"] or row["workload"] for row in rows}
+    workloads = list(full_names)
+    names = shorten_workloads(list(full_names.values()))
     return {
         workload: mark(name, SURROGATE if workload in surrogates else None)
         for workload, name in zip(workloads, names, strict=True)
@@ -131,8 +131,8 @@ def _series_names(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
     for row in rows:
         by_machine.setdefault(row["machine"], []).append(row)
     varied = {
-        machine: [name for name in parameters if len({row[name] for row in alike}) > 1]
-        for machine, alike in by_machine.items()
+        machine: [name for name in parameters if len({row[name] for row in machine_rows}) > 1]
+        for machine, machine_rows in by_machine.items()
     }
     texts = [
         " ".join([row["machine"], *(f"{name}={row[name]}" for name in varied[row["machine"]])])

@@ -50,7 +50,7 @@ DOTS_PER_INCH = 300
 TEXT, SMALL = 8.0, 7.0  # points
 POINTS_PER_INCH = 72.0
 SURROGATE_NOTE: Final = f"{DAGGER} surrogate of the real matrix"
-INK = "#222222"  # text, hatches and edges
+INK = "#222222"  # colour of text, hatches and edges
 STYLE: Final[Any] = {
     "font.size": TEXT,
     "hatch.linewidth": 0.5,
@@ -66,14 +66,14 @@ SPACING_POINTS = TEXT * STYLE["legend.columnspacing"]
 
 
 class Pattern(NamedTuple):
-    """Look of a series: the fill and the hatch of bars, and the marker of points."""
+    """Style of a series: fill colour and hatch of bars, and marker of points."""
 
     colour: str
     hatch: str
     marker: str
 
 
-PATTERNS: Final = (  # colours of Okabe and Ito and a grey, light and dark in turn
+PATTERNS: Final = (  # colours of Okabe and Ito and a grey, alternately light and dark
     Pattern("#56B4E9", "", "o"),
     Pattern("#D55E00", "/////", "s"),
     Pattern("#F0E442", ".....", "^"),
@@ -89,7 +89,7 @@ def parse_width(text: str) -> float:
     """Return the width of a figure in inches, from a name of ``WIDTHS`` or a number.
 
     Raises:
-        InputError: it is neither, or too narrow or too wide.
+        InputError: the text is neither, or the width is out of range.
     """
     if text in WIDTHS:
         return WIDTHS[text]
@@ -107,7 +107,7 @@ def parse_width(text: str) -> float:
 
 @contextmanager
 def paper_figure(width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure of this size in inches, and lay it out in the style of papers at the end.
+    """Yield an empty figure of this size in inches, and lay out the figure at exit.
 
     Raises:
         InputError: matplotlib is missing.
@@ -123,7 +123,7 @@ def paper_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def pattern_of(number: int) -> Pattern:
-    """Return the pattern of a series by its number; they repeat."""
+    """Return the pattern of a series by its number; patterns repeat."""
     return PATTERNS[number % len(PATTERNS)]
 
 
@@ -143,12 +143,12 @@ def text_points(texts: Sequence[str], size: float) -> float:
 
 
 def wrap_text(text: str, size: float, width: float) -> list[str]:
-    """Return the lines of a text that are at most so many points wide, but for a single long word.
+    """Wrap a text at a width in points; a longer single word stays whole.
 
     Args:
         text: the text.
-        size: that of its letters, in points.
-        width: in points.
+        size: the size of the font, in points.
+        width: the maximum width of a line, in points.
     """
     lines = [""]
     for word in text.split():
@@ -161,13 +161,13 @@ def wrap_text(text: str, size: float, width: float) -> list[str]:
 
 
 def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float) -> None:
-    """Label the upright scale that all rows of axes share, in lines no longer than the rows are high.
+    """Label the vertical scale that all rows share, wrapped at the height of the rows.
 
     Args:
         figure: the figure.
-        rows: the axes, one above the other.
+        rows: the axes, from top to bottom.
         label: the label.
-        height: that of a row, in inches.
+        height: the height of a row, in inches.
     """
     lines = wrap_text(label, TEXT, points_of(len(rows) * height))
     if len(rows) > 1:
@@ -177,22 +177,22 @@ def label_scale(figure: Figure, rows: Sequence[Axes], label: str, height: float)
 
 
 def trim_axes(axes: Axes) -> None:
-    """Remove the frame above and to the right, and set the size of the numbers."""
+    """Remove the top and right frames, and set the size of the numbers."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, which="major")
     axes.tick_params(width=0.4, length=1.5, which="minor")
 
 
 def add_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Artist] | None = None) -> int:
-    """Put a legend above the axes, in as few rows as the width allows, read row by row.
+    """Put a legend above the axes, row by row, in as few rows as the width allows.
 
     Args:
         figure: the figure.
         labels: the names of the series.
-        handles: what is drawn beside the names; boxes with the patterns of the series by default.
+        handles: the symbols of the series; boxes with their patterns by default.
 
     Returns:
-        The number of its rows.
+        The number of rows.
     """
     from matplotlib.patches import Patch  # noqa: PLC0415  (heavy, and an extra)
 
@@ -225,7 +225,7 @@ def _legend_points(labels: Sequence[str], columns: int) -> float:
 
 
 def add_note(figure: Figure, note: str) -> int:
-    """Put small text under the axes, wrapped to the width, if there is any; return the number of lines."""
+    """Put small wrapped text under the axes, and return the number of lines."""
     if not note:
         return 0
     letters = int(points_of(figure.get_figwidth()) / (0.6 * SMALL))

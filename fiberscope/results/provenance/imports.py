@@ -1,4 +1,4 @@
-"""Imports of a source file, parsed from its text: nothing is run, and a hundred files take milliseconds."""
+"""Fast parser of the imports and data files that a source file names; no code is executed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _FOR_TYPES = re.compile(
     r"^(?P<indent>[ \t]*)if (?:typing\.)?TYPE_CHECKING:[ \t]*\n(?:(?P=indent)[ \t]+\S[^\n]*\n|[ \t]*\n)*",
     re.M,
 )
-_IN_BRACKETS = re.compile(r"import[ \t]*\(((?:#[^\n]*|[^)#])*)\)")
-_IMPORT = re.compile(  # in a line
+_PARENTHESIZED = re.compile(r"import[ \t]*\(((?:#[^\n]*|[^)#])*)\)")
+_IMPORT = re.compile(  # matches within one line
     r"(?:^|[;:])[ \t]*(?:"
     r"from[ \t]+(?P<module>[.\w]+)[ \t]+c?import[ \t]+(?P<names>[^;]*)"
     r"|c?import[ \t]+(?P<modules>\w[^;]*))"
     r"|import_module\([ \t]*[\"'](?P<literal>[.\w]+)[\"']"
 )
 _ENDING = r"\.(?:csv|json|lark|npy|npz|txt|yaml|yml)"
-_ENDS = re.compile(rf"{_ENDING}[\"']")  # found in a tenth of the time: it begins with one character
+_ENDS = re.compile(rf"{_ENDING}[\"']")  # a fast test before the slower _DATA
 _DATA = re.compile(rf"[\"']([\w-]+{_ENDING})[\"']")
 _CYTHON = "cython.cimports."
 
 
 class Import(NamedTuple):
-    """A module, dots before it where it is named from the file's own place, and what is taken of it."""
+    """An imported module, with leading dots if the import is relative, and the imported names."""
 
     module: str
     names: tuple[str, ...] = ()
@@ -37,10 +37,10 @@ class ParsedNames(NamedTuple):
     """Names in a file.
 
     Args:
-        imports: wherever they stand, in functions too.
-        for_types: those for type checkers alone. A package whose names are imported at first use tells there
-            what they are of.
-        data: names of files that it may read.
+        imports: all imports, including those in functions.
+        for_types: imports for type checkers only; packages with lazy imports list the origins of their names
+            there.
+        data: names of data files in string literals.
     """
 
     imports: tuple[Import, ...] = ()
@@ -49,7 +49,7 @@ class ParsedNames(NamedTuple):
 
 
 def parse_names(text: str) -> ParsedNames:
-    """Return the names in the text of a Python file, or of a file of C types."""
+    """Return the imports and data files of a Python file, or of a file of C types."""
     data = _DATA.findall(text) if _ENDS.search(text) else ()
     if "\\\n" in text:
         text = text.replace("\\\n", " ")
@@ -61,20 +61,20 @@ def parse_names(text: str) -> ParsedNames:
 
 
 def _imports(text: str) -> Iterator[Import]:
-    for line in _IN_BRACKETS.sub(_in_a_line, text).splitlines():
+    for line in _PARENTHESIZED.sub(_join_lines, text).splitlines():
         if "import" in line:
             for match in _IMPORT.finditer(line.partition("#")[0]):
-                yield from _taken(match)
+                yield from _parse_import(match)
 
 
-def _in_a_line(match: re.Match[str]) -> str:
+def _join_lines(match: re.Match[str]) -> str:
     return "import " + " ".join(_COMMENT.sub("", match[1]).split())
 
 
-def _taken(match: re.Match[str]) -> Iterator[Import]:
+def _parse_import(match: re.Match[str]) -> Iterator[Import]:
     if match["module"]:
         names = (part.split() for part in match["names"].split(","))
-        yield Import(match["module"].removeprefix(_CYTHON), tuple(words[0] for words in names if words))
+        yield Import(match["module"].removeprefix(_CYTHON), tuple(tokens[0] for tokens in names if tokens))
     for part in (match["modules"] or match["literal"] or "").split(","):
         if part.strip():
             yield Import(part.split()[0].removeprefix(_CYTHON))

@@ -29,14 +29,14 @@ __all__ = [
     "source_entry",
 ]
 
-SECONDS = 10.0  # that git may take
+SECONDS = 10.0  # timeout of git
 
 
 @lru_cache(maxsize=64)
 def commit_and_change(files: Sequence[str]) -> tuple[str | None, bool | None]:
-    """The commit of the repository that the first of the files is in, and whether any of those in it differs.
+    """Return the commit of the first file's repository, and whether a file differs from the commit.
 
-    A file that the repository does not have differs. None where there is no repository, or no git to ask.
+    An untracked file differs. Both results are None without a repository or without git.
 
     Args:
         files: a tuple of paths.
@@ -50,7 +50,7 @@ def commit_and_change(files: Sequence[str]) -> tuple[str | None, bool | None]:
 
 
 def _real(files: Iterable[str]) -> Iterator[str]:
-    """Paths without links, which git does not follow; of hundreds of files in few folders."""
+    """Yield paths without links, which git does not follow; the resolution of folders is cached."""
     folder_of = cache(os.path.realpath)
     for file in files:
         folder, name = os.path.split(file)
@@ -59,15 +59,15 @@ def _real(files: Iterable[str]) -> Iterator[str]:
 
 
 def _changed(root: Path, files: Sequence[str]) -> bool | None:
-    asked = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", *files]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # it writes nothing
+    command = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", *files]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # git status does not write the index
     try:
-        done = subprocess.run(
-            asked, cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=True
+        process = subprocess.run(
+            command, cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return bool(done.stdout)
+    return bool(process.stdout)
 
 
 class Roots(NamedTuple):
@@ -76,7 +76,7 @@ class Roots(NamedTuple):
     Args:
         modules: names of modules.
         files: paths of further files.
-        path: of the machine, if it was given by one; it is among the files.
+        path: the path of the machine's file, which is also in ``files``; None for a machine by name.
     """
 
     modules: frozenset[str]
@@ -84,7 +84,7 @@ class Roots(NamedTuple):
     path: str | None = None
 
     def sources(self) -> Sources:
-        """Return the sources of the present files, for a process that is not started yet."""
+        """Return the sources from the files on disk, for a process that has not started."""
         return sources(self.modules, self.files, now=True)
 
     def loaded(self) -> Sources:
@@ -94,12 +94,12 @@ class Roots(NamedTuple):
 
 
 def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
-    """The modules of all that a descriptor names, and of blocks in the place of the machine's own."""
+    """Return the modules of all classes and functions of a descriptor and of replacement blocks."""
     return frozenset(module for part in (accelerator, *parts) for module in _modules(part))
 
 
 def _modules(content: object) -> Iterator[str]:
-    """The modules that classes and functions within are from."""
+    """Yield the modules of all classes and functions in nested content."""
     if isinstance(content, Accelerator):
         content = [getattr(content, field.name) for field in fields(content)]
     if isinstance(content, Mapping):
@@ -111,7 +111,7 @@ def _modules(content: object) -> Iterator[str]:
         yield str(getattr(content, "func", content).__module__)
 
 
-def source_entry(roots: Roots, asked: RecordedRequest) -> Source:
+def source_entry(roots: Roots, request: RecordedRequest) -> Source:
     """Return the entry for the report of a run that is about to begin."""
     module_digests = roots.loaded()
     commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *module_digests.files))
@@ -121,18 +121,18 @@ def source_entry(roots: Roots, asked: RecordedRequest) -> Source:
         path=roots.path,
         commit=commit,
         changed=changed,
-        asked=asked,
+        asked=request,
     )
 
 
 @lru_cache(maxsize=32)
-def _of_process(roots: Roots, _loaded: tuple[ModuleType | None, ...], _written: tuple[int, ...]) -> Sources:
-    """The sources as this process has them, found once; a machine's file is a new module each time."""
+def _of_process(roots: Roots, _loaded: tuple[ModuleType | None, ...], _modified: tuple[int, ...]) -> Sources:
+    """Return the sources that this process has loaded; cached until a module or file changes."""
     return sources(roots.modules, roots.files)
 
 
 def given_settings(settings: Mapping[str, object] | None, config: str | Path | None = None) -> dict[str, Any]:
-    """Settings over a file's as plain values."""
+    """Return the settings of a file, overridden by ``settings``, as plain values."""
     entries = {**(read_yaml(Path(config)) if config is not None else {}), **(settings or {})}
     return {key: _plain(entry.value if isinstance(entry, Entry) else entry) for key, entry in entries.items()}
 
@@ -142,12 +142,12 @@ def _plain(value: object) -> object:
 
 
 def operand_name(operand: object) -> str | None:
-    """Return the name by which an operand was given; None for an operand in memory."""
+    """Return the name or path of an operand; None for an operand in memory."""
     return str(operand) if isinstance(operand, str | Path) else None
 
 
 def named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
-    """Blocks in the place of a machine's own, as ``--part`` names them."""
+    """Return replacement blocks in the format of ``--part``."""
     return {
         name: f"{_module_or_file(make)}:{getattr(make, '__qualname__', type(make).__qualname__)}"
         for name, make in parts.items()
@@ -155,7 +155,7 @@ def named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
 
 
 def _module_or_file(make: Callable[..., Any]) -> str:
-    """The module of a component of the user, or the path of its file if it was loaded from one."""
+    """Return the module of a user's component, or its path if the component was loaded from a file."""
     module = str(make.__module__)
     file = getattr(sys.modules.get(module), "__file__", None)
     return os.path.relpath(file) if plain_name(module) != module and file else module

@@ -1,6 +1,6 @@
-"""The sources that something runs by: its files, and by what they import, all that are no library's.
+"""Sources that a result depends on: modules and all their imports, except libraries.
 
-Which these are is told from the files alone: what else a process has imported, and when, changes nothing.
+The sources are determined from files only. They do not depend on other imports of the process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fiberscope.sim import import_mode
 __all__ = ["Sources", "modification_time", "sources"]
 
 OURS = __name__.partition(".")[0]
-VERSION, REPORTS = f"{OURS}.base.version", f"{OURS}.results.report"  # make no result
+VERSION, REPORTS = f"{OURS}.base.version", f"{OURS}.results.report"  # do not influence results
 PACKAGE = "__init__.py"
 _LIBRARIES = {"site-packages", "dist-packages"}
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
@@ -33,11 +33,11 @@ _STANDARD = sysconfig.get_path("stdlib") + os.sep
 
 @dataclass(frozen=True)
 class Sources:
-    """Files that something runs by.
+    """The files that a result depends on.
 
     Args:
-        modules: digests of their contents, by the name that each is imported by.
-        files: where they are.
+        modules: digests of the contents by import name.
+        files: the paths.
     """
 
     modules: Mapping[str, str]
@@ -51,13 +51,13 @@ class Sources:
 
 
 def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = False) -> Sources:
-    """The sources of modules, and of files, with all that these import.
+    """Return the sources of modules and files, with all their imports.
 
     Args:
         roots: names of modules.
-        files: paths of further ones, which may be data.
-        now: as the files are, for a process that is yet to be started; else as this one has them, where a
-            module that was changed since it was first asked for counts as it was then.
+        files: paths of further files, which may be data.
+        now: True for the files on disk, as a new process would load them. False for the files as this process
+            loaded them: a module that changed later counts in its first version.
     """
     names = sorted(roots)
     walk = _Walk({name.partition(".")[0] for name in names}, now)
@@ -70,20 +70,20 @@ def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = Fals
 
 class _File(NamedTuple):
     digest: str
-    named: ParsedNames
+    parsed: ParsedNames
 
 
-_first_seen: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()  # as what was loaded is taken to be
+_loaded_files: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()  # as of the load
 
 
 class _Walk:
-    """Goes from file to file by what they import."""
+    """Walk from file to file along imports."""
 
     def __init__(self, own: set[str], now: bool) -> None:
-        self._own, self._now = own | {OURS}, now
+        self._own, self._read_file = own | {OURS}, now
         self._files: dict[str, _File] = {}
-        self._listed, self._home, self._name = cache(_listed), cache(_home), cache(_name)
-        self._is_foreign = cache(self._is_of_others)
+        self._list_folder, self._find_home, self._name = cache(_list_folder), cache(_find_home), cache(_name)
+        self._is_foreign = cache(self._is_library)
         self._followed: set[tuple[Import, str]] = set()
 
     def sources(self) -> Sources:
@@ -92,105 +92,105 @@ class _Walk:
         return Sources(modules, tuple(self._files))
 
     def add(self, path: str) -> None:
-        """Take a file, and all that it names, unless it is a library's or tells of results alone."""
-        is_known = path in self._files or self._is_foreign(path) or _tells(self._name(path))
-        if is_known or not os.path.isfile(path) or _is_written(path):
+        """Add a file and all its imports, unless the file belongs to a library or only presents results."""
+        is_known = path in self._files or self._is_foreign(path) or _is_presentation(self._name(path))
+        if is_known or not os.path.isfile(path) or _is_generated(path):
             return
         folder, name = os.path.split(path)
         file = self._files[path] = self._read(path)
-        for import_ in file.named.imports:
+        for import_ in file.parsed.imports:
             self.follow(import_, folder)
-        for beside in self._listed(folder) & {f"{_stem(name)}.pxd", *file.named.data}:
-            self.add(os.path.join(folder, beside))
+        for neighbour in self._list_folder(folder) & {f"{_stem(name)}.pxd", *file.parsed.data}:
+            self.add(os.path.join(folder, neighbour))
 
     def follow(self, import_: Import, folder: str = "") -> None:
-        """Take what a file of this folder imports: modules, and the packages that they are in."""
-        asked = import_, folder if import_.module.startswith(".") else ""
-        if asked in self._followed:
+        """Add the modules of an import in a file of ``folder``, and the packages of these modules."""
+        key = import_, folder if import_.module.startswith(".") else ""
+        if key in self._followed:
             return
-        self._followed.add(asked)
-        at, *parts = self._start(import_.module, folder)
+        self._followed.add(key)
+        package, *parts = self._start(import_.module, folder)
         for part in parts:
-            at = self._submodule(at, part)
-        for name in import_.names if at else ():
-            if not self._submodule(at, name):
-                self._at_first_use(at, name)
+            package = self._submodule(package, part)
+        for name in import_.names if package else ():
+            if not self._submodule(package, name):
+                self._follow_lazy_import(package, name)
 
     def _start(self, module: str, folder: str) -> list[str]:
-        """The folder of the first package, which is taken, and the names of what is in it."""
+        """Add the first package of an import; return its folder and the remaining names."""
         bare = module.lstrip(".")
         if bare != module:
             up = os.path.normpath(os.path.join(folder, *[".."] * (len(module) - len(bare) - 1)))
-            return [self._entered(up), *filter(None, bare.split("."))]
+            return [self._enter_package(up), *filter(None, bare.split("."))]
         top, *parts = bare.split(".")
-        return [self._entered(self._home(top)), *parts]
+        return [self._enter_package(self._find_home(top)), *parts]
 
-    def _entered(self, place: str) -> str:
-        """The folder of a package, which is taken as a module is; nothing of that, or of a library."""
+    def _enter_package(self, place: str) -> str:
+        """Add a package or module; return the folder of a package, else an empty text."""
         if not place or self._is_foreign(place):
             return ""
         if place.endswith(".py"):
             self.add(place)
             return ""
-        if PACKAGE in self._listed(place):
+        if PACKAGE in self._list_folder(place):
             self.add(os.path.join(place, PACKAGE))
         return place
 
     def _submodule(self, folder: str, name: str) -> str:
-        """A package or a module in a folder, as ``_entered`` has it; nothing where there is none."""
-        there = self._listed(folder) if folder else ()
-        if name in there:
-            return self._entered(os.path.join(folder, name))
-        return self._entered(os.path.join(folder, f"{name}.py")) if f"{name}.py" in there else ""
+        """Add a package or module in a folder; return the folder of a package, else an empty text."""
+        entries = self._list_folder(folder) if folder else ()
+        if name in entries:
+            return self._enter_package(os.path.join(folder, name))
+        return self._enter_package(os.path.join(folder, f"{name}.py")) if f"{name}.py" in entries else ""
 
-    def _at_first_use(self, folder: str, name: str) -> None:
-        """Take the module that a package imports a name from when that is first used."""
+    def _follow_lazy_import(self, folder: str, name: str) -> None:
+        """Follow the import that a package with lazy imports lists for a name."""
         package = self._files.get(os.path.join(folder, PACKAGE))
-        for import_ in package.named.for_types if package else ():
+        for import_ in package.parsed.for_types if package else ():
             if name in import_.names:
                 self.follow(Import(import_.module, (name,)), folder)
 
-    def _is_of_others(self, path: str) -> bool:
-        """Return whether a file or a folder is a library's."""
+    def _is_library(self, path: str) -> bool:
+        """Return whether a file or folder belongs to a library."""
         library = path.startswith(_STANDARD) or not _LIBRARIES.isdisjoint(path.split(os.sep))
         return library and self._name(path).partition(".")[0] not in self._own
 
     def _read(self, path: str) -> _File:
-        module = None if self._now else sys.modules.get(self._name(path))
-        if module is None or not _is_of(module, path):
-            return _now(path)
-        if module not in _first_seen:
-            _first_seen[module] = _now(path)
-        return _first_seen[module]
+        module = None if self._read_file else sys.modules.get(self._name(path))
+        if module is None or not _is_source_of(module, path):
+            return _read_file(path)
+        if module not in _loaded_files:
+            _loaded_files[module] = _read_file(path)
+        return _loaded_files[module]
 
 
-def _tells(name: str) -> bool:
-    """Return whether a module presents results and computes none: texts, tables, pictures, public names."""
+def _is_presentation(name: str) -> bool:
+    """Return whether a module only presents results: texts, tables, pictures, public names."""
     return name in (OURS, VERSION) or f"{name}.".startswith(f"{REPORTS}.")
 
 
-def _is_written(path: str) -> bool:
-    """Return whether a file of C types follows from the Python file beside it."""
+def _is_generated(path: str) -> bool:
+    """Return whether a file of C types is generated from the Python file of the same name."""
     if not path.endswith(".pxd"):
         return False
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.readline().startswith(WRITTEN)
 
 
-def _listed(folder: str) -> set[str]:
+def _list_folder(folder: str) -> set[str]:
     try:
         return set(os.listdir(folder))
     except OSError:
         return set()
 
 
-def _home(top: str) -> str:
-    """The file of a module, or the folder of a package; nothing of what is built in or not there."""
+def _find_home(top: str) -> str:
+    """Return the file of a module or the folder of a package; empty for a built-in or missing module."""
     if top in sys.stdlib_module_names:
         return ""
     try:
         spec = importlib.util.find_spec(top)
-    except (ImportError, ValueError):  # a script has none
+    except (ImportError, ValueError):  # a script has no spec
         return str(getattr(sys.modules.get(top), "__file__", None) or "")
     if spec is None:
         return ""
@@ -198,7 +198,7 @@ def _home(top: str) -> str:
 
 
 def _name(path: str) -> str:
-    """Return the name by which a file is imported; data has its own name behind that of its package."""
+    """Return the import name of a file; a data file has the name of its package and its own name."""
     folder, name = os.path.split(path)
     package = _package(folder)
     return package if name == PACKAGE else ".".join(filter(None, (package, name.removesuffix(".py"))))
@@ -206,7 +206,7 @@ def _name(path: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _package(folder: str) -> str:
-    """The name of the package that a folder is; nothing of another."""
+    """Return the name of the package in a folder; empty if the folder is no package."""
     if not os.path.isfile(os.path.join(folder, PACKAGE)):
         return ""
     parent, name = os.path.split(folder)
@@ -217,19 +217,19 @@ def _stem(name: str) -> str:
     return os.path.basename(name).partition(".")[0]
 
 
-def _is_of(module: ModuleType, path: str) -> bool:
-    """Return whether this file is a module's source, compiled or not."""
+def _is_source_of(module: ModuleType, path: str) -> bool:
+    """Return whether a file is the source of a module, compiled or not."""
     file = os.path.abspath(getattr(module, "__file__", None) or "")
     return os.path.dirname(file) == os.path.dirname(path) and _stem(file) == _stem(path)
 
 
-def _now(path: str) -> _File:
-    """A file as it is."""
-    return _file(path, modification_time(path), _counted(path))
+def _read_file(path: str) -> _File:
+    """Read a file in its current state."""
+    return _file(path, modification_time(path), _executed_file(path))
 
 
 @lru_cache(maxsize=4096)
-def _file(path: str, _stamp: int, counted: str) -> _File:
+def _file(path: str, _modified: int, counted: str) -> _File:
     with open(path, "rb") as file:
         content = file.read()
     if counted != path:
@@ -242,13 +242,16 @@ def _file(path: str, _stamp: int, counted: str) -> _File:
 
 
 def modification_time(path: str) -> int:
-    """When a file was changed, in nanoseconds; 0 where there is none."""
+    """Return the modification time of a file in nanoseconds; 0 without a file."""
     return os.stat(path).st_mtime_ns if os.path.isfile(path) else 0
 
 
-def _counted(path: str) -> str:
-    """The file that says what is run: a module that has not been compiled again since its source was changed
-    counts itself. In libraries nobody changes sources, and files have the times of their installation."""
+def _executed_file(path: str) -> str:
+    """Return the file that determines the executed code.
+
+    Usually this is the source. If a compiled module is older than its source, the compiled module is executed
+    and returned. Times of files in libraries are those of their installation and are ignored.
+    """
     compiled = f"{path.removesuffix('.py')}{EXTENSION_SUFFIXES[0]}"
     if import_mode.uncompiled_requested() or not path.endswith(".py") or not os.path.isfile(compiled):
         return path

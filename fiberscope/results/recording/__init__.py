@@ -1,1 +1,1 @@
-"""States of the components of a run over time, and their waits: as a document, and for Perfetto."""
+"""Recorded states and waits of the components of a run, as a document and as a Perfetto trace."""

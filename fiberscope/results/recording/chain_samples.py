@@ -1,4 +1,4 @@
-"""Samples of the chains of waits of a running machine, for the page of its timeline."""
+"""Samples of the wait chains of a running machine, for the timeline page."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from fiberscope.sim import Component, Kernel
 __all__ = ["ChainSamples"]
 
 MOST_SAMPLES = 32
-MOST_VISITS = 8192  # chains of a sample, times components: a large machine has fewer chains in a sample
+MOST_VISITS = 8192  # maximum of chains in a sample times components, which bounds the cost of large machines
 Links = tuple[tuple[str, str], ...]
 
 
 class ChainSamples:
-    """The chains of components that wait for memory or a network, at up to ``MOST_SAMPLES`` cycles.
+    """Wait chains of the components that wait for memory or a network, at up to ``MOST_SAMPLES`` cycles.
 
-    Samples are one cycle apart at first. Whenever there are too many, every second one is dropped.
+    Samples are one cycle apart at first. When there are too many samples, every second one is dropped.
 
     Args:
-        kernel: built.
-        components: whose chains are recorded.
-        start: the cycle of the first clock from which samples count.
+        kernel: a built kernel.
+        components: the recorded components.
+        start: the cycle of the first clock at which sampling starts.
     """
 
     def __init__(self, kernel: Kernel, components: Sequence[Component], start: int) -> None:
@@ -33,21 +33,21 @@ class ChainSamples:
         self._samples: dict[int, dict[str, Links]] = {}
 
     def look(self, cycle: int) -> None:
-        """Take a sample, if one is due; everything before this cycle has run, and nothing of it."""
+        """Take a sample if one is due; the kernel has executed all cycles before ``cycle``."""
         if cycle <= self._start or (cycle - self._start) % self._interval:
             return
         self._samples[cycle] = {
             component.name: tuple(
                 (link.component, link.text) for link in self._chains.chain(component, cycle * self._period)
             )
-            for component in self._chosen(cycle)
+            for component in self._select_components(cycle)
         }
         if len(self._samples) > MOST_SAMPLES:
             self._interval *= 2
             self._thin_out(self._interval)
 
-    def _chosen(self, cycle: int) -> Sequence[Component]:
-        """The components whose chains a sample has: of too many others in each sample."""
+    def _select_components(self, cycle: int) -> Sequence[Component]:
+        """Return the components of a sample; a large machine samples another subset each time."""
         waiting = [component for component in self._components if self._chains.leads_away(component)]
         most = max(1, MOST_VISITS // len(self._components))
         if len(waiting) <= most:
@@ -61,24 +61,24 @@ class ChainSamples:
         }
 
     def recorded(self) -> RecordedChains | None:
-        """Return all samples; None if no component waited for memory or a network in any of them."""
+        """Return all samples; None if no component waited for memory or a network in any sample."""
         cycles = sorted(self._samples)
-        apart = [later - earlier for earlier, later in zip([self._start, *cycles], cycles, strict=False)]
-        interval = max(apart, default=self._interval)
+        distances = [later - earlier for earlier, later in zip([self._start, *cycles], cycles, strict=False)]
+        interval = max(distances, default=self._interval)
         self._thin_out(interval)
         count = max(((cycle - self._start) // interval for cycle in self._samples), default=0)
         names = dict.fromkeys(name for cycle in sorted(self._samples) for name in self._samples[cycle])
         if not names:
             return None
-        place: dict[tuple[str, str], int] = {}
+        link_numbers: dict[tuple[str, str], int] = {}
         chains = {
             name: tuple(
                 tuple(
-                    place.setdefault(link, len(place))
+                    link_numbers.setdefault(link, len(link_numbers))
                     for link in self._samples.get(self._start + (number + 1) * interval, {}).get(name, ())
                 )
                 for number in range(count)
             )
             for name in names
         }
-        return RecordedChains(interval=interval, links=tuple(place), components=chains)
+        return RecordedChains(interval=interval, links=tuple(link_numbers), components=chains)

@@ -1,4 +1,4 @@
-"""The document of a machine's states over time; ``--timeline FILE`` writes it as JSON."""
+"""Document of a machine's states over time, written as JSON by ``--timeline FILE``."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class _Part(BaseModel):
 
 
 class Domain(_Part):
-    """A clock: its frequency in Hz as an exact fraction, and the base ticks of the kernel in its cycle."""
+    """A clock: its frequency in Hz as an exact fraction, and its period in base ticks of the kernel."""
 
     hertz: str
     base_ticks: int
 
 
 class QueueFill(_Part):
-    """Tokens in the channels at an input port at the end of each interval; a capacity of null is no bound."""
+    """Tokens in the channels at an input port at the end of each interval; capacity null means unbounded."""
 
     capacity: int | None
     tokens: list[int]
 
 
 class ComponentStates(_Part):
-    """One component: in each interval, how many cycles of its own clock it spent in each state.
+    """Cycles that a component spent in each state in each interval, in its own clock.
 
-    The states are ``busy``, ``idle``, ``wait:port`` (a token is missing there) and ``full:port`` (there is no
-    space); one in which it never was is left out. ``waits_for`` has the components at the other end, and
-    ``inputs`` those that write to each input port.
+    The states are ``busy``, ``idle``, ``wait:port`` (no token at the port) and ``full:port`` (no space at the
+    port). States that never occur are omitted. ``waits_for`` lists the components at the other end of a port,
+    ``inputs`` the components that write to each input port.
     """
 
     clock: str
@@ -48,13 +48,13 @@ class ComponentStates(_Part):
 
 
 class RecordedChains(_Part):
-    """Chains of waits of the components that wait for memory or for a network, as the debugger shows them.
+    """Wait chains of the components that wait for memory or a network, as in the debugger.
 
     Args:
-        interval: cycles between two samples; the first sample is one interval behind the start.
+        interval: cycles between two samples; the first sample is one interval after the start.
         links: component and text of each link of a chain.
-        components: for each component and each sample its chain as places in ``links``; empty if the
-            component does not wait for memory or a network then.
+        components: for each component and sample, the chain as indices into ``links``; empty if the component
+            does not wait for memory or a network.
     """
 
     interval: int
@@ -65,9 +65,9 @@ class RecordedChains(_Part):
 class StateTimeline(_Part, Document):
     """States of every component over time, from cycle ``start`` of the first clock up to ``end``.
 
-    It is told by intervals of ``interval`` cycles, the last of which may be shorter. Cycles within an
-    interval are counted exactly; in which order a component spent them is not known, so that with an interval
-    of 1 everything is. The cycles of a component add up to the report's, if it is of the whole run.
+    The timeline has intervals of ``interval`` cycles; the last interval may be shorter. Cycles within an
+    interval are counted exactly, but their order is unknown unless ``interval`` is 1. The cycles of a
+    component sum to the cycles of the report if the timeline covers the whole run.
     """
 
     called = "timeline"
@@ -89,9 +89,9 @@ class StateTimeline(_Part, Document):
 
 
 class Slice(NamedTuple):
-    """A component in a state, in cycles of its own clock from the start of the timeline.
+    """A period in which a component is in one state, in cycles of its clock from the start of the timeline.
 
-    ``interval`` is the length of the interval that it lies somewhere in; 0 where its place is known.
+    ``interval`` is the length of the enclosing interval if the exact position is unknown, else 0.
     """
 
     state: str
@@ -101,22 +101,22 @@ class Slice(NamedTuple):
 
 
 def slices_of(component: ComponentStates) -> Iterator[Slice]:
-    """A component's states one after the other, each as long as it lasted.
+    """Yield the consecutive states of a component, each with its length.
 
-    An interval with several states tells how long each was, and not in which order: the one that the interval
-    before ended in comes first.
+    The order of states within an interval is unknown. The state that ended the previous interval is put
+    first.
     """
     last = Slice("", 0, 0, 0)
-    for spent in zip(*component.states.values(), strict=True):
-        taken = [(state, cycles) for state, cycles in zip(component.states, spent, strict=True) if cycles]
-        taken.sort(key=lambda slice_: slice_[0] != last.state)
-        within = sum(spent) if len(taken) > 1 else 0
-        for state, cycles in taken:
-            if state == last.state and within == last.interval == 0:
+    for counts in zip(*component.states.values(), strict=True):
+        present = [(state, cycles) for state, cycles in zip(component.states, counts, strict=True) if cycles]
+        present.sort(key=lambda slice_: slice_[0] != last.state)
+        uncertainty = sum(counts) if len(present) > 1 else 0
+        for state, cycles in present:
+            if state == last.state and uncertainty == last.interval == 0:
                 last = last._replace(end=last.end + cycles)
             else:
                 if last.state:
                     yield last
-                last = Slice(state, last.end, last.end + cycles, within)
+                last = Slice(state, last.end, last.end + cycles, uncertainty)
     if last.state:
         yield last

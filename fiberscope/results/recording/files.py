@@ -1,4 +1,4 @@
-"""The files that a run's states over time are written to."""
+"""Files for the recorded states of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.document import StateTimeline
     from fiberscope.results.recording.watch import StateWatch, Window
 
-FINEST = 2048  # intervals of states that are kept; a look takes 0.1 ms
+FINEST = 2048  # maximum of intervals in memory; a sample takes 0.1 ms
 __all__ = ["KeptStates", "StateFiles", "state_files"]
 
 
@@ -28,10 +28,10 @@ class StateFiles:
     Args:
         timeline: a JSON document, see ``fiberscope.results.recording.document``.
         perfetto: a trace for the Perfetto viewer.
-        window: the first cycle and the one it ends before; the whole run by default.
+        window: the first cycle and the cycle after the last; the whole run by default.
 
     Raises:
-        InputError: there is a window and no file, the window holds no cycle, or a library is missing.
+        InputError: there is a window without a file, the window is empty, or a library is missing.
     """
 
     timeline: Path | None = None
@@ -39,7 +39,7 @@ class StateFiles:
     window: Window | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be before anything is run."""
+        """Check the files and the window before the run."""
         if STANDARD_OUTPUT in (self.timeline, self.perfetto):
             raise InputError("-: a timeline goes to a file; give it a name")
         if self.window is not None:
@@ -57,20 +57,20 @@ class StateFiles:
 
     @property
     def outputs(self) -> dict[str, Path | None]:
-        """The files, by what they are called in a message."""
+        """Return the files by their names in messages."""
         return {"the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """Return the recorder of a built machine, whose components then do not run ahead of the clock."""
+        """Return the recorder of a built machine, after the removal of lookahead models."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (as above)
 
         remove_lookahead(kernel)  # chains of waits look into all channels
         return StateWatch(kernel, self.window, chains=True)
 
     def write(self, watch: StateWatch) -> str | None:
-        """Write what was seen; gives the reason why a file could not be written, None if all is well.
+        """Write the recorded states; return the reason if a file could not be written, else None.
 
-        A full disk costs the file and not the run, whose report is worth more.
+        A full disk does not fail the run, because the report is worth more than the file.
         """
         from fiberscope.results.recording.perfetto import trace_of  # noqa: PLC0415  (as above)
 
@@ -87,34 +87,34 @@ class StateFiles:
 
 @dataclass(frozen=True)
 class KeptStates(StateFiles):
-    """Keeps what components of some families did, in place of writing it; in more intervals than a file has.
+    """Keeps the states of some families in memory, in more intervals than a file has.
 
     Args:
-        families: the families of the components.
-        kept: the kept of each run that has ended.
+        families: the families of the recorded components.
+        kept: the recorded states of each finished run.
     """
 
     families: Collection[str] = ()
     kept: list[StateTimeline] = field(default_factory=list)
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """Return the recorder of these components of a built machine."""
+        """Return the recorder of the selected families."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
 
         return StateWatch(kernel, families=self.families, intervals=FINEST, largest=sys.maxsize)
 
     def write(self, watch: StateWatch) -> None:
-        """Keep what was seen."""
+        """Append the recorded states to ``kept``."""
         self.kept.append(watch.states())
 
 
 def state_files(
     timeline: str | Path | None, perfetto: str | Path | None, window: Window | None
 ) -> StateFiles | None:
-    """The files of a run, None if none is asked for.
+    """Return the state files of a run; None if no file is requested.
 
     Raises:
-        InputError: as of ``StateFiles``.
+        InputError: the errors of ``StateFiles``.
     """
     if timeline is None and perfetto is None and window is None:
         return None

@@ -1,4 +1,4 @@
-"""The requests that a machine's memory gets, as a file that ``fiberscope memory replay`` takes."""
+"""Trace of memory requests as a file that ``fiberscope memory replay`` reads."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryTrace", "tracing"]
 
-LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of the operations; of all others W
+LETTERS = {READ: "R", READ_BURST: "RB", WRITE_BURST: "WB"}  # of operations; all others are W
 
 
 class MemoryTrace:
-    """Writes a line for each request that a channel takes; ``fault`` says in the end why it could not.
+    """Writer of a line for each request that a channel accepts; ``fault`` is the error that ended the trace.
 
-    A line is ``cycle R|W address``, with ``RB`` or ``WB`` of a single burst, as of
-    ``fiberscope.hw.dram.replay``. The cycle, of the memory clock, is the one before the channel took the
-    request: in which it would have been made if it had come straight.
+    A line is ``cycle R|W address``, with ``RB`` or ``WB`` for a single burst, in the format of
+    ``fiberscope.hw.dram.replay``. The cycle of the memory clock precedes the acceptance by one, the latency
+    of the channel.
 
     Args:
-        path: the file that is being made, and is not there yet; compressed if ``compressed``.
-        compressed: the compressed by gzip.
+        path: the file to create.
+        compressed: whether to compress with gzip.
     """
 
     def __init__(self, path: Path, compressed: bool) -> None:
-        opened = gzip.open(path, "xt", 1) if compressed else path.open("x")  # noqa: SIM115  (``close`` closes it)
-        self._file: TextIO = opened
+        file = gzip.open(path, "xt", 1) if compressed else path.open("x")  # noqa: SIM115  (``close`` closes it)
+        self._file: TextIO = file
         self.fault: OSError | None = None
 
     def note(self, now: int, operation: int, address: int, _tag: int) -> None:
-        """A channel takes a request; what a full disk does not take ends the trace and not the run."""
+        """Record a request; a write error ends the trace but not the run."""
         if self.fault is None:
             try:
                 self._file.write(f"{max(now - 1, 0)} {LETTERS.get(operation, 'W')} {address:#x}\n")
@@ -48,7 +48,7 @@ class MemoryTrace:
                 self.fault = error
 
     def close(self) -> None:
-        """No more requests."""
+        """Close the file."""
         try:
             self._file.close()
         except OSError as error:
@@ -57,12 +57,12 @@ class MemoryTrace:
 
 @contextmanager
 def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | None]]:
-    """Write the requests that memory gets meanwhile; gives what says in the end why that was not possible.
+    """Write the memory requests during the context; yield a function that returns the error, or None.
 
-    The file has its name once it is whole; a run that raises leaves none.
+    The file gets its name when it is complete. A run that raises leaves no file.
 
     Raises:
-        InputError: there is no memory whose requests these are, or the file cannot be begun.
+        InputError: the machine has no memory channel, or the file cannot be created.
     """
     if path is None:
         yield lambda: None
@@ -81,7 +81,7 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
         raise InputError(f"{path}: cannot write the memory trace: {error.strerror}") from error
     try:
         with observe_requests(channels, trace.note):
-            yield lambda: _keep(trace, partial, path)
+            yield lambda: _finish(trace, partial, path)
     finally:
         trace.close()
         partial.discard()
@@ -98,8 +98,8 @@ def _channels(kernel: Kernel) -> list[MemoryChannel]:
     return channels
 
 
-def _keep(trace: MemoryTrace, partial: Partial, path: Path) -> str | None:
-    """Give a trace that is whole its name; else say why it is not."""
+def _finish(trace: MemoryTrace, partial: Partial, path: Path) -> str | None:
+    """Rename a complete trace to its path, or return the error message."""
     trace.close()
     if trace.fault is None:
         try:

@@ -1,4 +1,4 @@
-"""Simulation of a machine while waveforms, states, memory traces and the samples of a report are recorded."""
+"""Simulation of a machine that records waveforms, states, memory traces and the samples of a report."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Recorders:
     """Files that a simulation writes, and the function that runs the machine.
 
     Args:
-        waveform, memory_trace, states: files to write; None for no such file.
-        drive: function that runs the machine in place of ``timeline.run``, as the debugger does.
+        waveform, memory_trace, states: files to write; None for no file.
+        drive: a function that replaces ``timeline.run``, as in the debugger.
         only_unfinished_states: write states only if the run does not reach its end, as in all phases of a
             graph except the last.
     """
@@ -50,8 +50,8 @@ class RecordedRun:
 
     Args:
         run: cycles, simulated seconds and the reason of the end.
-        deadlock: the error, if the machine deadlocked; None otherwise.
-        unwritten: the reason why a file could not be written; None if all files were written.
+        deadlock: the error of a deadlock, or None.
+        unwritten: the reason why a file could not be written, or None.
         misplaced_requests: a line for each fault that the check of memory requests found.
     """
 
@@ -72,16 +72,16 @@ def run_recorded(
 ) -> RecordedRun:
     """Run a machine to its end, to a deadlock or to the cycle limit, and write the recorded files.
 
-    A deadlock is returned, not raised, so that the files and the report of a blocked machine can be written.
-    The same holds for a file that cannot be written.
+    Deadlocks and write errors are returned, not raised, so that the report of a blocked machine can be
+    written.
 
     Args:
-        machine: the machine, with its kernel built; it is run from its current state.
+        machine: a machine with a built kernel; the run continues from the current state.
         watch: collects the samples of the report.
         recorders: files to write, and the function that runs the machine.
         cycle_limit: cycle of the first clock at which the run ends incomplete; None for no limit.
-        report_progress: called now and then with the stage, the work done and the work in total.
-        check_requests: whether memory requests are checked against the layouts of their tensors.
+        report_progress: called periodically with the stage, the work done and the total work.
+        check_requests: whether to check memory requests against the layouts of their tensors.
 
     Raises:
         InputError, ConfigurationError: the machine does not support a recorder or the check of requests.
@@ -94,16 +94,16 @@ def run_recorded(
     deadlock = None
     kernel, files = machine.kernel, recorders.states
     states = files.watch(kernel) if files else None
-    lookers: list[timeline.Observer] = [watch, *([states] if states else [])]
+    observers: list[timeline.Observer] = [watch, *([states] if states else [])]
     with (
         recording(kernel, recorders.waveform) as waveform,
         tracing(kernel, recorders.memory_trace) as close_trace,
         _request_check(machine) if check_requests else nullcontext() as check,
     ):
         try:
-            run = (recorders.drive or timeline.run)(machine, lookers, cycle_limit, progress)
+            run = (recorders.drive or timeline.run)(machine, observers, cycle_limit, progress)
         except DeadlockError as error:
-            run, deadlock = _blocked(kernel), error
+            run, deadlock = _deadlocked_run(kernel), error
         unwritten = close_trace()
     if files and states and not (run.complete and recorders.only_unfinished_states):
         unwritten = unwritten or files.write(states)
@@ -117,6 +117,6 @@ def _request_check(machine: Machine) -> AbstractContextManager[RequestCheck]:
     return checked_requests(machine)
 
 
-def _blocked(kernel: Kernel) -> Run:
+def _deadlocked_run(kernel: Kernel) -> Run:
     seconds = float(Fraction(kernel.end) / kernel.base_hertz)
     return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)

@@ -1,7 +1,7 @@
-"""Why a component waits: the chain of waits from it to the component, the request or the token at its root.
+"""Wait chains: from a component to the component, request or token that it waits for in the end.
 
-A component that waits for a reply of memory waits for a request. The chain follows that request by its tag,
-through networks and caches, to the channel or the component that holds it.
+A component that waits for a memory reply waits for a request. The chain follows that request by its tag,
+through networks and caches, to the channel or component that holds the request.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["Wait", "WaitChains", "chain_text", "wait_chain"]
 
 @dataclass(frozen=True)
 class Wait:
-    """One link of a chain of waits.
+    """A link of a wait chain.
 
     Args:
-        component: its name.
-        since: the cycle of the first clock since which this holds.
-        text: what it waits for at which port, or what it does.
-        peer: the component that it waits for; empty at the root of the chain.
+        component: the name of the component.
+        since: the cycle of the first clock at which the wait began.
+        text: the port and the missing token or space, or the current activity.
+        peer: the component at the other end; empty at the root of the chain.
     """
 
     component: str
@@ -35,32 +35,32 @@ class Wait:
     peer: str = ""
 
     def __str__(self) -> str:
-        """The link as a line."""
+        """Return the link as a line."""
         return f"{self.component} {self.text}, since cycle {self.since:,}"
 
 
 def wait_chain(kernel: Kernel, component: Component, time: int) -> list[Wait]:
-    """Return the chain of waits of a component of a built machine, from the component to the root cause.
+    """Return the wait chain of a component of a built machine, down to the root cause.
 
     Args:
-        kernel: the machine's.
-        component: where the chain begins.
-        time: base tick before which everything has ticked, and at which nothing has.
+        kernel: the kernel of the machine.
+        component: the start of the chain.
+        time: a base tick; all components have executed all ticks before ``time`` and none at ``time``.
     """
     return WaitChains(kernel).chain(component, time)
 
 
 class WaitChains:
-    """The chains of waits of a built machine; what its wiring says is looked up once.
+    """Wait chains of a built machine, with cached wiring.
 
     Args:
-        kernel: the machine's.
+        kernel: the kernel of the machine.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.wiring, self.first = kernel.wiring, kernel.clocks[0].period
         self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
-        self.ways = {part: _ways(links) for part, links in self.links.items()}
+        self.ways = {part: _memory_channels(links) for part, links in self.links.items()}
         self._time, self._held = -1, dict[int, Sequence[HeldRequest]]()
 
     def chain(self, component: Component, time: int) -> list[Wait]:
@@ -70,14 +70,14 @@ class WaitChains:
         return list(_Chain(self, time).links(component))
 
     def held_requests(self, owner: Component) -> Sequence[HeldRequest]:
-        """The requests that a component holds at the time of the last chain."""
+        """Return the requests that a component holds at the time of the last chain."""
         if id(owner) not in self._held:
             holds = getattr(owner, "held_requests", None)
             self._held[id(owner)] = tuple(holds()) if holds else ()
         return self._held[id(owner)]
 
     def leads_away(self, component: Component) -> bool:
-        """Return whether a component waits for memory or a network, and not for a neighbour."""
+        """Return whether a component waits for memory or a network, not for a neighbour."""
         if component.state < FIRST_STALL:
             return False
         stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
@@ -97,12 +97,12 @@ class WaitChains:
 
 @dataclass(frozen=True)
 class _Place:
-    """Place of a request: in a channel on the way to a component, or within the component."""
+    """Location of a request: in a channel to a component, or within the component."""
 
     owner: Component
     channel: Channel | None
     held: HeldRequest
-    arrival: int  # of the owner's clock
+    arrival: int  # cycle of the owner's clock
 
 
 class _Chain:
@@ -112,7 +112,7 @@ class _Chain:
         self._seen: set[int] = set()
 
     def links(self, component: Component) -> Iterator[Wait]:
-        """The links of the chain, from this component on."""
+        """Yield the links of the chain from a component on."""
         current: Component | None = component
         while current is not None:
             if id(current) in self._seen:
@@ -121,7 +121,7 @@ class _Chain:
                 return
             self._seen.add(id(current))
             if current.state < FIRST_STALL:
-                link, current = self._at_work(current)
+                link, current = self._working_link(current)
                 yield link
                 continue
             stall = self._wiring.stalls(current)[current.state - FIRST_STALL]
@@ -132,16 +132,16 @@ class _Chain:
             yield link
             current = peer
             if stall.direction == "output" and hasattr(peer, "route"):
-                link, current = self._passage(peer, _fullest(stall))
+                link, current = self._network_link(peer, _fullest(stall))
                 yield link
 
     def _wait(self, component: Component, since: int, text: str, peer: str = "") -> Wait:
-        """A link; ``since`` is a cycle of the component's own clock."""
+        """Return a link; ``since`` is a cycle of the component's clock."""
         period = component.clock.period if component.clock else self._first
         return Wait(component.name, since * period // self._first, text, peer)
 
-    def _at_work(self, component: Component) -> tuple[Wait, Component | None]:
-        """A component that works, the root; or an idle one, whose cause is a component in front of it."""
+    def _working_link(self, component: Component) -> tuple[Wait, Component | None]:
+        """Return the link of a busy component, a root, or of an idle component, caused by a producer."""
         if component.state == BUSY:
             return self._wait(component, component.since, "works"), None
         for stall in self._wires.links[id(component)]:
@@ -152,9 +152,9 @@ class _Chain:
         return self._wait(component, component.since, "is idle: nothing comes to it"), None
 
     def _link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
-        """A component that waits at a port for the component at the other end."""
+        """Return the link of a component that waits at a port for the component at the other end."""
         if stall.direction == "output":
-            return self._full(component, stall)
+            return self._output_link(component, stall)
         empty = [channel for channel in stall.channels if not channel.occupancy]
         if not empty:
             channel = stall.channels[0]
@@ -167,27 +167,27 @@ class _Chain:
         text = f"waits for a token at {stall.label} from {peer.name}"
         return self._wait(component, component.since, text, peer.name), peer
 
-    def _full(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
+    def _output_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         channel = _fullest(stall)
         peer = self._wiring.link(channel).consumer.component
         held = f"{channel.occupancy} of {channel.capacity} tokens"
         text = f"waits for space at {stall.label}: {peer.name} holds {held}"
         return self._wait(component, component.since, text, peer.name), peer
 
-    def _passage(self, network: Any, channel: Channel) -> tuple[Wait, Component | None]:  # noqa: ANN401
-        """Why a network does not pass on the token at the head of a channel, which says where it goes."""
-        goal = network.route.output(channel, len(network.outputs))
-        sink = network.outputs[goal]
+    def _network_link(self, network: Any, channel: Channel) -> tuple[Wait, Component | None]:  # noqa: ANN401
+        """Explain why a network does not forward the token at the head of a channel."""
+        output = network.route.output(channel, len(network.outputs))
+        sink = network.outputs[output]
         peer = self._wiring.link(sink).consumer.component
         if sink.occupancy < sink.capacity:
-            text = f"passes on tokens to outputs[{goal}], one a cycle, as its inputs have their turn"
+            text = f"passes on tokens to outputs[{output}], one a cycle, as its inputs have their turn"
             return self._wait(network, network.since, text), None
         held = f"{peer.name} holds {sink.occupancy} of {sink.capacity} tokens"
-        text = f"cannot pass on the token for outputs[{goal}]: {held}"
+        text = f"cannot pass on the token for outputs[{output}]: {held}"
         return self._wait(network, network.since, text, peer.name), peer
 
     def _request_links(self, component: Component, stall: Stall) -> Iterator[Wait]:
-        """A component that waits for a reply of memory: the request is followed to where it is."""
+        """Follow the request of a component that waits for a memory reply."""
         places = sorted(
             self._places(component, stall.channels[0]), key=lambda place: (place.arrival, place.held.tag)
         )
@@ -205,12 +205,12 @@ class _Chain:
         yield from self._held_links(place)
 
     def _held_links(self, place: _Place) -> Iterator[Wait]:
-        """Yield the place of a request, and what it waits for there."""
+        """Yield the location of a request, and the next wait of the request."""
         owner, held = place.owner, place.held
         if place.channel is not None:
             kind = "reply" if place.channel.protocol == REPLY else "request"
-            seen = f"the {kind} is on its way in {place.channel.name}"
-            yield self._wait(owner, place.arrival, f"does not have it yet: {seen}")
+            location = f"the {kind} is on its way in {place.channel.name}"
+            yield self._wait(owner, place.arrival, f"does not have it yet: {location}")
             if owner.state >= FIRST_STALL and id(owner) not in self._seen:
                 yield from self.links(owner)
             return
@@ -219,49 +219,49 @@ class _Chain:
             return
         for stall in self._wires.links[id(owner)]:
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
-                for further in self._places(owner, stall.channels[0]):
-                    if further.held.tag == held.forwarded:
-                        yield from self._held_links(further)
+                for next_place in self._places(owner, stall.channels[0]):
+                    if next_place.held.tag == held.forwarded:
+                        yield from self._held_links(next_place)
                         return
 
-    def _places(self, asker: Component, replies: Channel) -> Iterator[_Place]:
-        """Yield the places of a component's requests whose replies arrive at a channel."""
-        ports = {self._port(asker, replies)}
+    def _places(self, requester: Component, replies: Channel) -> Iterator[_Place]:
+        """Yield the locations of a component's requests whose replies arrive at a channel."""
+        ports = {self._port(requester, replies)}
         searched, expanded = set[int](), set[tuple[int, bool]]()
-        ways = list(self._wires.ways[id(asker)][0])
-        while ways:
-            channel = ways.pop()
+        channels = list(self._wires.ways[id(requester)][0])
+        while channels:
+            channel = channels.pop()
             if id(channel) in searched:
                 continue
             searched.add(id(channel))
             link = self._wiring.link(channel)
-            writer, owner = link.producer.component, link.consumer.component
+            producer, owner = link.producer.component, link.consumer.component
             if channel.occupancy:
                 yield from (
                     place for place in _in_channel(channel, owner) if place.held.tag >> PORT_SHIFT in ports
                 )
-            if owner is asker:
+            if owner is requester:
                 continue
             for held in self._wires.held_requests(owner):
                 if held.tag >> PORT_SHIFT in ports:
                     yield _Place(owner, None, held, held.since if held.since is not None else owner.since)
             first = getattr(owner, "first_port", None)
-            if first is not None and writer is not owner and channel.protocol == REQUEST:
+            if first is not None and producer is not owner and channel.protocol == REQUEST:
                 ports.add(first + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
-            if (way_on := (id(owner), channel.protocol == REPLY)) not in expanded:
-                expanded.add(way_on)
-                ways += self._onward(owner, channel)
+            if (key := (id(owner), channel.protocol == REPLY)) not in expanded:
+                expanded.add(key)
+                channels += self._next_channels(owner, channel)
 
-    def _onward(self, owner: Component, channel: Channel) -> Sequence[Channel]:
-        """The channels by which a request, or its reply, leaves a component that it has come to."""
+    def _next_channels(self, owner: Component, channel: Channel) -> Sequence[Channel]:
+        """Return the channels by which a request or reply leaves a component."""
         requests, replies = self._wires.ways[id(owner)]
         if channel.protocol == REPLY or (replies and not hasattr(owner, "first_port")):
             return replies
         return (*requests, *replies)
 
-    def _port(self, asker: Component, replies: Channel) -> int:
-        """The port of a component at its network, which its requests' tags have in front."""
-        base = getattr(asker, "tag_base", None)
+    def _port(self, requester: Component, replies: Channel) -> int:
+        """Return the port of a component at its network, the prefix of the tags of its requests."""
+        base = getattr(requester, "tag_base", None)
         if base is not None:
             return int(base) >> PORT_SHIFT
         label = self._label(replies, producer=True)
@@ -273,8 +273,8 @@ class _Chain:
         return (link.producer if producer else link.consumer).label
 
 
-def _ways(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:
-    """The channels by which requests and replies leave a component."""
+def _memory_channels(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:
+    """Return the channels by which requests and replies leave a component."""
     outputs = [stall.channels[0] for stall in links if stall.direction == "output"]
     requests = [channel for channel in outputs if channel.protocol == REQUEST]
     return requests, [channel for channel in outputs if channel.protocol == REPLY]
@@ -287,10 +287,10 @@ def _in_channel(channel: Channel, owner: Component) -> Iterator[_Place]:
 
 
 def _fullest(stall: Stall) -> Channel:
-    """The channel that has the least space, of those that a component waits for."""
+    """Return the channel with the least free space."""
     return max(stall.channels, key=lambda candidate: candidate.occupancy - candidate.capacity)
 
 
 def chain_text(chain: Sequence[Wait]) -> str:
-    """The lines of a chain, each link indented below the one that waits for it."""
+    """Format a chain, with each link indented below the previous link."""
     return "\n".join(f"{'  ' * depth}{link}" for depth, link in enumerate(chain))

@@ -1,4 +1,4 @@
-"""A waveform of a run: what goes into it, and writing it."""
+"""Recording of a waveform during a run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Waveform:
     """File and contents of a waveform; see ``fiberscope.sim.trace.write_vcd``.
 
     Args:
-        path: the file; one that ends in ``.fst`` is written as FST, by ``vcd2fst``.
-        window: the first cycle and the one it ends before.
-        scopes: patterns of instance names (``pe0[0-3]``), each with all that is within it.
-        trigger: a condition from which it begins, as in ``pe07 input_stall > 100``; see
+        path: the file; ``vcd2fst`` converts a file that ends in ``.fst`` to FST.
+        window: the first cycle and the cycle after the last.
+        scopes: patterns of instance names (``pe0[0-3]``); nested instances are included.
+        trigger: the condition that starts the waveform, as in ``pe07 input_stall > 100``; see
             ``fiberscope.sim.trigger``.
-        cycles: how many it lasts at the most, from where it begins.
+        cycles: the maximum length in cycles.
         colours: whether GTKWave shows the states in colour.
     """
 
@@ -39,30 +39,30 @@ def files_of(path: Path) -> dict[str, Path]:
     """Return the files of a waveform, by their names in messages."""
     from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING  # noqa: PLC0415  (as below)
 
-    beside = {"its save file": SAVE_FILE_ENDING, "its table of states": TABLE_ENDING}
-    files = {called: path.parent / f"{path.stem}{ending}" for called, ending in beside.items()}
-    return {"the waveform": path, **{called: file for called, file in files.items() if file != path}}
+    endings = {"its save file": SAVE_FILE_ENDING, "its table of states": TABLE_ENDING}
+    files = {name: path.parent / f"{path.stem}{ending}" for name, ending in endings.items()}
+    return {"the waveform": path, **{name: file for name, file in files.items() if file != path}}
 
 
 @dataclass
 class Recording:
-    """A waveform in the making; ``fault`` says in the end why it could not be written, None if it was."""
+    """State of a waveform recording; ``fault`` is the reason for a missing waveform, or None."""
 
     fault: str | None = None
 
 
 @contextmanager
 def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
-    """Write the waveform of what the kernel does meanwhile.
+    """Record the waveform of a kernel during the context.
 
-    A disk that is full in the midst of it ends the waveform and not the run, whose report is worth more.
+    A full disk ends the waveform but not the run, because the report is worth more than the waveform.
 
     Raises:
-        InputError: it cannot be begun, or what is to go into it is not there.
+        InputError: the file cannot be created, or a scope or trigger does not exist.
     """
-    recorded = Recording()
+    state = Recording()
     if waveform is None:
-        yield recorded
+        yield state
         return
     from fiberscope.sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded only when a waveform is wanted)
 
@@ -71,8 +71,8 @@ def recording(kernel: Kernel, waveform: Waveform | None) -> Iterator[Recording]:
             stack.enter_context(write_vcd(kernel, **vars(waveform)))
         except SimulationError as error:
             raise InputError(str(error)) from error
-        yield recorded
+        yield state
         try:
             stack.close()
         except OSError as error:
-            recorded.fault = f"{waveform.path}: cannot write the waveform: {error.strerror}"
+            state.fault = f"{waveform.path}: cannot write the waveform: {error.strerror}"

@@ -1,4 +1,4 @@
-"""Summary of a report of the analytical model: a table of energies, and one for each level."""
+"""Tables of an analytical report: energies of computes, and accesses of each level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COLUMNS = ("", "tile", "format", "", "algorithmic", "actual", "gated", "skipped
 
 
 def tables(report: Record) -> list[Table]:
-    """Return tables of compute, then of each level from the outermost: accesses an instance, and energy."""
+    """Return tables of compute, then of each level from the outermost: accesses per instance, and energy."""
     if report.analytical is None:
         return []
     all_tables = [_summary(report)]
@@ -27,7 +27,7 @@ def tables(report: Record) -> list[Table]:
 
 def _summary(report: Record) -> Table:
     summary = report.analytical
-    assert summary is not None  # of this model alone
+    assert summary is not None  # always present in analytical reports
     table = Table("Energy a compute, pJ", ["", "algorithmic", "actual"])
     for name, energy in summary.pj_per_algorithmic_compute.items():
         table.add(name, f"{energy:.3f}", f"{summary.pj_per_actual_compute[name]:.3f}")
@@ -36,13 +36,13 @@ def _summary(report: Record) -> Table:
 
 def _rows(table: Table, tensor: str, level_tensor: LevelTensor) -> None:
     tile, energy = " x ".join(f"{extent:,}" for extent in level_tensor.tile), f"{level_tensor.energy_pj:,.2f}"
-    for way, access in (
+    for kind, access in (
         ("reads", level_tensor.reads),
         ("fills", level_tensor.fills),
         ("updates", level_tensor.updates),
     ):
         if access.algorithmic:
-            table.add(tensor, tile, level_tensor.format, way, *_counts(access), energy)
+            table.add(tensor, tile, level_tensor.format, kind, *_counts(access), energy)
             tensor = tile = energy = ""
 
 

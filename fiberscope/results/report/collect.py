@@ -1,4 +1,4 @@
-"""Construction of a report from the model of a run, its kernel and the comparison of its answer."""
+"""Construction of a report from a finished model, its kernel and its checked answer."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ["CheckedAnswer", "RunInputs", "components_of", "report"]
 
 @dataclass(frozen=True)
 class RunInputs:
-    """Inputs of a run that its report repeats, and the prices for its costs.
+    """Inputs of a run for its report, and the prices of its costs.
 
     Args:
-        fidelity: name of the model.
-        replaced: factories of the user's components, by name of the machine's part.
-        source: provenance of the sources; None for a run within another one.
+        fidelity: the name of the model.
+        replaced: factories of the user's components, by the replaced part.
+        source: provenance of the sources; None for a run within another run.
         prices: energy and area of actions and parts; None for a machine without prices.
     """
 
@@ -53,9 +53,9 @@ class CheckedAnswer:
     """An answer and its comparison with the reference.
 
     Args:
-        answer: the answer as a user gets it.
+        answer: the answer in its public form.
         outline: shape and number of nonzeros; None for an answer that is no tensor.
-        comparison: result of the comparison with the reference.
+        comparison: the result of the comparison.
     """
 
     answer: object
@@ -64,7 +64,7 @@ class CheckedAnswer:
 
     @classmethod
     def compare(cls, problem: Problem, answer: object) -> CheckedAnswer:
-        """Compare the answer of a model with the reference of the problem, which is computed here."""
+        """Compute the reference of the problem and compare the answer of a model with it."""
         return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 
 
@@ -83,7 +83,7 @@ def report(
 
     Args:
         accelerator, problem, model, run: the machine, its problem, the model after the run, and its end.
-        checked: the compared answer; None if there is no answer or the run is incomplete.
+        checked: the compared answer; None without an answer, or if the run is incomplete.
         timing, watch: seconds on the host; samples over time, None for a model without components.
         inputs: fidelity, replaced parts, sources and prices.
     """
@@ -129,16 +129,16 @@ def _run_fields(run: Run, watch: Watch | None) -> dict[str, Any]:
 
 
 def _stages(begins: Mapping[str, int], cycles: int) -> dict[str, int]:
-    """Return the cycles of stages that run one after another, by name."""
+    """Return the cycles of consecutive stages, by name."""
     ends = [*list(begins.values())[1:], cycles]
     return {name: end - begin for (name, begin), end in zip(begins.items(), ends, strict=False)}
 
 
 def _costs(
-    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, did: RunActivity
+    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, activity: RunActivity
 ) -> dict[str, Any]:
     chip = accelerator.chip_parts(model) if accelerator.chip_parts else None
-    return costs.cost_fields(inputs.prices, did, chip)
+    return costs.cost_fields(inputs.prices, activity, chip)
 
 
 def _product(checked: CheckedAnswer | None) -> parts.Product | None:
@@ -154,8 +154,8 @@ def _bottleneck(
     components: dict[str, parts.Component],
     memory: parts.Memory | None,
 ) -> str:
-    used = memory.utilization if memory else None
-    return bottleneck(accelerator, components, used, accelerator.explained(model))
+    utilization = memory.utilization if memory else None
+    return bottleneck(accelerator, components, utilization, accelerator.explained(model))
 
 
 def components_of(kernel: Kernel) -> dict[str, parts.Component]:

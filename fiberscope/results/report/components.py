@@ -1,4 +1,4 @@
-"""Components of a run by instance name, and the families that like components form."""
+"""Components of a run by instance name, and the families of similar components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS = ("cycles", *STATES)
 
 
 class Component(ReportPart):
-    """The cycles of one component, each counted once, in its own clock; and its event counters."""
+    """Cycle accounting of a component in its own clock, and its event counters."""
 
     cycles: int
     busy: int
@@ -35,34 +35,34 @@ class Component(ReportPart):
 class Components(dict[str, Component]):
     """Components by instance name.
 
-    In ``components["gamma.pe00.merger"]``, the name of the machine and zeros in front of a number may be left
-    out. The name of a family has its members: ``components["pe.merger"]`` is the same as
+    In ``components["gamma.pe00.merger"]``, the name of the machine and leading zeros of numbers are optional.
+    The name of a family gives its members: ``components["pe.merger"]`` equals
     ``components.family("pe.merger")``.
     """
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Validate as a dictionary, and keep it as components."""
+        """Validate as a dictionary, and return ``Components``."""
         return core_schema.no_info_after_validator_function(
             cls, handler.generate_schema(dict[str, Component])
         )
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401  (a component, or the members of a family)
-        """Return what a short name or the name of a family stands for.
+        """Return the component of a short name, or the members of a family.
 
         Raises:
-            KeyError: neither; has the nearest names.
+            KeyError: the name is neither; the message has the nearest names.
         """
         from fiberscope.sim.scopes import full_name  # noqa: PLC0415  (loads the engine)
 
-        whole = full_name(name, self)
-        return self.family(name) if whole is None else self[whole]
+        full = full_name(name, self)
+        return self.family(name) if full is None else self[full]
 
     def family(self, name: str) -> Components:
         """Return the components of a family, as in ``family("pe.merger")``.
 
         Raises:
-            KeyError: there is none of this name; has the nearest names.
+            KeyError: there is no such family; the message has the nearest names.
         """
         members = {member: self[member] for member in self if family_name(member) == name}
         if not members:
@@ -71,12 +71,12 @@ class Components(dict[str, Component]):
         return Components(members)
 
     def _ipython_key_completions_(self) -> list[str]:
-        """Return the names that ``components[...]`` takes, for IPython: families and members."""
+        """Return families and members for completion in IPython."""
         return [*dict.fromkeys(map(family_name, self)), *self]
 
     @property
     def total(self) -> Component:
-        """The sums of the cycles, states and counters of all components."""
+        """Return the sums of the cycles, states and counters of all components."""
         names = dict.fromkeys(name for component in self.values() for name in component.counters)
         sums = {state: sum(getattr(component, state) for component in self.values()) for state in COUNTS}
         counters = {
@@ -87,7 +87,7 @@ class Components(dict[str, Component]):
     def frame(self) -> pd.DataFrame:
         """Return a row for each component: its family, its cycles by state, its counters.
 
-        The index is the instance name. Counters that a component does not have are null.
+        The index is the instance name. Counters of other components are null.
 
         Raises:
             ModuleNotFoundError: pandas is not installed.
@@ -107,5 +107,5 @@ class Components(dict[str, Component]):
         return frame.astype({column: "Int64" for column in columns if column != "family"})
 
     def _repr_html_(self) -> str:
-        """Return the frame as a table, for a notebook; long tables are cut."""
+        """Return the frame as a truncated HTML table, for a notebook."""
         return str(self.frame().to_html(max_rows=20, na_rep=""))

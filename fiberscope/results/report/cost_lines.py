@@ -1,4 +1,4 @@
-"""Energy and area of a run as lines of its summary."""
+"""Lines of a run's summary for energy, area and clock."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["cost_lines", "scale_unit", "write_interval"]
 
 
 def cost_lines(report: Record) -> dict[str, str]:
-    """Return lines of energy, with its product with time, and area: as intervals, or as lower bounds."""
+    """Return lines of energy with its delay product, area and clock, as intervals or lower bounds."""
     energy, area = report.energy, report.area
     if energy is None:
         return {}
     edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
     joules = write_interval(energy.total_pj, energy.upper_pj, _joules)
-    lines = {"Energy": f"{joules}{edp}{_lacking(energy.without)}"}
+    lines = {"Energy": f"{joules}{edp}{_exclusions(energy.without)}"}
     if area is None or not area.known:
         return lines
     um2 = write_interval(area.known, area.upper, lambda um2: f"{um2 / 1e6:,.3f} mm2")
-    return {**lines, "Area": f"{um2}{_lacking(area.without)}", **_clock_line(report.rtl_clock)}
+    return {**lines, "Area": f"{um2}{_exclusions(area.without)}", **_clock_line(report.rtl_clock)}
 
 
 def _clock_line(clock: RtlClock | None) -> dict[str, str]:
-    """Return the clock that the run assumes, and the one that the slowest part of the RTL allows."""
+    """Return the clock of the run, and the clock that the longest path of the RTL allows."""
     if clock is None:
         return {}
     assumed, reached = (f"{hertz / 1e9:.3g} GHz" for hertz in (clock.assumed_hertz, clock.hertz))
@@ -36,7 +36,7 @@ def _clock_line(clock: RtlClock | None) -> dict[str, str]:
 def write_interval(
     lower: float, upper: float | None, text: Callable[[float], str], bound: str = "at least {}"
 ) -> str:
-    """Write what is known of a cost and its upper end; without an upper end, in the form of ``bound``."""
+    """Format a cost with its upper end; without an upper end, in the format ``bound``."""
     if upper is None:
         return bound.format(text(lower))
     return text(lower) if text(lower) == text(upper) else f"{text(lower)} to {text(upper)}"
@@ -46,13 +46,13 @@ def _joules(picojoules: float) -> str:
     return scale_unit(picojoules, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
 
 
-def _lacking(without: tuple[str, ...]) -> str:
+def _exclusions(without: tuple[str, ...]) -> str:
     first, more = ", ".join(without[:3]), len(without) - 3
     return f"; excludes {first}" + (f" and {more} more" if more > 0 else "") if without else ""
 
 
 def scale_unit(number: float, units: tuple[str, ...], step: int) -> str:
-    """Return the number with the first unit that keeps it below ``step``, or the last one."""
+    """Format a number with the first unit in which the number is below ``step``, or with the last unit."""
     power = 0
     while number >= step and power < len(units) - 1:
         number, power = number / step, power + 1

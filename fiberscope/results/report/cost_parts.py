@@ -1,4 +1,4 @@
-"""Energy and area of a run, as a report has them."""
+"""Energy and area of a run, as parts of a report."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Area", "AreaPart", "CostInterval", "Energy", "EnergyPart", "RtlClock
 
 
 class CostInterval(ReportPart):
-    """Interval of a cost: what is known of it, and its upper end; null if a part of it has none."""
+    """Interval of a cost: the known amount, and its upper end; null if a part has no upper end."""
 
     known: float
     upper: float | None
 
     @classmethod
     def over(cls, parts: Iterable[AreaPart | EnergyPart]) -> Self:
-        """Return the sum of some parts."""
+        """Return the sum of parts."""
         lower, upper = sum_ends((part.known, part.upper) for part in parts)
         return cls(known=lower, upper=upper)
 
@@ -28,8 +28,8 @@ class CostInterval(ReportPart):
 class AreaPart(ReportPart):
     """The area in um2 of one part of all components of a family.
 
-    ``part`` is an SRAM, a netlist or ``arithmetic``; it is empty for a component without a listed area.
-    ``basis`` is ``none`` where the area is not known.
+    ``part`` is an SRAM, a netlist or ``arithmetic``; empty for a component without a listed area. ``basis``
+    is ``none`` if the area is unknown.
     """
 
     component: str
@@ -56,7 +56,7 @@ class Area(ReportPart):
 
     @classmethod
     def from_parts(cls, parts: Iterable[AreaPart]) -> Self:
-        """Return the area of these parts."""
+        """Return the area of ``parts``."""
         listed = tuple(parts)
         by_component: dict[str, float] = {}
         for part in listed:
@@ -73,11 +73,11 @@ class Area(ReportPart):
 
 
 class RtlClock(ReportPart):
-    """The clock that the RTL of a machine reaches at most, by a guess, beside the one that the run assumes.
+    """An upper bound of the clock of a machine's RTL, an estimate, and the clock that the run assumes.
 
     ``part`` is the family with the longest path of logic in cells of 45 nm, ``path_ns``, without wires and
     flip-flops. ``basis`` is ``law`` if the netlist was measured in a smaller size or in other cells.
-    ``without`` are the families whose RTL was not measured.
+    ``without`` are the families without a measurement.
     """
 
     part: str
@@ -92,7 +92,7 @@ class RtlClock(ReportPart):
 class EnergyPart(ReportPart):
     """The energy in pJ of one action of all components of a family, of their clock or of their leakage.
 
-    ``action`` is empty for a component without a listed energy. ``memory`` is outside of the chip.
+    ``action`` is empty for a component without a listed energy. The kind ``memory`` is off-chip.
     """
 
     component: str
@@ -112,8 +112,8 @@ class EnergyPart(ReportPart):
 class Energy(ReportPart):
     """Energy of a run, in pJ: by kind, by family and action, and the parts without a known cost.
 
-    ``total_pj`` is the sum of what is known. Reports of earlier releases have no ``parts``, and null for the
-    kinds.
+    ``total_pj`` is the sum of the known energies. In reports of earlier releases ``parts`` is empty and the
+    kinds are null.
     """
 
     total_pj: float
@@ -129,7 +129,7 @@ class Energy(ReportPart):
 
     @classmethod
     def from_parts(cls, parts: Iterable[EnergyPart]) -> Self:
-        """Return the energy of these parts."""
+        """Return the energy of ``parts``."""
         listed = tuple(parts)
         by_component: dict[str, dict[str, float]] = {}
         for part in listed:
@@ -158,13 +158,16 @@ class Energy(ReportPart):
 def _without(parts: Iterable[EnergyPart]) -> Iterator[str]:
     """Yield the parts without a known energy.
 
-    A component of which nothing is known is named once, and so are clock and leakage if none of theirs is.
+    A component without any known energy is named once, and so is a kind (clock, leakage) that is wholly
+    unknown.
     """
     listed = list(parts)
     static = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}
-    wholly = [kind for kind in static if all(part.basis == "none" for part in listed if part.kind == kind)]
-    yield from (static[kind] for kind in wholly)
-    missing = [part for part in listed if part.basis == "none" and part.kind not in wholly]
-    bare = {part.component for part in missing if not part.action}
-    bare -= {part.component for part in listed if part.basis != "none"}
-    yield from (part.component if part.component in bare else part.name for part in missing)
+    unknown_kinds = [
+        kind for kind in static if all(part.basis == "none" for part in listed if part.kind == kind)
+    ]
+    yield from (static[kind] for kind in unknown_kinds)
+    missing = [part for part in listed if part.basis == "none" and part.kind not in unknown_kinds]
+    unknown_components = {part.component for part in missing if not part.action}
+    unknown_components -= {part.component for part in listed if part.basis != "none"}
+    yield from (part.component if part.component in unknown_components else part.name for part in missing)

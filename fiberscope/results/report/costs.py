@@ -1,4 +1,4 @@
-"""Energy and area as a report has them."""
+"""Conversion of costs to the energy and area of a report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Price
     """Return the prices of a machine's actions and parts; None for a machine without a ``costs.yaml``.
 
     Raises:
-        ConfigurationError: the file is wrong; one line with its place.
+        ConfigurationError: the file is invalid; one line with the position.
     """
     path, machine = accelerator.costs_file, accelerator.name.rpartition(":")[2].partition("-")[0]
     return price_machine(read_cost_file(path), values(configured), machine) if path.is_file() else None
@@ -49,7 +49,7 @@ def count_activity(
     cycles: int,
     seconds: float,
 ) -> RunActivity:
-    """Count the activity of a run of so many cycles and seconds, by family."""
+    """Count the activity of a run by family."""
     families: dict[str, list[dict[str, int]]] = {}
     for name, component in components.items():
         counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}
@@ -58,25 +58,27 @@ def count_activity(
     return RunActivity(families, bits, operations, cycles, seconds)
 
 
-def cost_fields(prices: Prices | None, did: RunActivity, chip: ChipParts | None = None) -> dict[str, Any]:
-    """Return the fields of energy and area of a report; none for a machine without prices.
+def cost_fields(
+    prices: Prices | None, activity: RunActivity, chip: ChipParts | None = None
+) -> dict[str, Any]:
+    """Return the energy and area fields of a report; empty for a machine without prices.
 
     Args:
         prices: the prices of the machine.
         did: the activity of the run.
-        chip: the parts that have area, clock and leakage, if they are not the families of components.
+        chip: the parts that have area, clock and leakage; the families of components by default.
     """
     if prices is None:
         return {}
     if chip is None:
-        chip = chip_of(prices, {family: len(members) for family, members in did.families.items()})
-    costs = charge_run(did, prices, chip)
+        chip = chip_of(prices, {family: len(members) for family, members in activity.families.items()})
+    costs = charge_run(activity, prices, chip)
     clock = _rtl_clock(prices.hertz, chip)
-    return {**energy_fields(costs.energy, did.seconds), **area_fields(costs.area), "rtl_clock": clock}
+    return {**energy_fields(costs.energy, activity.seconds), **area_fields(costs.area), "rtl_clock": clock}
 
 
 def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
-    """Return the clock that the RTL of the parts of a chip reaches; None if none of it was measured."""
+    """Return the clock that the RTL of the parts of a chip allows; None without a measurement."""
     paths = {name: part.path for name, (_number, part) in chip.items() if part and part.path}
     if hertz is None or not paths:
         return None
@@ -93,10 +95,9 @@ def _rtl_clock(hertz: float | None, chip: ChipParts) -> RtlClock | None:
 
 
 def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
-    """Return the fields of an area.
+    """Return the area fields.
 
-    ``area_um2`` is null if no part of it is known, or if a listed part has no figure: a netlist that was not
-    measured, whose size follows from the parameters.
+    ``area_um2`` is null if no area is known, or if a listed netlist was not measured.
     """
     area = Area.from_parts(
         AreaPart(component=item.component, part=item.part, **_interval(item.cost)) for item in items
@@ -106,7 +107,7 @@ def area_fields(items: Iterable[AreaItem]) -> dict[str, Any]:
 
 
 def energy_fields(items: Iterable[EnergyItem], seconds: float) -> dict[str, Any]:
-    """Return the fields of the energy of a run of so many seconds."""
+    """Return the energy fields of a run of ``seconds``."""
     energy = Energy.from_parts(
         EnergyPart(component=item.component, action=item.action, kind=item.kind, **_interval(item.cost))
         for item in items
@@ -123,7 +124,7 @@ def _with_product(energy: Energy, seconds: float) -> dict[str, Any]:
 
 
 def add_energies(energies: Iterable[Energy], seconds: float) -> dict[str, Any]:
-    """Add the energies of consecutive runs of so many seconds in all."""
+    """Add the energies of consecutive runs that take ``seconds`` in total."""
     parts: dict[tuple[str, str], list[EnergyPart]] = {}
     for part in (part for energy in energies for part in energy.parts):
         parts.setdefault((part.component, part.action), []).append(part)

@@ -1,4 +1,4 @@
-"""Energy and area of a run as tables, with the basis of each figure."""
+"""Tables of the energy and area of a run, with the basis of each figure."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ def _area_table(area: Area) -> Table:
 def _part_rows(
     parts: list[tuple[EnergyPart, str]] | list[tuple[AreaPart, str]], whole: float
 ) -> Iterator[list[str]]:
-    """Yield a row for each summand that is not 0, by component; a component is named in its first row."""
+    """Yield a row for each nonzero summand, by component; only the first row names the component."""
     components = dict.fromkeys(part.component for part, _name in parts)
     for component in components:
-        shown = component
+        label = component
         for part, name in parts:
             if part.component == component and part.known:
-                yield [shown, name, *_numbers(part, whole), part.basis]
-                shown = ""
+                yield [label, name, *_numbers(part, whole), part.basis]
+                label = ""
 
 
 def _numbers(cost: AreaPart | EnergyPart | CostInterval | Area, whole: float) -> list[str]:
-    """Return a cost, its upper end and its share of the whole; a cost without an upper end has none."""
+    """Return a cost, its upper end (empty without a bound) and its share of the whole."""
     upper = "" if cost.upper is None else f"{cost.upper / PER_TABLE_UNIT:,.3f}"
     return [f"{cost.known / PER_TABLE_UNIT:,.3f}", upper, f"{cost.known / (whole or 1.0):.1%}"]
 

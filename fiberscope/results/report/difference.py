@@ -1,9 +1,9 @@
-"""Differences between two runs, ranked by size.
+"""Differences between two runs, ranked by effect.
 
-Every change has an effect from 0 to 1, so that unlike things can stand in one order: of a count (cycles,
-operations, pJ, um2) what it grew or shrank by, over the larger of the two; of a tensor's traffic the bytes
-more or fewer, over those of the run that moved more in all; of a family of components the share of the time
-that is spent otherwise; of the memory the share of its bandwidth.
+Every change has an effect from 0 to 1. For a count (cycles, operations, pJ, um2) the effect is the difference
+over the larger count. For the traffic of a tensor it is the difference in bytes over the total bytes of the
+run with more traffic. For a family of components it is the difference of the share of cycles in a state, for
+memory the difference in utilization.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Difference", "Setting", "compare"]
 
 SCHEMA = "fiberscope-diff-1"
-SHOWN = 20  # changes in a notebook
+SHOWN = 20  # maximum of changes in a notebook
 STATES = ("busy", "input_stall", "output_stall", "idle")
 
 Unit = Literal["count", "bytes", "share"]
@@ -33,7 +33,7 @@ Unit = Literal["count", "bytes", "share"]
 
 @dataclass(frozen=True)
 class Setting:
-    """Something that the runs were given or made by, and that differs: a parameter, an operand, a module."""
+    """An input that differs between the runs: a parameter, an operand or a module."""
 
     name: str
     before: Any
@@ -53,10 +53,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """Differences of two runs; ``changes`` by effect, equal ones in the order of the report.
+    """Differences of two runs.
 
-    ``provenance`` is what else than settings differs: sources, operands, environment. ``cycles`` says
-    whether cycles differ significantly, if a run is sampled.
+    Args:
+        provenance: differences of sources, operands and environment.
+        settings: differences of settings.
+        changes: differences of results by effect, equal effects in the order of the report.
+        cycles: the significance of the difference in cycles; None if both runs are exact.
     """
 
     provenance: tuple[Setting, ...]
@@ -67,7 +70,7 @@ class Difference:
     def frame(self) -> pd.DataFrame:
         """Return a row for each change: ``name``, ``unit``, ``before``, ``after``, ``effect``.
 
-        Settings that differ come first, with the unit ``setting`` and no effect.
+        Different settings come first, with the unit ``setting`` and no effect.
 
         Raises:
             ModuleNotFoundError: pandas is not installed.
@@ -80,7 +83,7 @@ class Difference:
         return frame.astype({"effect": float})
 
     def _repr_html_(self) -> str:
-        """Return the settings and the largest changes as tables, for a notebook."""
+        """Return the settings and the largest changes as HTML tables, for a notebook."""
         settings = Table("Settings", ("", "before", "after"))
         for setting in self.settings:
             settings.add(setting.name, str(setting.before), str(setting.after))
@@ -98,15 +101,15 @@ class Difference:
 
 
 def compare(before: Record, after: Record) -> Difference:
-    """Compare two reports; the host that ran them is left out."""
+    """Compare two reports, without their hosts."""
     changes = [change for change in _changes(before, after) if change.before != change.after]
     changes.sort(key=lambda change: -change.effect)
-    provenance = _differing(_provenance(before), _provenance(after))
-    settings = _differing(_settings_of(before), _settings_of(after))
+    provenance = _setting_differences(_provenance(before), _provenance(after))
+    settings = _setting_differences(_settings_of(before), _settings_of(after))
     return Difference(tuple(provenance), tuple(settings), tuple(changes), significance(before, after))
 
 
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
+def _setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
     for name in dict.fromkeys([*before, *after]):
         first, second = before.get(name), after.get(name)
         if first != second:
@@ -147,7 +150,7 @@ def _settings_of(report: Record) -> dict[str, Any]:
 
 
 def _sampling(report: Record) -> dict[str, Any]:
-    """Return the sampling of a run; empty for a whole run."""
+    """Return the sampling of a run; empty for a full run."""
     sampling = report.sampling
     if sampling is None or report.cycles_interval is None:
         return {}
@@ -162,7 +165,7 @@ def _problem(report: Record) -> dict[str, Any]:
 
 
 def _converted(report: Record) -> dict[str, Conversion]:
-    """The operands that were converted before the run, by name."""
+    """Return the operands that were converted before the run, by name."""
     return report.conversions.operands if report.conversions else {}
 
 
@@ -179,7 +182,7 @@ def _changes(before: Record, after: Record) -> Iterator[Change]:
     yield from _costs(before, after)
     if before.memory and after.memory:
         yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
-    if before.cycles_interval or after.cycles_interval:  # a sampled run has no components
+    if before.cycles_interval or after.cycles_interval:
         return
     kinds, others = families(before.components), families(after.components)
     for name in dict.fromkeys([*kinds, *others]):
@@ -191,7 +194,7 @@ def _count(name: str, before: int, after: int) -> Change:
 
 
 def _costs(before: Record, after: Record) -> Iterator[Change]:
-    """Yield the differences in energy and area, over the parts that are known in both runs."""
+    """Yield the differences in energy and area if both runs lack the same parts."""
     if before.energy and after.energy and set(before.energy.without) == set(after.energy.without):
         yield _count("energy, pJ", round(before.energy.total_pj), round(after.energy.total_pj))
     if before.area and after.area and set(before.area.without) == set(after.area.without):
@@ -214,7 +217,7 @@ def _traffic(before: Record, after: Record) -> Iterator[Change]:
 
 
 def _moved(report: Record) -> dict[str, TensorTraffic | Conversion]:
-    """Return the traffic of the run's tensors and of the conversions before it."""
+    """Return the traffic of the run's tensors and of the conversions before the run."""
     return {
         **report.traffic,
         **{f"conversion {name}": conversion for name, conversion in _converted(report).items()},
@@ -222,7 +225,7 @@ def _moved(report: Record) -> dict[str, TensorTraffic | Conversion]:
 
 
 def _family(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
-    """Yield the differences in the cycles of a family; a family that one run lacks did nothing there."""
+    """Yield the differences in the cycles of a family; a missing family has no cycles."""
     for state in STATES:
         shares = [kind.share(getattr(kind, state)) if kind else 0.0 for kind in (before, after)]
         yield _share(f"{name} {state}", *shares)

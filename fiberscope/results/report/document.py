@@ -1,4 +1,4 @@
-"""The one document that every run ends in, as it shows itself."""
+"""Report of a run as a Python object: its answer, tables, plots, page and comparison."""
 
 from __future__ import annotations
 
@@ -24,40 +24,41 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
-WRITE_PAGE = "fiberscope.page.written:write_page"  # of a room above, which nothing here imports
+WRITE_PAGE = "fiberscope.page.written:write_page"  # in a higher layer, hence not imported
 
 
 @dataclass
 class _HeldAnswer:
-    """An answer beside its report: no part of the document, and so of no comparison of two."""
+    """The answer of a report, which is no part of the document and of comparisons."""
 
     answer: object = field(default=None, compare=False)
 
 
 class Report(Record):
-    """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
+    """Report of one run of one machine on one problem; values unknown to a fidelity are null or empty."""
 
     _held: _HeldAnswer = PrivateAttr(default_factory=_HeldAnswer)
 
     @property
     def result(self) -> object:
-        """The answer as the machine wrote it; None of a run that did not end, and of a report out of a file.
+        """Return the answer of the machine; None for an incomplete run and for a report from a file.
 
-        Of a product a scipy matrix, or a numpy array where every element is written; of what has other ranks
-        a ``fiberscope.workloads.SparseTensor``; of an algorithm on a graph an array, a value a vertex.
+        A matrix is a scipy matrix, or a numpy array if every element is written. A tensor of other ranks is a
+        ``fiberscope.workloads.SparseTensor``. The answer of a graph algorithm is an array with a value per
+        vertex.
         """
         answer = self._held.answer
         return answer.simplest() if isinstance(answer, SparseTensor) else answer
 
     def holding(self, answer: object) -> Report:
-        """Itself, with its answer."""
+        """Store the answer, and return the report."""
         self._held.answer = answer
         return self
 
     def row(self) -> dict[str, Any]:
-        """The run's numbers, then its settings by dotted key: a row of a DataFrame.
+        """Return the run's numbers, then its settings by dotted key, as a row of a DataFrame.
 
-        ``pandas.DataFrame([report.row() for report in reports])`` has a row a run.
+        ``pandas.DataFrame([report.row() for report in reports])`` has a row for each run.
         """
         from fiberscope.results.report.numbers import flatten_parameters, numbers  # noqa: PLC0415  (few runs go into a table)
 
@@ -75,16 +76,17 @@ class Report(Record):
         return self.components.frame()
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw where the cycles went, the traffic, and both over time.
+        """Draw the use of cycles, the traffic, and both over time.
 
         Args:
-            path: also write the figure into this PNG, SVG or PDF file.
+            path: a PNG, SVG or PDF file that the figure is also written to.
 
         Returns:
-            A matplotlib figure, which a notebook shows.
+            A matplotlib figure.
 
         Raises:
-            InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+            InputError: the file cannot be written, the file name has another ending, or matplotlib is
+                missing.
         """
         from fiberscope.results.report.pictures import figure, save_figure  # noqa: PLC0415  (heavy, and an extra)
 
@@ -94,52 +96,52 @@ class Report(Record):
         return drawn
 
     def page(self, path: str | Path | None = None, **options: Any) -> HtmlPage:  # noqa: ANN401
-        """Make the HTML page of the run; a notebook shows it in a frame.
+        """Return the HTML page of the run; a notebook shows the page in a frame.
 
         Args:
-            path: also write the page into this file.
-            options: others of ``fiberscope.write_page``: ``timeline``, ``title``, ``run_sources``.
+            path: a file that the page is also written to.
+            options: further options of ``fiberscope.write_page``: ``timeline``, ``title``, ``run_sources``.
 
         Raises:
-            InputError: the file cannot be written, or the timeline is another run's.
+            InputError: the file cannot be written, or the timeline belongs to another run.
         """
         html_page: HtmlPage = resolve_name(WRITE_PAGE)(self, path, **options)
         return html_page
 
     def diff(self, other: Report) -> Difference:
-        """Say what differs in a later run: its sources, settings, and results by effect."""
+        """Compare the run with a later run: sources, settings, and results by effect."""
         from fiberscope.results.report.difference import compare  # noqa: PLC0415  (few runs are compared)
 
         return compare(self, other)
 
     def __dir__(self) -> list[str]:
-        """Return the names of a report, without those that every model of Pydantic has."""
+        """Return the names of a report, without those of every Pydantic model."""
         return [name for name in super().__dir__() if name.startswith("_") or not hasattr(BaseModel, name)]
 
     def summary(self, width: int = 100) -> str:
-        """Return the summary of the command line as plain text in ``width`` columns; ``print`` shows it."""
+        """Return the summary of the command line as plain text of ``width`` columns."""
         from fiberscope.results.report.summary import as_text  # noqa: PLC0415  (rich takes time to load)
 
         return as_text(self, width)
 
     def __str__(self) -> str:
-        """The summary."""
+        """Return the summary."""
         return self.summary()
 
     def __repr__(self) -> str:
-        """One line, as a whole report would flood a prompt."""
+        """Return one line, because a whole report would flood a prompt."""
         ending = "verified" if self.verification.passed else self.ending
         cycles = f"{self.cycles:,}{format_interval(self)} cycles"
         return f"<Report: {self.accelerator} on {self.workload.heading}, {cycles}, {ending}>"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """The summary in colours, for rich."""
+        """Yield the summary in colours, for rich."""
         from fiberscope.results.report.summary import summary  # noqa: PLC0415
 
         yield summary(self, width=min(options.max_width, 120), ascii_only=options.ascii_only)
 
     def _repr_html_(self) -> str:
-        """The summary in colours, for a notebook."""
+        """Return the summary in colours, for a notebook."""
         from fiberscope.results.report.summary import as_html  # noqa: PLC0415
 
         return as_html(self)

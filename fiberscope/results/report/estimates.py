@@ -1,4 +1,4 @@
-"""Estimated cycles: how they are written, and whether two of them differ significantly."""
+"""Estimated cycles: formats of intervals, and significance of differences."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ class Significance:
     """The difference of the cycles of two runs of which at least one is sampled.
 
     Args:
-        cycles: the cycles of the second run less those of the first.
-        half_width: the half width of the interval of the difference, in cycles.
+        cycles: the cycles of the second run minus those of the first.
+        half_width: the half-width of the interval of the difference, in cycles.
         confidence: the confidence of the interval.
-        windows: of which both runs simulated the same rows; 0 if the intervals of the runs were compared.
+        windows: the number of windows with the same rows in both runs; 0 if the intervals of the runs were
+            compared.
         significant: whether the interval excludes 0.
     """
 
@@ -37,10 +38,10 @@ class Significance:
 
 
 def significance(before: Record, after: Record) -> Significance | None:
-    """Compare the cycles of two runs; None if both are counts.
+    """Compare the cycles of two runs; None if both runs are exact.
 
-    Runs whose windows are the same rows are compared window by window. Other runs are compared by the
-    root of the sum of the squares of their half-widths.
+    Runs with equal windows are compared window by window. The half-width of other runs is the root of the sum
+    of the squares of both half-widths.
     """
     if not (before.cycles_interval or after.cycles_interval):
         return None
@@ -52,13 +53,13 @@ def significance(before: Record, after: Record) -> Significance | None:
 
 
 def _half_width(report: Record) -> float:
-    """Half the width of the interval of a run's cycles, in cycles; 0 for a count."""
+    """Return the half-width of the interval of a run's cycles, in cycles; 0 for an exact run."""
     low, high = report.cycles_interval or (0, 0)
     return (high - low) / 2
 
 
 def _paired_half_width(before: Record, after: Record) -> float | None:
-    """The half-width of the difference, in cycles; None unless both runs simulated the same rows."""
+    """Return the half-width of the difference, in cycles; None unless both runs simulated the same rows."""
     first, second = before.sampling, after.sampling
     if first is None or second is None or not first.rows or first.rows != second.rows:
         return None
@@ -72,16 +73,16 @@ def _paired_half_width(before: Record, after: Record) -> float | None:
 
 
 def relative_half_width(cycles: float, low: float, high: float) -> float:
-    """Return half the width of an interval as a fraction of the estimate."""
+    """Return the half-width of an interval as a fraction of the estimate."""
     return (high - low) / 2 / cycles if cycles else 0.0
 
 
 def format_half_width(share: float) -> str:
-    """Write half the width of an interval, a fraction of the estimate, behind the estimate."""
+    """Format a half-width, a fraction of the estimate, as a suffix."""
     return f" +- {100 * share:.3g}%"
 
 
 def format_interval(report: Record) -> str:
-    """Write the half-width behind the cycles of a run; nothing behind a count."""
+    """Format the half-width of a run's cycles as a suffix; empty for an exact run."""
     interval = report.cycles_interval
     return format_half_width(relative_half_width(report.cycles, *interval)) if interval else ""

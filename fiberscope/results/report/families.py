@@ -1,4 +1,4 @@
-"""Components of one kind taken together: ``gamma.pe00.merger`` and its likes are the family ``pe.merger``."""
+"""Families of similar components: ``gamma.pe00.merger`` belongs to the family ``pe.merger``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
 
 SATURATED = 0.8
 NEVER_WITHOUT_REQUEST = 0.95
-MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but one, and wait for its latency
+MOSTLY_MOVING = 0.5  # below, a busy channel may only wait for the latency of one request
 
 
 @dataclass(frozen=True)
 class Family:
-    """The cycles of all components of a kind, added up, and the busiest of them."""
+    """The sums of the cycles of all components of a family, and its busiest member."""
 
     name: str
     count: int
@@ -42,25 +42,25 @@ class Family:
 
     @property
     def label(self) -> str:
-        """The name with the number of members."""
+        """Return the name with the number of members."""
         return f"{self.name} x{self.count}" if self.count > 1 else self.name
 
     def share(self, cycles: int) -> float:
-        """Cycles as a part of all, from 0 to 1."""
+        """Return ``cycles`` as a fraction of all cycles."""
         return cycles / self.cycles if self.cycles else 0.0
 
 
 def members(family: str, components: Mapping[str, Component]) -> list[Component]:
-    """The components of a family."""
+    """Return the components of a family."""
     return [component for name, component in components.items() if family_name(name) == family]
 
 
 def families(components: Mapping[str, Component]) -> dict[str, Family]:
-    """The families of a machine's components by name, in the order of their first members."""
+    """Return the families of a machine's components by name, in the order of their first members."""
     components_by_family: dict[str, dict[str, Component]] = {}
     for name, component in components.items():
         components_by_family.setdefault(family_name(name), {})[name] = component
-    return {name: _family(name, kin) for name, kin in components_by_family.items()}
+    return {name: _family(name, members) for name, members in components_by_family.items()}
 
 
 def _family(name: str, members: Mapping[str, Component]) -> Family:
@@ -79,20 +79,21 @@ def _family(name: str, members: Mapping[str, Component]) -> Family:
 
 
 def _busy_share(component: Component) -> float:
+    """Return the fraction of a component's cycles in which the component is busy."""
     return component.busy / component.cycles if component.cycles else 0.0
 
 
 def pacing_family(workers: str, kinds: Container[str]) -> str:
-    """Return the lanes beside working components if there are lanes: they set the pace, else the workers."""
+    """Return the lanes of a worker family if there are lanes, because they set the pace, else the workers."""
     lanes = f"{workers.rpartition('.')[0]}.lanes"
     return lanes if lanes in kinds else workers
 
 
 def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family | None:
-    """Return the family, of those that do the work of a stage each, whose busiest member works longest.
+    """Return the worker family whose busiest member has the largest busy share.
 
     Args:
-        stages: names of families, one a stage.
+        stages: names of families, one for each stage.
         kinds: families of a run by name; None is returned if no stage is among them.
     """
     workers = [
@@ -102,11 +103,11 @@ def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family 
 
 
 def rounds_of_stages(cycles: Mapping[str, int], without: str = "") -> dict[str, list[int]]:
-    """Return the cycles of each stage by round; of a cascade that repeats, ``X@2`` is X in the second.
+    """Return the cycles of each stage by round; in a repeated cascade, ``X@2`` is X in the second round.
 
     Args:
-        cycles: by name; a later Einsum of the output Z, where nothing repeats, is ``Z@2``.
-        without: a name that is left out.
+        cycles: cycles by name; without repetition, ``Z@2`` is a later Einsum with the output Z.
+        without: a name to omit.
     """
     repeats = all("@" in name for name in cycles)
     rounds: dict[str, list[int]] = {}
@@ -122,14 +123,14 @@ def bottleneck(
     memory_used: float | None,
     explanation: str = "",
 ) -> str:
-    """Describe what limited a run, with its numbers; empty if there are no components.
+    """Describe the bottleneck of a run with its numbers; empty without components.
 
-    A machine with several stages is described by the stage whose busiest component works longest.
+    A machine with several stages is described by the stage with the busiest component.
 
     Args:
-        accelerator: whose run it is.
+        accelerator: the machine.
         components: the components of the run, by name.
-        memory_used: the part of the peak bandwidth that was used, None where that is not known.
+        memory_used: the utilization of the memory bandwidth; None if unknown.
         explanation: the accelerator's own sentence on its losses.
     """
     if not components:

@@ -1,4 +1,4 @@
-"""The files that commands write: whole or not at all, and refused before the work where they cannot be."""
+"""Atomic writes of output files, and checks of outputs before the work."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ __all__ = [
     "write_text",
 ]
 
-STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
+STANDARD_OUTPUT: Final = Path("-")  # file name of standard output
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, or an object of a storage.
+    """Read a file, or an object of a remote storage.
 
     Raises:
         OSError: a file cannot be read.
-        InputError: an object cannot be.
+        InputError: an object cannot be read.
     """
     if not (address := address_of(path)):
         return path.read_bytes()
@@ -45,10 +45,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file.
+    """Read a text file.
 
     Raises:
-        InputError: it cannot be read, or is not UTF-8.
+        InputError: the file cannot be read, or is not UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8")
@@ -59,9 +59,9 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file at once, as ``write_bytes`` does; to standard output if the path is ``-``.
+    """Write a text file atomically, or to standard output if the path is ``-``.
 
-    It is UTF-8 there too, whatever the terminal's encoding. Names of files that are no UTF-8 are escaped.
+    The encoding is UTF-8, also on a terminal with another encoding. Undecodable file names are escaped.
     """
     if path == STANDARD_OUTPUT:
         _print(text)
@@ -86,10 +86,10 @@ def write_json(path: Path, document: object) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file at once: a reader sees the old one or the new one, never a part.
+    """Write a file atomically: a reader sees the old content or the new content.
 
-    A link stays a link to the new file; a device or a pipe is written to and not replaced. An object of a
-    storage, as ``s3://bucket/run.json``, comes into being whole.
+    A link stays a link to the new file. A device or pipe is written to in place. An object of a remote
+    storage, such as ``s3://bucket/run.json``, is also written atomically.
 
     Raises:
         InputError: the file cannot be written.
@@ -99,7 +99,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         with storage_errors(address):
             object_.write_bytes(content)
         return
-    from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (the engine, which many commands do without)
+    from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (loads the engine)
 
     try:
         if path.exists() and not path.is_file():
@@ -112,46 +112,49 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
-    """Find out before anything is read whether all outputs could be written, and would not destroy an input.
+    """Check before any work that all outputs can be written and overwrite no input.
 
-    Files are told apart by what they are and not by their names: a link to a file is that file.
+    Files are compared by identity, not by name: a link equals its target.
 
     Args:
-        outputs: by what asks for them, ``--json``; None where nothing does.
-        inputs: by what they are, ``the matrix A``; None where there is no file.
+        outputs: paths by the name of their option, such as ``--json``; None without a file.
+        inputs: paths by their description, such as ``the matrix A``; None without a file.
 
     Raises:
-        InputError: an output could not be written, or is another output or an input; two are printed.
+        InputError: an output cannot be written, is another output or an input, or two outputs go to the
+            terminal.
     """
     printed = [name for name, path in outputs.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
         raise InputError(f"{' and '.join(printed)} cannot both go to the terminal; give one a file")
-    seen: dict[str, Path] = {}
+    checked: dict[str, Path] = {}
     for name, path in outputs.items():
         if path is None or path == STANDARD_OUTPUT:
             continue
         check_writable(path)
-        for other, there in seen.items():
-            if _same(path, there):
+        for other, other_path in checked.items():
+            if _same(path, other_path):
                 raise InputError(f"{path}: cannot be both {other} and {name}; give two names")
-        for what, source in inputs.items():
+        for description, source in inputs.items():
             if source is not None and source.is_file() and _same(path, source):
-                raise InputError(f"{name} {path}: is {what}, which it would overwrite; give another name")
-        seen[name] = path
+                raise InputError(
+                    f"{name} {path}: is {description}, which it would overwrite; give another name"
+                )
+        checked[name] = path
 
 
 def _same(first: Path, other: Path) -> bool:
     try:
         return os.path.samefile(first, other)
-    except OSError:  # one of them is not there yet
+    except OSError:  # one path does not exist yet
         return os.path.realpath(first) == os.path.realpath(other)
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, with all above it, where it is not there yet.
+    """Create a folder and its parents if they do not exist.
 
     Raises:
-        InputError: it is a file, or cannot be made.
+        InputError: the path is a file, or the folder cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -162,10 +165,10 @@ def make_folder(folder: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Find out before a long run whether its outcome could be written to ``path``.
+    """Check before a long run that ``path`` can be written.
 
     Raises:
-        InputError: it could not.
+        InputError: the path cannot be written.
     """
     if path == STANDARD_OUTPUT:
         return
@@ -180,10 +183,11 @@ def check_writable(path: Path) -> None:
 
 
 def _check_place(path: Path) -> None:
-    """Refuse a place where no file can be.
+    """Check that a path can be a file.
 
     Raises:
-        OSError: the system does not have such a name.
+        InputError: the path cannot be a file.
+        OSError: the system does not support the name.
     """
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: a null character is part of no file's name")
@@ -192,7 +196,7 @@ def _check_place(path: Path) -> None:
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     if path.exists() and not path.is_file():
-        return  # a device or a pipe is written to where it is
+        return  # devices and pipes are written in place
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: the folder {path.parent} cannot be written to")
 
@@ -202,12 +206,12 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 
 def matrices(a: str, b: str | None) -> dict[str, Path | None]:
-    """The files of the matrices, which no output may overwrite, by what they are called in a message."""
+    """Return the files of the matrices, which no output may overwrite, by their names in messages."""
     return operand_files({"A": a, "B": b})
 
 
 def operand_files(operands: Mapping[str, str | None]) -> dict[str, Path | None]:
-    """The same of operands by name."""
+    """Return the files of operands by their names in messages."""
     from fiberscope.workloads import file_of  # noqa: PLC0415  (it takes time to load)
 
     return {

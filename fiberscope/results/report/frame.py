@@ -1,4 +1,4 @@
-"""Frame that the reports of all fidelities share."""
+"""Fields that the reports of all fidelities share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def build_report(
     cycles: int,
     **fields: Any,  # noqa: ANN401  (the fields of the report)
 ) -> Report:
-    """Return the report of a run in this process: the fields of its fidelity, and the fields of every run.
+    """Return the report of a run in this process: the fields of its fidelity, and the common fields.
 
     Args:
         timing: wall-clock time on the host.
@@ -49,7 +49,7 @@ def build_report(
         config: all parameters of the machine.
         cycles: length of the run.
         fields: the other fields of the report, by name. ``traffic_minimum_bytes``, ``memory`` and ``product``
-            are None if left out.
+            default to None.
     """
     unknown = {"traffic_minimum_bytes": None, "memory": None, "product": None}
     return Report(
@@ -64,22 +64,22 @@ def build_report(
 
 
 def workload(operands: Iterable[object], names: Iterable[str] = ()) -> parts.Workload:
-    """The operands, the first of them with the others beside it.
+    """Return the workload of a report: the first operand, with the others attached.
 
     Args:
-        operands: each with what a report says of one: its name, where it is from, its shape.
-        names: names of the tensors that they are.
+        operands: objects with name, source, origin, digest, shape, nonzeros and notice.
+        names: names of their tensors.
     """
     first, *others = (
         {name: getattr(operand, name) for name in _OPERAND} | {"tensor": _tensor(operand, name)}
         for operand, name in zip_longest(operands, names, fillvalue="")
     )
-    beside = [parts.Operand(**other) for other in others]
-    return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
+    further = [parts.Operand(**other) for other in others]
+    return parts.Workload(**first, b=further[0] if further else None, more=tuple(further[1:]))
 
 
 def _tensor(operand: object, name: str) -> str:
-    """Return a tensor with the ranks of an operand's dimensions; empty if the operand has no ranks."""
+    """Return a tensor with the ranks of an operand's dimensions; empty for an operand without ranks."""
     ranks = getattr(operand, "ranks", ())
     return f"{name}[{', '.join(ranks).lower()}]" if ranks and name else ""
 
@@ -91,7 +91,7 @@ def problem_of(problem: Problem) -> parts.Problem:
 
 
 def add_counts(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Add up counts by name; sums of zero stay."""
+    """Add counts by name; zero sums are kept."""
     sums: Counter[str] = Counter()
     for part in counts:
         sums.update(part)
@@ -106,7 +106,7 @@ def traffic_by_tensor(traffic: Mapping[str, Traffic]) -> dict[str, parts.TensorT
 def memory_of(
     use: MemoryUse | None, traffic: Mapping[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:
-    """Summarize the use of the memory in a run of ``seconds``; None if the model does not know it."""
+    """Summarize the use of memory in a run of ``seconds``; None if the model has no memory statistics."""
     if use is None:
         return None
     moved = sum(part.moved_bytes for part in traffic.values())
@@ -125,11 +125,11 @@ def memory_of(
 def verification(
     reference: str, comparisons: Sequence[Comparison], tolerance: float = TOLERANCE
 ) -> parts.Verification:
-    """Summarise all comparisons with a reference; without any, the result has neither passed nor failed.
+    """Summarize comparisons with a reference; without comparisons, ``passed`` is None.
 
     Args:
-        reference: what that was.
-        comparisons: of each, with its tolerance.
+        reference: a description of the reference.
+        comparisons: comparisons with their tolerances.
         tolerance: the tolerance of a report without comparisons.
     """
     tolerance = max((comparison.tolerance for comparison in comparisons), default=tolerance)
@@ -149,6 +149,6 @@ def verification(
 
 
 def _zeros(comparisons: Sequence[Comparison]) -> int | None:
-    """Return the explicit zeros that do not matter; None where entries are compared."""
+    """Return the number of ignored explicit zeros; None if entries are compared."""
     counts = [comparison.zeros for comparison in comparisons if comparison.zeros is not None]
     return sum(counts) if counts else None

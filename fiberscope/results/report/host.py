@@ -1,4 +1,4 @@
-"""Properties of the computer that runs a simulation, and the environment of a run besides its sources."""
+"""Properties of the host, and the software environment of a run."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["Timing", "environment", "hertz", "measure_host", "peak_memory_bytes"
 
 @dataclass(frozen=True)
 class Timing:
-    """Wall-clock seconds: from the loaded operands to the checked answer, and of the simulation alone."""
+    """Wall-clock seconds from the loaded operands to the checked answer, and of the simulation alone."""
 
     seconds: float
     simulation_seconds: float
 
 
 def peak_memory_bytes() -> int:
-    """The most memory this process has held so far."""
+    """Return the peak resident memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def hertz() -> float | None:
-    """The fastest present frequency of a core; None where the system does not tell."""
+    """Return the highest current frequency of a core; None if the system does not report frequencies."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -47,7 +47,7 @@ def hertz() -> float | None:
 
 
 def measure_host(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
-    """Measure the host for a run of so many cycles; the numbers of ticks and multiplications may be None."""
+    """Measure the host for a run; the numbers of ticks and multiplications may be None."""
     seconds = max(timing.simulation_seconds, 1e-9)
     rate = None if multiplies is None else multiplies / seconds
     frequency = hertz()
@@ -78,12 +78,12 @@ def environment() -> Environment:
 
 
 def _version(library: str) -> str:
-    """Return the version of a library without an import or a parse of its metadata."""
+    """Read the version of a library without importing the library or parsing all metadata."""
     match = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
     return match[1] if match else distribution(library).version
 
 
 def _build(folder: Path) -> str:
-    """The digest of the engine's compiled modules."""
+    """Return the digest of the engine's compiled modules."""
     modules = sorted(folder.glob(f"*{EXTENSION_SUFFIXES[0]}"))
     return hashlib.sha256(b"".join(module.read_bytes() for module in modules)).hexdigest()

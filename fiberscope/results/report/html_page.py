@@ -1,4 +1,4 @@
-"""An HTML page of results as an object: it can be written, and a notebook shows it."""
+"""HTML page of results as an object that notebooks display."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ HEIGHT = 700  # pixels in a notebook
 
 @dataclass(frozen=True)
 class HtmlPage:
-    """An HTML page that needs no network; a notebook shows it in a frame.
+    """A self-contained HTML page; a notebook shows the page in a frame.
 
     Args:
         title: the title of the page.
-        html: the text of the whole file.
+        html: the text of the file.
     """
 
     title: str
     html: str = field(repr=False)
 
     def write(self, path: str | Path) -> None:
-        """Write the page into a file, whole or not at all.
+        """Write the page into a file, atomically.
 
         Raises:
             InputError: the file cannot be written.

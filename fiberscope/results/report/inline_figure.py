@@ -1,4 +1,4 @@
-"""A matplotlib figure that a notebook shows without a backend."""
+"""Matplotlib figure that notebooks display without a backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["InlineFigure"]
 
 
 class InlineFigure(Figure):
-    """A figure that a notebook shows as the last value of a cell, whether pyplot was imported or not."""
+    """A figure that a notebook displays as the last value of a cell, with or without pyplot."""
 
     def _repr_png_(self) -> bytes:
         """Return the picture as PNG."""

@@ -1,4 +1,4 @@
-"""Tables in LaTeX, in the style of the package booktabs."""
+"""LaTeX tables in the style of the package booktabs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POWER = re.compile(r"(-?\d\.\d+)e([+-]\d+)")
 
 
 def escape_latex(text: str) -> str:
-    """Return text for LaTeX: special characters escaped, powers of ten and units set as formulas."""
+    """Escape text for LaTeX; powers of ten and units become formulas."""
     power = _POWER.fullmatch(text)
     if power:
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
@@ -44,13 +44,13 @@ def latex_tabular(
     groups: Sequence[tuple[str, int]] = (),
     labels: int = 1,
 ) -> str:
-    """Return a tabular: the first columns are set left, the others right, with a rule between blocks.
+    """Return a tabular: first columns left-aligned, the others right-aligned, with a rule between blocks.
 
     Args:
         heads: the heads of the columns.
-        blocks: rows of text, each with a title that has a row of its own; empty for none.
-        groups: names above the columns behind the first, and over how many columns each goes.
-        labels: number of columns that are set left.
+        blocks: rows of text, with a title in a row of its own; an empty title is not printed.
+        groups: heads over several columns, from the second column on, with the number of columns of each.
+        labels: the number of left-aligned columns.
     """
     lines = [
         rf"\begin{{tabular}}{{{'l' * labels}{'r' * (len(heads) - labels)}}}",
@@ -83,9 +83,9 @@ def latex_float(caption: str, label: str, tabulars: Iterable[str], notes: Iterab
     """Return a float with a caption above its tabulars, and notes below.
 
     Args:
-        caption: as plain text.
-        label: for references.
-        tabulars: as ``latex_tabular`` returns them.
+        caption: plain text.
+        label: the label for references.
+        tabulars: results of ``latex_tabular``.
         notes: lines of plain text.
     """
     lines = [r"% \usepackage{booktabs} belongs in the preamble.", r"\begin{table}", r"\centering"]

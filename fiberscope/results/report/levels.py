@@ -1,4 +1,4 @@
-"""Levels of storage and compute of the analytical model; parts of a report."""
+"""Levels of storage and compute of the analytical model, as parts of a report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Accesses", "Analytical", "Computes", "FormatAccesses", "Instances", 
 
 
 class Accesses(ReportPart):
-    """Words a instance: were all data dense, and of these done, idled through and passed over."""
+    """Words per instance: with dense data, and the words that are accessed, gated and skipped."""
 
     algorithmic: float
     actual: float
@@ -17,7 +17,7 @@ class Accesses(ReportPart):
 
 
 class FormatAccesses(ReportPart):
-    """Units of a format a instance, by rank from the innermost: metadata and payloads."""
+    """Accesses to a format per instance, as (metadata, payloads) by rank from the innermost."""
 
     actual: tuple[tuple[float, float], ...]
     gated: tuple[tuple[float, float], ...]
@@ -25,17 +25,17 @@ class FormatAccesses(ReportPart):
 
 
 class Instances(ReportPart):
-    """Instances that are used: at most, and on average, where empty tiles do not come."""
+    """Used instances: the maximum, and the average over nonempty tiles."""
 
     maximal: int
     average: float
 
 
 class LevelTensor(ReportPart):
-    """One tensor at one level; counts and energies are of one instance, if not said otherwise.
+    """A tensor at a level; counts and energies are per instance unless the name says otherwise.
 
-    ``format_words`` are the most units by rank from the innermost (metadata, payloads), ``bandwidth`` is in
-    words a cycle, ``format_share`` the part of it that is metadata.
+    ``format_words`` are the maximum (metadata, payloads) by rank from the innermost. Bandwidths are in words
+    per cycle; a format share is the fraction that is metadata.
     """
 
     tile: tuple[int, ...]
@@ -62,7 +62,7 @@ class LevelTensor(ReportPart):
 
 
 class StorageLevel(ReportPart):
-    """One level: ``throttling`` is the part of its speed that its bandwidth leaves compute; 1: all."""
+    """A level of storage; ``throttling`` is the fraction of the compute speed that its bandwidth sustains."""
 
     cycles: int
     throttling: float
@@ -72,7 +72,7 @@ class StorageLevel(ReportPart):
 
 
 class Computes(ReportPart):
-    """Computes of all units together, and their own cycles."""
+    """Computes of all units together, and their cycles."""
 
     algorithmic: float
     actual: float
@@ -84,11 +84,11 @@ class Computes(ReportPart):
 
 
 class Analytical(ReportPart):
-    """The summary of an evaluation.
+    """Summary of an evaluation.
 
-    ``edp`` is in joules times cycles. Energies per compute are in pJ, by level and in all. ``intensity`` is
-    computes a byte between the two outermost levels. ``loop_nest`` is the mapping as text, ``notes`` what
-    was made of the inputs.
+    ``edp`` is in joules times cycles. Energies per compute are in pJ, by level and in total. ``intensity`` is
+    computes per byte between the two outermost levels. ``loop_nest`` is the mapping as text, ``notes`` the
+    interpretation of the inputs.
     """
 
     mode: str

@@ -1,4 +1,4 @@
-"""The numbers of a report, flat, by name."""
+"""Numbers of a report as flat columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fiberscope.results.report.parts import Cached, Memory, Record, TensorTraffi
 
 __all__ = ["SEPARATOR", "flatten_parameters", "numbers"]
 
-SEPARATOR: Final = "; "  # between the parts that a sum lacks
+SEPARATOR: Final = "; "  # between the missing parts of a sum
 
 
 def numbers(report: Record) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def numbers(report: Record) -> dict[str, Any]:
 
 
 def flatten_parameters(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Parameters by dotted key."""
+    """Return parameters by dotted key."""
     leaf_values: dict[str, Any] = {}
     for key, value in config.items():
         leaf_values |= (
@@ -46,12 +46,12 @@ def flatten_parameters(config: Mapping[str, Any], prefix: str = "") -> dict[str,
 
 
 def _interval(interval: tuple[int, int] | None) -> dict[str, int]:
-    """The interval of cycles that are an estimate."""
+    """Return the interval of estimated cycles."""
     return dict(zip(("cycles_low", "cycles_high"), interval, strict=True)) if interval else {}
 
 
 def _costs(report: Record) -> dict[str, float | str | None]:
-    """Energy and area, the parts that they lack, and energy times time once and twice, in J s and J s2."""
+    """Return energy and area, their missing parts, and the products EDP in J s and ED2P in J s2."""
     edp, energy, area = report.edp, report.energy, report.area
     return {
         "energy_pj": energy.total_pj if energy else None,
@@ -66,7 +66,7 @@ def _costs(report: Record) -> dict[str, float | str | None]:
 
 
 def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
-    """Bytes by tensor, and of all of them."""
+    """Return bytes in total and by tensor."""
     if not traffic:
         return {}
     read = sum(part.read_bytes for part in traffic.values())
@@ -85,7 +85,7 @@ def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
 
 
 def _cached(cached: Cached | None) -> dict[str, int]:
-    """Bytes behind a functional cache, of all tensors and by tensor."""
+    """Return bytes after a functional cache, in total and by tensor."""
     if cached is None:
         return {}
     moved = {name: part.moved_bytes for name, part in cached.traffic.items()}

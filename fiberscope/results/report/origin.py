@@ -21,12 +21,12 @@ __all__ = [
 
 
 def is_none(value: object) -> bool:
-    """Return whether a key that few runs have is left out."""
+    """Return whether to omit a rare key."""
     return value is None
 
 
 def is_empty(value: object) -> bool:
-    """Return whether a table that few runs fill is left out."""
+    """Return whether to omit a rare table."""
     return not value
 
 
@@ -37,11 +37,11 @@ class ReportPart(BaseModel):
 
 
 class RecordedRequest(ReportPart):
-    """Request for a run, as it was given, so that the run can be repeated.
+    """Request of a run in its original form, for a repetition of the run.
 
-    ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
-    are factors in their order or tensors by name, null where one was in memory; ``graph`` is the text of a
-    graph that no file had.
+    ``machine`` is a name or a path; for the analytical model, all inputs in shell quotes. Operands are
+    factors in order or tensors by name, null for operands in memory. ``graph`` is the text of a graph without
+    a file.
     """
 
     command: Literal["sim", "model", "analyze", "graph"]
@@ -61,13 +61,13 @@ class RecordedRequest(ReportPart):
 
 
 class Sampling(ReportPart):
-    """Sampling of a run; ``note`` says why a run was simulated in full.
+    """Sampling of a run; ``note`` is the reason if a run was simulated in full.
 
-    ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
-    ``exact``, ``estimated`` and ``unavailable`` name the parts of the report that are so. ``traffic_ratio``
-    is simulated bytes over those of the functional pass, in the windows. ``rows`` are the rows of the windows
-    that were chosen at random, as first row and row behind the last. ``deviations`` are in cycles, a number a
-    window; the variance of the cycles is the sum of their squares and has so many ``degrees`` of freedom.
+    ``fraction`` is the simulated fraction of the cycles, ``half_width`` the half-width of the interval as a
+    fraction of the cycles. ``exact``, ``estimated`` and ``unavailable`` classify the parts of the report.
+    ``traffic_ratio`` is simulated bytes over bytes of the functional pass, in the windows. ``rows`` are the
+    rows of the random windows, as first row and row after the last. ``deviations`` has one number of cycles
+    per window; the variance of the cycles is the sum of their squares, with ``degrees`` degrees of freedom.
     """
 
     windows: int
@@ -89,11 +89,12 @@ class Sampling(ReportPart):
 
 
 class Source(ReportPart):
-    """Sources of a run: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts, and
-    their imports outside of libraries.
+    """Sources of a run.
 
-    ``path`` is the machine's as it was given, null of one that ships; ``commit`` is of the repository that it
-    is in, and ``changed`` whether any of the sources differs from that; null where there is none.
+    ``digest`` covers all ``modules`` (digests by name) of the machine, its parts, and their imports outside
+    of libraries. ``path`` is the path of a user's machine, null for a shipped machine. ``commit`` is the
+    commit of its repository, ``changed`` whether any source differs from the commit; null without a
+    repository.
     """
 
     digest: str
@@ -105,7 +106,7 @@ class Source(ReportPart):
 
 
 class Environment(ReportPart):
-    """Environment of a run; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
+    """Environment of a run; ``build`` is the digest of the engine's compiled modules, null if uncompiled."""
 
     python: str
     numpy: str
@@ -118,9 +119,9 @@ class Host(ReportPart):
     """The computer that ran the simulation.
 
     ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
-    that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
-    per cycle of one core at ``hertz``; null where the host does not tell its frequency. Ticks are null where
-    no components were simulated, multiplications where the problem has none.
+    the time of the simulation, on which the speeds are based. ``computes_per_host_cycle`` is multiplications
+    per cycle of a core at ``hertz``, null if the frequency is unknown. Ticks are null without simulated
+    components, multiplications if the problem has none.
     """
 
     seconds: float

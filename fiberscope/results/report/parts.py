@@ -1,8 +1,7 @@
-"""Parts that every report has: what ran, its activity, the use of its cycles, its verification.
+"""Parts of every report: the run, its activity, the use of its cycles, its verification.
 
-Two runs of the same inputs, configuration and version give the same document byte for byte, apart from the
-parts that tell of their circumstances. Everything stands in base
-units (cycles, seconds, bytes); the configuration names its own.
+Two runs with equal inputs, configuration and version give equal documents, apart from ``CIRCUMSTANCES``.
+Values are in base units (cycles, seconds, bytes); the configuration states its own units.
 """
 
 from __future__ import annotations
@@ -57,15 +56,15 @@ __all__ = [
 ]
 
 SCHEMA: Final = "fiberscope-report-1"
-CIRCUMSTANCES: Final = ("source", "environment", "host")  # fields in which two equal runs may differ
+CIRCUMSTANCES: Final = ("source", "environment", "host")  # fields that may differ between equal runs
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
 
 class Operand(ReportPart):
-    """One operand: what it is, the file or generator it is from, and what a reader must know of it.
+    """An operand: its name, the file or generator of its content, its shape and a notice for readers.
 
-    ``tensor`` is the tensor of a specification that it is, with the ranks of its dimensions: ``A[m, k]``.
+    ``tensor`` is its tensor of a specification, with the ranks of its dimensions: ``A[m, k]``.
     """
 
     name: str
@@ -79,12 +78,12 @@ class Operand(ReportPart):
 
     @property
     def label(self) -> str:
-        """The name as it is shown: with a dagger if the operand is a surrogate."""
+        """Return the displayed name: with a dagger for a surrogate."""
         return mark(self.name, self.source)
 
 
 class Workload(Operand):
-    """The first operand; the second one, ``b``, where it is another; and those of a problem that has more."""
+    """The first operand, a different second operand ``b``, and further operands."""
 
     b: Operand | None = None
     more: tuple[Operand, ...] = ()
@@ -96,22 +95,22 @@ class Workload(Operand):
 
     @property
     def worst_source(self) -> str:
-        """``surrogate`` if any operand is one; else the source of the first operand."""
+        """Return ``surrogate`` if any operand is a surrogate, else the source of the first operand."""
         return SURROGATE if self.surrogates else self.source
 
     @property
     def heading(self) -> str:
-        """The name for headings: with a dagger if any operand is a surrogate."""
+        """Return the name for headings: with a dagger if any operand is a surrogate."""
         return mark(self.name, self.worst_source)
 
     @property
     def surrogates(self) -> list[str]:
-        """The names of the operands that are surrogates."""
+        """Return the names of the surrogate operands."""
         return [operand.name for operand in self.operands if operand.source == SURROGATE]
 
 
 class Problem(ReportPart):
-    """Problem on the operands: its kind, its parameters, and both in a few words."""
+    """Kind, parameters and title of the problem on the operands."""
 
     kind: str
     parameters: dict[str, Any] = {}
@@ -119,7 +118,7 @@ class Problem(ReportPart):
 
 
 class Product(ReportPart):
-    """The answer as the machine wrote it, where it is a tensor."""
+    """Shape and nonzeros of an answer that is a tensor."""
 
     shape: tuple[int, ...]
     nonzeros: int
@@ -128,8 +127,8 @@ class Product(ReportPart):
 class TensorTraffic(ReportPart):
     """Bytes of one tensor between the machine and its memory.
 
-    Those that are useful are the elements, pointers and headers that the machine asked for, without what came
-    with them in the same block; null where a machine does not tell them from those moved.
+    Useful bytes are the requested elements, pointers and headers, without the rest of their blocks; null for
+    a machine that does not distinguish useful bytes.
     """
 
     read_bytes: int
@@ -151,10 +150,10 @@ class TensorTraffic(ReportPart):
 
 
 class Cached(ReportPart):
-    """Traffic behind a cache, by tensor, counted by a functional pass without time.
+    """Traffic after a cache, by tensor, from a functional pass without timing.
 
-    ``in_flight`` is the lines that the tasks in flight need at a time, as a fraction of the cache. Where they
-    fill the cache, the misses of the pass are not those of the machine.
+    ``in_flight`` is the footprint of concurrent tasks as a fraction of the cache. If it exceeds the cache,
+    the misses of the pass differ from those of the machine.
     """
 
     traffic: dict[str, TensorTraffic]
@@ -162,11 +161,11 @@ class Cached(ReportPart):
 
 
 class Timeline(ReportPart):
-    """Activity over time: in every ``interval`` cycles of the first clock; the last may be shorter.
+    """Activity in each interval of ``interval`` cycles of the first clock; the last interval may be shorter.
 
-    A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
-    in it, by what the memory's queues hold. Besides the bytes there is one more key, named as the operation
-    that is the machine's work (``multiply``): how many of them were done.
+    Bytes count when the memory accepts a request. An interval can therefore exceed the bandwidth by the
+    content of the memory's queues. A further key named after the machine's operation (``multiply``) has the
+    number of operations.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -178,15 +177,15 @@ class Timeline(ReportPart):
 
     @property
     def work(self) -> tuple[str, list[int]]:
-        """The operation and its counts."""
+        """Return the operation and its counts."""
         return next(iter(self.__pydantic_extra__.items()))
 
 
 class Iteration(ReportPart):
-    """One iteration of an algorithm on a graph: vertices that were active, and those that they reached.
+    """An iteration of a graph algorithm: the active vertices (``frontier``) and their ``updates``.
 
-    It lasts from cycle ``began`` to ``ended``; from ``applied`` on its edges are processed, and vertices are
-    applied.
+    The iteration lasts from cycle ``began`` to ``ended``. Edges are processed until ``applied``, then
+    vertices are updated.
     """
 
     frontier: int
@@ -197,10 +196,10 @@ class Iteration(ReportPart):
 
 
 class Occupancy(ReportPart):
-    """Occupancy of the channels of a family: cycles, over all channels, by the tokens in a channel.
+    """Occupancy of the channels of a family: cycles over all channels, by the number of tokens.
 
-    From what they held when looked at, at the end of each interval of the timeline or more often;
-    ``capacity`` is the largest of them.
+    Channels are sampled at least at the end of each interval of the timeline; ``capacity`` is the largest
+    capacity.
     """
 
     channels: int
@@ -209,7 +208,7 @@ class Occupancy(ReportPart):
 
 
 class Memory(ReportPart):
-    """Use of the memory; ``utilization`` is the bandwidth used over the peak."""
+    """Use of the memory; ``utilization`` is the used bandwidth over the peak."""
 
     row_hits: int
     row_misses: int
@@ -221,11 +220,11 @@ class Memory(ReportPart):
 
 
 class Verification(ReportPart):
-    """The comparison with the reference. ``passed`` is null where the run did not come to its end.
+    """The comparison with the reference; ``passed`` is null for an incomplete run.
 
-    ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
-    ``overflows`` counts values that are infinite, or no number, because sums exceed their type.
-    ``zeros`` counts explicit zeros that only one side has, where values alone were compared; else absent.
+    ``max_relative_error`` is relative to |A| |B| entry by entry; null if a value is not finite. ``overflows``
+    counts infinite or undefined values caused by sums that exceed their type. ``zeros`` counts explicit zeros
+    on one side only if values alone were compared; else absent.
     """
 
     reference: str
@@ -241,11 +240,11 @@ class Verification(ReportPart):
 class Teaal(ReportPart):
     """Counts of the trace model by Einsum and component; traffic in bits, times in seconds.
 
-    ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
-    Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body of each loop ran,
-    ``elements`` how many elements each Einsum's output has, both over all rounds, ``rounds`` how often the
-    cascade did. ``zero_sums`` is how often a partial sum was 0; an addition to such a sum is not counted.
-    ``energy`` is in pJ by tensor moved and by Einsum, with whose table it was counted.
+    ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the fused
+    Einsums, and the total ``time``. ``bodies`` counts the executions of each loop body and ``elements`` the
+    output elements of each Einsum, both over all rounds; ``rounds`` counts the executions of the cascade.
+    ``zero_sums`` counts partial sums of 0; an addition to such a sum is not counted. ``energy`` is in pJ by
+    tensor moved and by Einsum, with the name of its table.
     """
 
     semantics: str
@@ -259,7 +258,7 @@ class Teaal(ReportPart):
 
     @property
     def by_einsum(self) -> dict[str, dict[str, Any]]:
-        """The components of each Einsum with what they did; what is of all Einsums is left out."""
+        """Return the components of each Einsum with their counts, without the entries of all Einsums."""
         return {name: metrics for name, metrics in self.metrics.items() if isinstance(metrics, dict)}
 
     @property
@@ -271,7 +270,8 @@ class Teaal(ReportPart):
 class Conversion(ReportPart):
     """Conversion of an operand: its formats, MINT's cycles, and bytes of memory.
 
-    ``waits_for`` are the blocks that the converter borrows, so that it cannot work while the machine does.
+    ``waits_for`` are the blocks that the converter shares with the machine, so that the two cannot work
+    concurrently.
     """
 
     source: str
@@ -289,7 +289,7 @@ class Conversion(ReportPart):
 
 
 class Conversions(ReportPart):
-    """The operands that were converted before the run, by name, and all of it beside the run without."""
+    """The converted operands by name, and time and traffic with and without the conversions."""
 
     operands: dict[str, Conversion]
     seconds: float
@@ -299,11 +299,10 @@ class Conversions(ReportPart):
 
 
 class Chain(ReportPart):
-    """Products one after another: the report of each by what it makes, and what is converted between them.
+    """A chain of products: the report of each product by its name, and the conversions between products.
 
-    ``operands`` names those of the report, in its order;
-    ``written`` are the products that were converted when they had been written, by name; ``seconds`` and
-    ``traffic_bytes`` are of all, with conversions.
+    ``operands`` names the operands of the report, in order. ``written`` are the products that were converted
+    after writing, by name. ``seconds`` and ``traffic_bytes`` are totals including conversions.
     """
 
     text: str
@@ -315,7 +314,7 @@ class Chain(ReportPart):
 
 
 class Record(ReportPart, Document):
-    """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
+    """Report of one run of one machine on one problem; values unknown to a fidelity are null or empty."""
 
     called = "report"
     indentation = 2

@@ -1,4 +1,4 @@
-"""Pictures of a report: where cycles went, traffic, over time, by iteration, how full channels were."""
+"""Figures of a report: use of cycles, traffic, activity over time, iterations, occupancy of channels."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["blank", "check_picture", "figure", "new_figure", "save", "save_figure"]
 
 FORMATS = (".png", ".svg", ".pdf")
-# What of a file says when and by what it was drawn: the same drawing makes the same bytes.
+# Metadata that would make equal drawings differ in their bytes.
 UNDATED: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 WIDTH = 11  # inches
 DOTS_PER_INCH = 110
 FULLNESS_BINS = 20
-MIB, GIB = 2**20, 2**30  # the units of the summary
+MIB, GIB = 2**20, 2**30  # units of the summary
 TITLE_OVER_TIME = "Over time (requests count on acceptance, so an interval may exceed the peak)"
-# Colours that people of any colour vision can tell apart (Okabe and Ito).
+# Colours for any colour vision (Okabe and Ito).
 STATES = (
     ("busy", "busy", "#009E73"),
     ("input_stall", "waiting for input", "#E69F00"),
@@ -49,36 +49,36 @@ READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
 def save(report: Record, path: Path) -> None:
-    """Draw a report into a PNG, SVG or PDF file, the same bytes for the same report.
+    """Draw a report into a PNG, SVG or PDF file, deterministically.
 
     Raises:
-        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+        InputError: the file cannot be written, has another ending, or matplotlib is missing.
     """
     save_figure(lambda: figure(report), path)
 
 
 def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
-    """Write a matplotlib figure into a PNG, SVG or PDF file, the same bytes for the same drawing.
+    """Write a matplotlib figure into a PNG, SVG or PDF file, deterministically.
 
     Raises:
-        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+        InputError: the file cannot be written, has another ending, or matplotlib is missing.
     """
     check_picture(path)
-    drawn = drawing()
+    canvas = drawing()
     from matplotlib import rc_context  # noqa: PLC0415  (heavy, and an extra)
 
     picture = io.BytesIO()
-    with rc_context({"pdf.fonttype": 42}):  # TrueType, which conferences ask for
-        drawn.savefig(picture, format=path.suffix[1:], dpi="figure", metadata=UNDATED[path.suffix])
+    with rc_context({"pdf.fonttype": 42}):  # TrueType, as conferences require
+        canvas.savefig(picture, format=path.suffix[1:], dpi="figure", metadata=UNDATED[path.suffix])
     content = picture.getvalue()
     write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
 
 
 def check_picture(path: Path) -> None:
-    """Find out before a long run whether a picture could be written.
+    """Check before a long run that a picture can be written.
 
     Raises:
-        InputError: the file cannot be written, or its name ends otherwise than a picture's.
+        InputError: the file cannot be written, or its ending is not one of ``FORMATS``.
     """
     if path.suffix not in FORMATS:
         raise InputError(f"{path}: pictures are {', '.join(FORMATS[:-1])} or {FORMATS[-1]} files")
@@ -86,18 +86,18 @@ def check_picture(path: Path) -> None:
 
 
 def blank(title: str, height: float) -> Figure:
-    """A figure with a title and nothing else, so many inches high.
+    """Return an empty figure with a title, ``height`` inches high.
 
     Raises:
         InputError: matplotlib is missing.
     """
-    drawn = new_figure(WIDTH, height, DOTS_PER_INCH)
-    drawn.suptitle(title, wrap=True)
-    return drawn
+    canvas = new_figure(WIDTH, height, DOTS_PER_INCH)
+    canvas.suptitle(title, wrap=True)
+    return canvas
 
 
 def new_figure(width: float, height: float, dots: float) -> Figure:
-    """Return an empty figure of this size in inches, with so many dots per inch in a PNG file.
+    """Return an empty figure of a size in inches; ``dots`` is the resolution of a PNG file per inch.
 
     Raises:
         InputError: matplotlib is missing.
@@ -110,14 +110,14 @@ def new_figure(width: float, height: float, dots: float) -> Figure:
 
 
 def _renumbered(svg: bytes) -> bytes:
-    """Name shapes by their order: matplotlib names them by chance and by addresses in memory."""
+    """Replace matplotlib's random names of shapes by numbers in their order."""
     for number, name in enumerate(dict.fromkeys(re.findall(rb' id="([a-z]+[0-9a-f]{10})"', svg))):
         svg = svg.replace(name, b"shape%d" % number)
     return svg
 
 
 def figure(report: Record) -> Figure:
-    """The pictures of a report as one matplotlib figure; those that it has no data for are left out.
+    """Draw a report as one matplotlib figure, without the plots that lack data.
 
     Raises:
         InputError: matplotlib is missing.
@@ -132,30 +132,30 @@ def figure(report: Record) -> Figure:
     cycles = f"{report.cycles:,}{format_interval(report)} cycles"
     title = f"{report.accelerator} on {report.workload.heading}: {cycles}"
     title = "\n".join(filter(None, [title, footnote(report.workload.surrogates)]))
-    drawn = blank(title, sum(heights) + 0.5)
-    grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
+    canvas = blank(title, sum(heights) + 0.5)
+    grid = canvas.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
     if report.components:
-        _cycles(drawn.add_subplot(grid[0, 0]), report)
+        _cycles(canvas.add_subplot(grid[0, 0]), report)
     elif report.cycles_interval:
-        _estimate(drawn.add_subplot(grid[0, 0]), report)
+        _estimate(canvas.add_subplot(grid[0, 0]), report)
     elif report.teaal:
-        _times(drawn.add_subplot(grid[0, 0]), report.teaal)
+        _times(canvas.add_subplot(grid[0, 0]), report.teaal)
     if report.levels:
-        _level_cycles(drawn.add_subplot(grid[0, 0]), report)
-        _level_energies(drawn.add_subplot(grid[1, :]), report)
+        _level_cycles(canvas.add_subplot(grid[0, 0]), report)
+        _level_energies(canvas.add_subplot(grid[1, :]), report)
     if report.traffic:
-        _traffic(drawn.add_subplot(grid[0, 1]), report)
+        _traffic(canvas.add_subplot(grid[0, 1]), report)
     if timeline:
         _over_time(grid[1, :], report, timeline)
     if report.iterations:
         _by_iteration(grid[1 + bool(timeline), :], report.iterations)
     if report.occupancies:
-        _fullness(drawn, drawn.add_subplot(grid[-1, :]), report.occupancies)
-    return drawn
+        _fullness(canvas, canvas.add_subplot(grid[-1, :]), report.occupancies)
+    return canvas
 
 
 def _cycles(axes: Axes, report: Record) -> None:
-    """A bar a family, its states stacked."""
+    """Draw a bar for each family, with stacked states."""
     kinds = list(families(report.components).values())
     left = [0.0] * len(kinds)
     for state, label, colour in STATES:
@@ -168,7 +168,7 @@ def _cycles(axes: Axes, report: Record) -> None:
 
 
 def _estimate(axes: Axes, report: Record) -> None:
-    """The cycles of a sampled run and those that were simulated, with the interval as an error bar."""
+    """Draw the cycles of a sampled run with an error bar, and the simulated cycles."""
     assert report.cycles_interval is not None
     simulated = report.sampling.cycles_simulated if report.sampling else 0
     low, high = report.cycles_interval
@@ -180,11 +180,11 @@ def _estimate(axes: Axes, report: Record) -> None:
     axes.locator_params(axis="x", nbins=5)
 
 
-def _times(axes: Axes, counted: Teaal) -> None:
-    """A bar a component, what it takes for each Einsum behind one another."""
+def _times(axes: Axes, teaal: Teaal) -> None:
+    """Draw a bar for each component, with the times of consecutive Einsums."""
     ends: dict[str, float] = {}
     rows: list[str] = []
-    for einsum, components in counted.by_einsum.items():
+    for einsum, components in teaal.by_einsum.items():
         for component, metrics in components.items():
             start, length = ends.get(component, 0.0), 1e9 * metrics["time"]
             axes.barh([component], [length], left=[start], edgecolor="white", color=WORK)
@@ -202,7 +202,7 @@ def _times(axes: Axes, counted: Teaal) -> None:
 
 
 def _level_cycles(axes: Axes, report: Record) -> None:
-    """A bar a level and one for compute: what each would take if nothing else limited it."""
+    """Draw the cycles that each level and compute need without other limits."""
     cycles = {name: level.cycles for name, level in report.levels.items()}
     if report.analytical:
         cycles["compute"] = report.analytical.compute.cycles
@@ -211,7 +211,7 @@ def _level_cycles(axes: Axes, report: Record) -> None:
 
 
 def _level_energies(axes: Axes, report: Record) -> None:
-    """A bar a level, its tensors and what it leaks stacked, and compute."""
+    """Draw a bar for each level and compute, with tensors and leakage stacked."""
     names = [*report.levels, "compute"]
     tensors = dict.fromkeys(name for level in report.levels.values() for name in level.tensors)
     parts: dict[str, dict[str, float]] = {name: {} for name in (*tensors, "leakage", "computes")}
@@ -232,7 +232,7 @@ def _level_energies(axes: Axes, report: Record) -> None:
 
 
 def _traffic(axes: Axes, report: Record) -> None:
-    """A bar a tensor, and all of them against the least that any machine moves."""
+    """Draw a bar for each tensor, and their sum with the algorithmic minimum."""
     names = [*report.traffic, "in all"]
     read = [part.read_bytes / MIB for part in report.traffic.values()]
     written = [part.write_bytes / MIB for part in report.traffic.values()]
@@ -254,13 +254,13 @@ def _bars(axes: Axes, title: str, unit: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _over_time(place: Any, report: Record, timeline: Timeline) -> None:  # noqa: ANN401
-    """Bandwidth above, the machine's work below, over the cycles of the first clock."""
-    upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
+def _over_time(grid_cell: Any, report: Record, timeline: Timeline) -> None:  # noqa: ANN401
+    """Draw bandwidth above and operations below, over the cycles of the first clock."""
+    upper, lower = grid_cell.subgridspec(2, 1).subplots(sharex=True)
     operation, counts = timeline.work
     edges = [timeline.interval * number for number in range(len(counts))] + [report.cycles]
     lengths = [end - start for start, end in pairwise(edges)]
-    rate = report.cycles / report.seconds / GIB if report.seconds else 0.0  # GiB/s of a byte a cycle
+    rate = report.cycles / report.seconds / GIB if report.seconds else 0.0  # GiB/s for one byte per cycle
     read = [count * rate / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
     written = [count * rate / length for count, length in zip(timeline.write_bytes, lengths, strict=True)]
     both = [first + second for first, second in zip(read, written, strict=True)]
@@ -284,9 +284,9 @@ def _over_time(place: Any, report: Record, timeline: Timeline) -> None:  # noqa:
     lower.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def _by_iteration(place: Any, iterations: Sequence[Iteration]) -> None:  # noqa: ANN401
-    """Active vertices above, cycles with edges and with vertices below, by iteration."""
-    upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
+def _by_iteration(grid_cell: Any, iterations: Sequence[Iteration]) -> None:  # noqa: ANN401
+    """Draw active vertices above, and cycles of edges and vertices below, by iteration."""
+    upper, lower = grid_cell.subgridspec(2, 1).subplots(sharex=True)
     edges = [number + 0.5 for number in range(len(iterations) + 1)]
     upper.stairs([iteration.frontier for iteration in iterations], edges, fill=True, color=WORK)
     upper.set_yscale("log")
@@ -305,18 +305,18 @@ def _by_iteration(place: Any, iterations: Sequence[Iteration]) -> None:  # noqa:
         axes.spines[["top", "right"]].set_visible(False)
 
 
-def _fullness(drawn: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:
-    """A row a family of channels: how much of the time they were how full."""
+def _fullness(canvas: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:
+    """Draw a row for each family of channels: the distribution of occupancy."""
     from matplotlib.colors import PowerNorm  # noqa: PLC0415
 
     rows = [_shares(part) for part in occupancies.values()]
-    scale = PowerNorm(0.5, 0, 100)  # the little there is beside a full or an empty channel shows too
+    scale = PowerNorm(0.5, 0, 100)  # makes small shares visible
     image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
     axes.set_yticks([row + 0.5 for row in range(len(rows))], _labels(occupancies))
     axes.set_xticks([0, 0.5, 1], ["empty", "half full", "full"])
     axes.set_title("Occupancy of channels", loc="left")
     axes.tick_params(labelsize="small")
-    bar = drawn.colorbar(image, ax=axes, shrink=0.6)
+    bar = canvas.colorbar(image, ax=axes, shrink=0.6)
     bar.set_label("% of the cycles", fontsize="small")
     bar.ax.tick_params(labelsize="small")
 
@@ -326,7 +326,7 @@ def _labels(occupancies: dict[str, Occupancy]) -> list[str]:
 
 
 def _shares(part: Occupancy) -> list[float]:
-    """Per cent of the cycles by how full: empty, then equal steps up to full."""
+    """Return the percentage of cycles by occupancy: empty, then equal steps up to full."""
     shares = [0.0] * (FULLNESS_BINS + 1)
     total = sum(part.cycles.values()) or 1
     for tokens, cycles in part.cycles.items():

@@ -1,4 +1,4 @@
-"""The files that an answer is written to: ``.npz``, ``.mtx``, and for any ranks ``.npy`` and ``.tns``."""
+"""Output files of an answer: ``.npz``, ``.mtx``, and for any ranks ``.npy`` and ``.tns``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["check_product", "write_product"]
 
-MOST_ELEMENTS = 1 << 28  # of an array with its zeros, 2 GiB
+MOST_ELEMENTS = 1 << 28  # of a dense array, 2 GiB
 
 
 def check_product(path: Path) -> None:
-    """Refuse a name that is of no kind of file that can be written.
+    """Check that the ending of a path is a supported format.
 
     Raises:
-        InputError: naming those that can.
+        InputError: the ending is not supported; the message has the supported endings.
     """
     if suffix_of(path) not in _WRITERS or path.suffix.lower() == ".gz":
         raise InputError(
@@ -33,57 +33,57 @@ def check_product(path: Path) -> None:
 
 
 def write_product(path: Path, answer: object) -> None:
-    """Write an answer as the suffix says, whole or not at all; ``fiberscope.workloads.load`` reads it again.
+    """Write an answer atomically in the format of the suffix; ``fiberscope.workloads.load`` reads the file.
 
     Args:
-        path: whose suffix ``check_product`` took.
-        answer: a scipy matrix, a numpy array or a ``SparseTensor``; None of a run that has none.
+        path: a path that ``check_product`` accepts.
+        answer: a scipy matrix, a numpy array or a ``SparseTensor``; None for a run without a product.
 
     Raises:
-        InputError: there is none, its ranks do not fit the kind of file, or the file cannot be written.
+        InputError: there is no product, its ranks do not fit the format, or the file cannot be written.
     """
     if answer is None:
         raise InputError(f"{path}: the run has no product to write")
     suffix = suffix_of(path)
-    if suffix not in _OF_ANY_RANKS and isinstance(answer, SparseTensor):
-        named = " or ".join(_OF_ANY_RANKS)
-        raise InputError(f"{path}: the product has {answer.order} ranks; give a name in {named}")
+    if suffix not in _ANY_RANK_FORMATS and isinstance(answer, SparseTensor):
+        formats = " or ".join(_ANY_RANK_FORMATS)
+        raise InputError(f"{path}: the product has {answer.order} ranks; give a name in {formats}")
     file = io.BytesIO()
     _WRITERS[suffix](file, answer)
     write_bytes(path, file.getvalue())
 
 
 def _npz(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
-    sparse.save_npz(file, sparse.csr_array(_of_two_ranks(answer)))
+    sparse.save_npz(file, sparse.csr_array(_as_two_ranks(answer)))
 
 
 def _npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     if np.prod(answer.shape, dtype=float) > MOST_ELEMENTS:
-        named = ".tns" if isinstance(answer, SparseTensor) else ".npz"
-        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {named}")
+        format_ = ".tns" if isinstance(answer, SparseTensor) else ".npz"
+        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {format_}")
     np.save(file, answer if isinstance(answer, np.ndarray) else answer.toarray())
 
 
 def _mtx(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     from scipy.io import mmwrite  # noqa: PLC0415  (it takes time to load)
 
-    mmwrite(file, _of_two_ranks(answer), symmetry="general")
+    mmwrite(file, _as_two_ranks(answer), symmetry="general")
 
 
 def _tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     tensor = answer
     if not isinstance(answer, SparseTensor):
-        tensor = SparseTensor.from_matrix(sparse.csr_array(_of_two_ranks(answer)))
+        tensor = SparseTensor.from_matrix(sparse.csr_array(_as_two_ranks(answer)))
     for *place, value in zip(*tensor.coordinates, tensor.values.tolist(), strict=True):
         file.write(f"{' '.join(str(coordinate + 1) for coordinate in place)} {value!r}\n".encode())
 
 
-def _of_two_ranks(answer: Any) -> Any:  # noqa: ANN401
-    """A column of an array of one rank."""
+def _as_two_ranks(answer: Any) -> Any:  # noqa: ANN401
+    """Return an array of one rank as a column."""
     return answer.reshape(-1, 1) if answer.ndim == 1 else answer
 
 
-_OF_ANY_RANKS = (".npy", ".tns")
+_ANY_RANK_FORMATS = (".npy", ".tns")
 _WRITERS: Mapping[str, Callable[[io.BytesIO, Any], None]] = {
     ".npz": _npz,
     ".npy": _npy,

@@ -1,4 +1,4 @@
-"""Reports of earlier releases, with the keys of this release."""
+"""Conversion of reports of earlier releases to the keys of this release."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from fiberscope.base.version import __version__
 
 __all__ = ["describe_unreadable", "upgrade"]
 
-ALL_ACTIONS: Final = "all actions"  # of a component whose energy version 0.1.0 does not divide
-ENERGY_WITHOUT: Final = ("clock tree", "leakage", "wires")  # in no energy of version 0.1.0
-TRACE_ENERGY: Final = ("table", "by_tensor", "by_einsum")  # keys of ``teaal.energy`` today
+ALL_ACTIONS: Final = "all actions"  # action of a component whose energy version 0.1.0 does not divide
+ENERGY_WITHOUT: Final = ("clock tree", "leakage", "wires")  # missing in energies of version 0.1.0
+TRACE_ENERGY: Final = ("table", "by_tensor", "by_einsum")  # current keys of ``teaal.energy``
 
 
 def upgrade(document: object) -> object:
     """Return a report of any release with the keys of this release.
 
     Version 0.1.0 had ``energy_pj`` for ``energy`` and ``edp``, and the trace model's total in
-    ``teaal.energy``. Version 0.2.0 had no ``area.known``. What is no such report is returned as it is.
+    ``teaal.energy``. Version 0.2.0 had no ``area.known``. Other documents are returned unchanged.
     """
     if not isinstance(document, dict):
         return document
     try:
-        current = _of_first_release(document) if "energy_pj" in document else document
+        current = _upgrade_first_release(document) if "energy_pj" in document else document
         area = current.get("area")
         return current if not area or "known" in area else {**current, "area": _with_sum(area)}
     except (AttributeError, KeyError, StopIteration, TypeError):
@@ -34,50 +34,52 @@ def upgrade(document: object) -> object:
 
 
 def _with_sum(area: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an area with its sum, which has no upper end in version 0.2.0."""
+    """Add the sum of an area; version 0.2.0 has no upper end."""
     return {"known": sum(area["by_component"].values()), "upper": None, **area}
 
 
-def _of_first_release(document: Mapping[str, Any]) -> dict[str, Any]:
+def _upgrade_first_release(document: Mapping[str, Any]) -> dict[str, Any]:
     current = {key: value for key, value in document.items() if key != "energy_pj"}
     if teaal := document.get("teaal"):
-        spent, unknown = _trace_energy(teaal["energy"])
+        energies, unknown = _trace_energy(teaal["energy"])
         tables = {key: value for key, value in teaal["energy"].items() if key in TRACE_ENERGY}
         current["teaal"] = {**teaal, "energy": tables}
     else:
-        spent, unknown = _level_energy(document), ()
-    if not spent:
+        energies, unknown = _level_energy(document), ()
+    if not energies:
         return current
-    total = sum(sum(actions.values()) for actions in spent.values())
-    energy = {"total_pj": total, "by_component": spent, "without": (*ENERGY_WITHOUT, *unknown)}
+    total = sum(sum(actions.values()) for actions in energies.values())
+    energy = {"total_pj": total, "by_component": energies, "without": (*ENERGY_WITHOUT, *unknown)}
     return {**current, "energy": energy, "edp": total * 1e-12 * document["seconds"]}
 
 
 def _trace_energy(energy: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
     """Return the energy in pJ by component, and the actions without a known energy."""
     components = energy.get("by_component", {})
-    spent = {name: {ALL_ACTIONS: picojoules} for name, picojoules in components.items()}
-    return spent, tuple(energy.get("unknown", ()))
+    energies = {name: {ALL_ACTIONS: picojoules} for name, picojoules in components.items()}
+    return energies, tuple(energy.get("unknown", ()))
 
 
 def _level_energy(document: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Return the energy of the analytical model in pJ, by level and of the computes."""
+    """Return the energy of the analytical model in pJ, by level and for computes."""
     if document["energy_pj"] is None:
         return {}
-    spent = {name: {ALL_ACTIONS: level["energy_pj"]} for name, level in document["levels"].items()}
+    energies = {name: {ALL_ACTIONS: level["energy_pj"]} for name, level in document["levels"].items()}
     computes = next(
-        name for name in document["analytical"]["pj_per_algorithmic_compute"] if name not in (*spent, "total")
+        name
+        for name in document["analytical"]["pj_per_algorithmic_compute"]
+        if name not in (*energies, "total")
     )
-    return {**spent, computes: {"compute": document["analytical"]["compute"]["energy_pj"]}}
+    return {**energies, computes: {"compute": document["analytical"]["compute"]["energy_pj"]}}
 
 
 def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str:
-    """Return why a report of another release cannot be read, as the end of a line; empty for anything else.
+    """Return why a report of another release cannot be read, as the end of a line; empty for other documents.
 
     Args:
         text: the document.
-        schema: that it should have.
-        error: the error of the attempt to read it.
+        schema: the expected schema.
+        error: the error of the attempt to read the document.
     """
     version = _version(text, schema)
     if version in ("", __version__) or not isinstance(error, ValidationError):
@@ -92,7 +94,7 @@ def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str
 
 
 def _version(text: bytes | str, schema: str) -> str:
-    """Return the version of Fiberscope that wrote a report; empty for any other document."""
+    """Return the version of Fiberscope that wrote a report; empty for another document."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Files that are not of this computer: addresses that fsspec knows, as ``s3://bucket/run.json``."""
+"""Remote files at addresses that fsspec supports, such as ``s3://bucket/run.json``."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 __all__ = ["address_of", "open_remote", "storage_errors"]
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # of the two slashes a Path keeps one
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # a Path keeps one of the two slashes
 
 
 def address_of(path: str | Path) -> str:
-    """The address that a path is; empty if it is of this computer."""
+    """Return the address of a remote path; empty for a local path."""
     match = _ADDRESS.fullmatch(str(path))
     return "{}://{}".format(*match.groups()) if match else ""
 
 
 def open_remote(address: str) -> UPath:
-    """The file or folder at an address, with what others write there meanwhile.
+    """Open a remote file or folder, without caches, so that writes of others are visible.
 
     Raises:
-        InputError: nobody knows the protocol, or its library is not installed.
+        InputError: the protocol is unknown, or its library is not installed.
     """
-    from upath import UPath  # noqa: PLC0415  (files of this computer need none)
+    from upath import UPath  # noqa: PLC0415  (not needed for local files)
 
     try:
         remote_path = UPath(address, use_listings_cache=False, skip_instance_cache=True)
-        remote_path.fs  # noqa: B018  (made when it is asked for: where the library is missing)
+        remote_path.fs  # noqa: B018  (needs the library)
     except (ImportError, ValueError) as error:
         raise InputError(f"{address}: {' '.join(str(error).split())}") from error
     return remote_path
@@ -42,13 +42,13 @@ def open_remote(address: str) -> UPath:
 
 @contextmanager
 def storage_errors(address: str) -> Iterator[None]:
-    """A line on a storage that does not let anybody in; each of them has errors of its own.
+    """Convert any error of a remote storage into an ``InputError``, because each storage has its own errors.
 
     Raises:
-        InputError: for whatever was raised.
+        InputError: any exception was raised.
     """
     try:
         yield
     except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{address}: cannot be reached: {said}") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{address}: cannot be reached: {reason}") from error

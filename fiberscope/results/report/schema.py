@@ -1,4 +1,4 @@
-"""Reading and writing of documents in JSON."""
+"""JSON documents with a schema."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Document"]
 
 
 class Document(BaseModel):
-    """One whose schema is the default of a field ``schema_name``."""
+    """A document; the default of the field ``schema_name`` is its schema."""
 
     called: ClassVar[str]
     indentation: ClassVar[int | None] = None
 
     def to_json(self) -> str:
-        """The document as JSON with a final newline."""
+        """Return the document as JSON with a final newline."""
         return self.dumped(self.indentation) + "\n"
 
     def dumped(self, indentation: int | None = None) -> str:
-        """The document as JSON; names that are no UTF-8 are escaped."""
+        """Return the document as JSON; undecodable names are escaped."""
         try:
             return self.model_dump_json(by_alias=True, indent=indentation)
         except PydanticSerializationError:
@@ -37,7 +37,7 @@ class Document(BaseModel):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """One written earlier.
+        """Read a document.
 
         Raises:
             InputError: the file cannot be read or is no such document.
@@ -50,14 +50,14 @@ class Document(BaseModel):
 
     @classmethod
     def parse(cls, content: bytes | str, name: str) -> Self:
-        """Parse the text of such a document, of this release or an earlier one.
+        """Parse the text of a document, of this release or an earlier release.
 
         Args:
             content: JSON.
             name: the name of the file or row, for messages.
 
         Raises:
-            InputError: it is no such document.
+            InputError: the text is no such document.
         """
         try:
             return cls.model_validate_json(content)
@@ -67,7 +67,7 @@ class Document(BaseModel):
             raise InputError(f"{name}: {reason or f'not a {cls.called} of the schema {schema}'}") from error
 
     def write(self, path: str | Path) -> None:
-        """Write the document at once: a reader sees the old file or the new one, never a part.
+        """Write the document atomically.
 
         Raises:
             InputError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Short names of workloads, for axes and tables: distinct, and of a bounded length."""
+"""Distinct short names of workloads, for axes and tables."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:r
 
 
 def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
-    """Return a name for each workload, of at most so many letters, and for no two the same.
+    """Return distinct names of workloads with at most ``letters`` characters.
 
-    A generated matrix keeps its kind and the arguments that not all of its kind share. A file loses its
-    folder and the suffix. What is still too long loses its middle.
+    A generated matrix keeps its kind and the arguments that differ within the kind. A file loses its folder
+    and suffix. The middle of a longer name is cut.
     """
-    short = [_cut(text, letters) for text in _distinguished(names)]
+    short = [_cut(text, letters) for text in _distinct_parts(names)]
     count, distinct = Counter(short), dict.fromkeys([""])
     for text in short:
         number, name = 1, "" if count[text] > 1 else text
@@ -33,30 +33,30 @@ def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
     return [*distinct][1:]
 
 
-def _distinguished(names: Sequence[str]) -> list[str]:
+def _distinct_parts(names: Sequence[str]) -> list[str]:
     generated = [_GENERATED.fullmatch(name) for name in names]
     arguments: dict[str, list[set[str]]] = {}
     for match in filter(None, generated):
         arguments.setdefault(match[1], []).append(set(match[2].split(",")))
-    common = {kind: set.intersection(*several) for kind, several in arguments.items()}
+    common = {kind: set.intersection(*argument_sets) for kind, argument_sets in arguments.items()}
     return [
-        _bare(name) if match is None else _own(match, common[match[1]])
+        _file_name(name) if match is None else _generator_name(match, common[match[1]])
         for name, match in zip(names, generated, strict=True)
     ]
 
 
-def _own(match: re.Match[str], common: set[str]) -> str:
-    own = [argument for argument in match[2].split(",") if argument not in common]
-    return f"{match[1]} {','.join(own)}".rstrip()
+def _generator_name(match: re.Match[str], common: set[str]) -> str:
+    arguments = [argument for argument in match[2].split(",") if argument not in common]
+    return f"{match[1]} {','.join(arguments)}".rstrip()
 
 
-def _bare(name: str) -> str:
-    """Operands without their folders and suffixes."""
+def _file_name(name: str) -> str:
+    """Return operands without their folders and suffixes."""
     try:
-        words = shlex.split(name)
-    except ValueError:  # an apostrophe in the name of a file
-        words = [name]
-    return " ".join(map(_stem, words)) or name
+        operands = shlex.split(name)
+    except ValueError:  # an apostrophe in a file name
+        operands = [name]
+    return " ".join(map(_stem, operands)) or name
 
 
 def _stem(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Summary of a run in the terminal, made from its report."""
+"""Summary of a report in the terminal."""
 
 from __future__ import annotations
 
@@ -22,34 +22,38 @@ from fiberscope.workloads.verification import overflows_in_words
 __all__ = [
     "as_html",
     "as_text",
+    "describe_sampling",
+    "describe_unmoved",
     "engineering_time",
-    "sampling_in_words",
     "show",
     "summary",
-    "unmoved_in_words",
     "verification_line",
 ]
 
 MOST_FAMILIES = 16
-CROWDED = 1.0  # of a cache: the misses of a functional pass may be wrong where tasks in flight need more
-NO_BOUND = "no bound: the specification binds no component that takes time"  # of the trace model
-WIDTH = 100  # columns where there is no terminal to ask
+CROWDED = 1.0  # fraction of a cache above which the misses of a functional pass may be wrong
+NO_BOUND = "no bound: the specification binds no component that takes time"  # for the trace model
+WIDTH = 100  # columns without a terminal
 LABEL_WIDTH = 24
 HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
 
-# State, its name, its colour, and its mark in a Unicode and in an ASCII terminal.
+# State, label, colour, mark in a Unicode terminal and mark in an ASCII terminal.
 STATES = (
     ("busy", "busy", "green", "█", "#"),
     ("input_stall", "waiting for input", "yellow", "▒", "<"),
     ("output_stall", "waiting for output", "magenta", "░", ">"),
     ("idle", "idle", "dim", "·", "."),
 )
-TEXT: Any = {"highlight": False, "markup": False, "force_jupyter": False}  # else a notebook displays it too
+TEXT: Any = {
+    "highlight": False,
+    "markup": False,
+    "force_jupyter": False,
+}  # not twice in notebooks
 
 
 def show(report: Record, console: Console) -> None:
-    """Print the summary of a report; elsewhere than in a terminal without blanks at the ends of lines."""
-    parts = _fitted(report, console)
+    """Print the summary of a report; outside of a terminal, trailing blanks are removed."""
+    parts = _fit_to_console(report, console)
     if console.is_terminal:
         console.print(parts)
         return
@@ -57,26 +61,26 @@ def show(report: Record, console: Console) -> None:
 
 
 def as_text(report: Record, width: int = WIDTH) -> str:
-    """The summary as plain text of so many columns, without a final newline."""
+    """Return the summary as plain text of ``width`` columns, without a final newline."""
     console = Console(file=io.StringIO(), width=width, color_system=None, **TEXT)
-    return print_trimmed(console, _fitted(report, console))
+    return print_trimmed(console, _fit_to_console(report, console))
 
 
 def as_html(report: Record) -> str:
-    """The summary as a piece of HTML, colours included, for a notebook."""
+    """Return the summary as coloured HTML, for a notebook."""
     console = Console(file=io.StringIO(), width=WIDTH, record=True, **TEXT)
-    console.print(_fitted(report, console))
+    console.print(_fit_to_console(report, console))
     if report.analytical is not None:
         console.print(*(table.rich() for table in tables(report)), sep="\n")
     return console.export_html(inline_styles=True, code_format=HTML)
 
 
-def _fitted(report: Record, console: Console) -> RenderableType:
+def _fit_to_console(report: Record, console: Console) -> RenderableType:
     return summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only)
 
 
 def summary(report: Record, *, width: int, ascii_only: bool = False) -> RenderableType:
-    """The summary of a report, laid out for so many columns.
+    """Lay out the summary of a report.
 
     Args:
         report: the report of a run, complete or not.
@@ -89,7 +93,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
     parts += [_traffic(report)] if report.traffic else []
     parts += [_lines(("Cached", _cached(report.cached)))] if report.cached else []
-    parts += [_lines(("Not moved", unmoved_in_words(report)))] if report.unmoved else []
+    parts += [_lines(("Not moved", describe_unmoved(report)))] if report.unmoved else []
     parts += [_memory(report.memory)] if report.memory else []
     parts += [""] if report.traffic or report.memory or report.unmoved else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
@@ -107,10 +111,10 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
 def _title(report: Record) -> RenderableType:
     workload = report.workload
     title = f", {report.problem.title}: " if report.problem else ": "
-    own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
-    machine = f"{report.accelerator} with {own}" if own else report.accelerator
+    replaced = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
+    machine = f"{report.accelerator} with {replaced}" if replaced else report.accelerator
     if report.chain is not None:
-        return _of_chain(machine, report)
+        return _chain_title(machine, report)
     line = Text.assemble((machine, "bold"), " on ", (workload.label, "bold"), title)
     line.append(_operand(workload))
     for operand in workload.operands[1:]:
@@ -118,8 +122,8 @@ def _title(report: Record) -> RenderableType:
     return line
 
 
-def _of_chain(machine: str, report: Record) -> Text:
-    """The chain, and what each of its operands is."""
+def _chain_title(machine: str, report: Record) -> Text:
+    """Return the title of a chain, with its operands."""
     assert report.chain is not None
     line = Text.assemble((machine, "bold"), ": ", (report.chain.text, "bold"))
     for name, operand in zip(report.chain.operands, report.workload.operands, strict=True):
@@ -137,7 +141,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _notices(report: Record) -> list[RenderableType]:
-    """Boxes for what must not be overlooked."""
+    """Return boxes for surrogates, incomplete runs and wrong results."""
     boxes: list[RenderableType] = []
     for operand in report.workload.operands:
         if operand.notice:
@@ -159,7 +163,7 @@ def _totals(report: Record) -> RenderableType:
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
     if report.teaal is not None and report.complete and not report.teaal.bounds_time:
         cycles = Text(NO_BOUND)
-    sampled = ("Sampled", sampling_in_words(report.sampling) if report.sampling else "")
+    sampled = ("Sampled", describe_sampling(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
     formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
@@ -169,22 +173,22 @@ def _totals(report: Record) -> RenderableType:
 
 
 def _stages(cycles: Mapping[str, int]) -> Iterator[str]:
-    """The cycles of each stage, of all rounds together."""
+    """Yield the cycles of each stage, summed over rounds."""
     for name, counts in rounds_of_stages(cycles).items():
         rounds = f" in {len(counts)} rounds" if len(counts) > 1 else ""
         yield f"{name} {sum(counts):,} cycles{rounds}"
 
 
 def _interval(report: Record) -> str:
-    """The half-width of an estimate, and how much was simulated; nothing of a count."""
+    """Format the half-width and the simulated fraction of an estimate; empty for an exact run."""
     if report.cycles_interval is None or report.sampling is None:
         return ""
     sampling = report.sampling
     return f"{format_interval(report)} ({sampling.confidence:.0%}, {sampling.fraction:.2%} simulated)"
 
 
-def sampling_in_words(sampling: Sampling) -> str:
-    """Describe the sampling of a run: its windows, and which parts are exact, estimated or not available."""
+def describe_sampling(sampling: Sampling) -> str:
+    """Describe the sampling of a run: its windows, and the exact, estimated and unavailable parts."""
     if sampling.note:
         return sampling.note
     windows = f"{sampling.windows} windows of about {sampling.window_cycles:,} cycles, seed {sampling.seed}"
@@ -193,7 +197,7 @@ def sampling_in_words(sampling: Sampling) -> str:
 
 
 def _steps(chain: Chain) -> RenderableType:
-    """The products of a chain, a line each."""
+    """Return a table with a row for each product of a chain."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, min_width=10)
     for _ in range(4):
@@ -223,7 +227,7 @@ def _iterations(report: Record) -> str:
 
 
 def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
-    """Labelled lines; those without a text are left out."""
+    """Return labelled lines; empty texts are omitted."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True, min_width=10)
     table.add_column(overflow="fold")
@@ -248,17 +252,17 @@ def _cycles(report: Record, width: int, ascii_only: bool) -> list[RenderableType
         table.add_row(Text(kind.label), _bar(kind, bar_width, ascii_only), *numbers)
     legend = Text("  ".join(f"{state[4] if ascii_only else state[3]} {state[1]}" for state in STATES), "dim")
     more = len(kinds) - MOST_FAMILIES
-    rest = [Text(f"and {more} more kinds of components in the report", "dim")] if more > 0 else []
-    return [table, *rest, legend]
+    more_line = [Text(f"and {more} more kinds of components in the report", "dim")] if more > 0 else []
+    return [table, *more_line, legend]
 
 
 def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
-    """The states of a family as a bar of exactly this width; what rounding leaves goes to the nearest."""
+    """Draw the states of a family as a bar of exactly ``width`` characters."""
     bar = Text()
-    done, drawn = 0, 0
+    cycles, drawn = 0, 0
     for state, _title, style, mark, ascii_mark in STATES:
-        done += getattr(kind, state)
-        end = round(width * kind.share(done))
+        cycles += getattr(kind, state)
+        end = round(width * kind.share(cycles))
         bar.append((ascii_mark if ascii_only else mark) * (end - drawn), style)
         drawn = end
     return bar
@@ -284,7 +288,7 @@ def _traffic(report: Record) -> RenderableType:
 
 
 def _cached(cached: Cached) -> str:
-    """The traffic behind a functional cache, and a warning where its misses may be wrong."""
+    """Describe the traffic after a functional cache, with a warning if its misses may be wrong."""
     tensors = [
         f"{name} {_size(part.moved_bytes)}" for name, part in cached.traffic.items() if part.moved_bytes
     ]
@@ -294,8 +298,8 @@ def _cached(cached: Cached) -> str:
     return f"{_size(moved)} in all by a functional cache: {', '.join(tensors)}{few}"
 
 
-def unmoved_in_words(report: Record) -> str:
-    """The tensors that are bound to memory and not moved, by reason."""
+def describe_unmoved(report: Record) -> str:
+    """Describe the tensors that are bound to memory but not moved, by reason."""
     names_by_reason: dict[str, list[str]] = {}
     for name, reason in report.unmoved.items():
         names_by_reason.setdefault(reason, []).append(name)
@@ -310,14 +314,14 @@ def _memory(memory: Memory) -> RenderableType:
         rows = "; rows: {:.0%} hits, {:.0%} misses, {:.0%} conflicts".format(*shares)
     used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
-    said = "a busy channel holds a request, whether or not data is moving" if accesses else ""
-    return _lines(("Memory", text), ("", said))
+    note = "a busy channel holds a request, whether or not data is moving" if accesses else ""
+    return _lines(("Memory", text), ("", note))
 
 
 def _converted(report: Record) -> str:
-    """The operands that were converted before the run, and what the run takes with that and without."""
+    """Describe the conversions before the run, and the totals with and without conversions."""
     if report.chain is not None:
-        return _kept(report.chain, report.seconds)
+        return _chain_conversions(report.chain, report.seconds)
     conversions = report.conversions
     if conversions is None:
         return ""
@@ -326,20 +330,22 @@ def _converted(report: Record) -> str:
         f"in {conversion.cycles:,} cycles of MINT"
         for name, conversion in conversions.operands.items()
     ]
-    beside = f"{engineering_time(conversions.seconds)} and {_size(conversions.traffic_bytes)} with it"
-    slower = f"{engineering_time(conversions.seconds_without)}"
-    without = f"{slower} and {_size(conversions.traffic_bytes_without)} without"
-    return f"{'; '.join(parts)}: {beside}, {without}"
+    with_conversions = (
+        f"{engineering_time(conversions.seconds)} and {_size(conversions.traffic_bytes)} with it"
+    )
+    time_without = f"{engineering_time(conversions.seconds_without)}"
+    without_conversions = f"{time_without} and {_size(conversions.traffic_bytes_without)} without"
+    return f"{'; '.join(parts)}: {with_conversions}, {without_conversions}"
 
 
-def _kept(chain: Chain, without: float) -> str:
-    """Describe the cost of a chain with the conversions of its products; empty without conversions."""
+def _chain_conversions(chain: Chain, without: float) -> str:
+    """Describe the cost of a chain with conversions of its products; empty without conversions."""
     if not chain.written:
         return ""
     conversion = next(iter(chain.written.values()))
-    named = f"{', '.join(chain.written)} to {conversion.target} when written, and back when used"
-    beside = f"{engineering_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it"
-    return f"{named}: {beside}, {engineering_time(without)} without"
+    description = f"{', '.join(chain.written)} to {conversion.target} when written, and back when used"
+    with_conversions = f"{engineering_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it"
+    return f"{description}: {with_conversions}, {engineering_time(without)} without"
 
 
 def verification_line(report: Record) -> str:
@@ -379,7 +385,7 @@ def _count(rate: float) -> str:
 
 
 def engineering_time(seconds: float) -> str:
-    """Write a time with its unit; below a microsecond to two digits, as 365.31 ns."""
+    """Format a time with its unit; below a microsecond with two decimals, as in 365.31 ns."""
     nanoseconds = round(seconds * 1e9, 2)
     if nanoseconds < 1000:
         return f"{nanoseconds:.2f}".removesuffix(".00") + " ns"

@@ -1,4 +1,4 @@
-"""Marks of a surrogate wherever its name is shown."""
+"""Marks of surrogates in names and footnotes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ DAGGER: Final = "†"
 
 
 def mark(name: str, source: object) -> str:
-    """Return a name as it is shown: with a dagger behind it if its source is a surrogate."""
+    """Return the displayed name, with a dagger for a surrogate."""
     return f"{name}{DAGGER}" if source == SURROGATE else name
 
 
 def footnote(names: Iterable[str]) -> str:
-    """Return the note on the dagger, which names the surrogates; empty if there are none."""
-    several = ", ".join(dict.fromkeys(names))
+    """Return the footnote of the dagger with the names of the surrogates; empty without surrogates."""
+    listed = ", ".join(dict.fromkeys(names))
     text = f"{DAGGER} a surrogate with the shape and degrees of the real matrix, which was not at hand"
-    return f"{text}: {several}" if several else ""
+    return f"{text}: {listed}" if listed else ""

@@ -1,4 +1,4 @@
-"""Tables: in a terminal, or in a Markdown page."""
+"""Tables for the terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ GAP = 3  # characters between two columns
 
 
 def ruled_table(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
-    """An empty table for the terminal, ruled below the head; the columns of ``numbers`` are set right."""
+    """Return an empty terminal table with a ruled head; the columns ``numbers`` are right-aligned."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=title)
     for column in columns:
-        number = column in numbers
-        table.add_column(Text(column), justify="right" if number else "left", overflow="fold", no_wrap=number)
+        is_number = column in numbers
+        table.add_column(
+            Text(column), justify="right" if is_number else "left", overflow="fold", no_wrap=is_number
+        )
     return table
 
 
 def print_trimmed(console: Console, *parts: RenderableType) -> str:
-    """Print parts one below the other, without blanks at the ends of lines."""
+    """Render parts one below the other, without trailing blanks."""
     with console.capture() as captured:
         console.print(*parts, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
@@ -42,10 +44,10 @@ def print_trimmed(console: Console, *parts: RenderableType) -> str:
 
 @dataclass
 class Table:
-    """Cells as text, row by row.
+    """Rows of text cells.
 
-    The first ``labels`` and the last ``notes`` columns are set left, the others right. Of the others
-    ``together`` belong together, as a machine's cycles and its speed-up.
+    The first ``labels`` and the last ``notes`` columns are left-aligned, the others right-aligned. Groups of
+    ``together`` right-aligned columns are not separated, such as a machine's cycles and speed-up.
     """
 
     title: str
@@ -60,11 +62,11 @@ class Table:
         self.rows.append(cells)
 
     def blocks(self, width: int) -> list[Table]:
-        """Return tables of at most so many characters across, one below the other, each with the labels.
+        """Split the table into tables of at most ``width`` characters, each with the label columns.
 
-        Columns of numbers are kept whole: a number that is broken into two lines is read as two.
+        Columns of numbers are not wrapped, because a wrapped number reads as two numbers.
         """
-        if self.notes:  # which fold beside the numbers
+        if self.notes:  # notes wrap
             return [self]
         widths = [max(map(len, cells)) + GAP for cells in zip(self.columns, *self.rows, strict=True)]
         room = max(width - sum(widths[: self.labels]), width // 2)
@@ -126,12 +128,12 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def percent(share: float, *, signed: bool = True) -> str:
-    """A share as a percentage of one decimal."""
+    """Format a share as a percentage with one decimal."""
     return f"{share:+.1%}" if signed else f"{share:.1%}"
 
 
 def replace_between(path: Path, marker: str, text: str) -> str:
-    """The page with ``text`` between the lines that begin and end the part called ``marker``.
+    """Return a page with ``text`` between the lines that begin and end the part ``marker``.
 
     Raises:
         InputError: the page cannot be read, or has no such part.

@@ -1,8 +1,8 @@
-"""Runs a machine while looking at it now and then: what it did over time, and how full its channels were.
+"""Sampling of a running machine: activity over time, and occupancy of channels.
 
-It is looked at in fixed cycles of the first clock, first every ``FIRST_INTERVAL``; whenever there would be
-more than ``MOST_INTERVALS``, every two become one, twice as long. So the outcome is the same for every way of
-running, has a bounded size, and a longer run is looked at less often.
+Samples are taken at fixed cycles of the first clock, first every ``FIRST_INTERVAL`` cycles. At
+``MOST_INTERVALS`` intervals, pairs of intervals are joined. The result therefore does not depend on the mode
+of execution and has a bounded size.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ __all__ = ["Drive", "Observer", "Watch", "halve_samples", "run"]
 FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
 
-Sample = tuple[int, int, int]  # bytes read, bytes written, work done; since the start
-Seen = TypeVar("Seen")
+Sample = tuple[int, int, int]  # bytes read, bytes written and operations since the start
+SampleType = TypeVar("SampleType")
 
 
 class Observer(Protocol):
-    """Interface of an object that looks at a running machine from time to time."""
+    """Interface of an object that samples a running machine."""
 
     def next_look(self) -> int:
-        """The cycle of the first clock in which to look next."""
+        """Return the cycle of the first clock of the next sample."""
 
     def look(self, cycle: int) -> None:
-        """Look at the machine; the run has come to the requested cycle."""
+        """Sample the machine at the requested cycle."""
 
 
 def run(
-    machine: Machine, lookers: Sequence[Observer], cycle_limit: int | None, progress: Callable[[int], None]
+    machine: Machine, observers: Sequence[Observer], cycle_limit: int | None, progress: Callable[[int], None]
 ) -> Run:
-    """Run the machine as ``kernel.run`` does, watched.
+    """Run a machine as ``kernel.run`` does, with observers.
 
     Raises:
-        DeadlockError: as ``kernel.run`` does; all up to then has been seen.
+        DeadlockError: as ``kernel.run`` does; all earlier samples have been taken.
     """
     kernel = machine.kernel
-    with on_interrupt(kernel.interrupt):  # between two looks too
+    with on_interrupt(kernel.interrupt):  # also between samples
         while True:
-            cycle = min(looker.next_look() for looker in lookers)
+            cycle = min(observer.next_look() for observer in observers)
             limit = cycle if cycle_limit is None else min(cycle, cycle_limit)
-            ended = kernel.run(cycle_limit=limit, progress=progress)
-            if ended.reason != "cycle limit" or ended.cycles == cycle_limit:
-                return ended
-            for looker in lookers:
-                if looker.next_look() == cycle:
-                    looker.look(cycle)
+            result = kernel.run(cycle_limit=limit, progress=progress)
+            if result.reason != "cycle limit" or result.cycles == cycle_limit:
+                return result
+            for observer in observers:
+                if observer.next_look() == cycle:
+                    observer.look(cycle)
 
 
-# Runs a machine in the place of ``run``, with the same arguments.
+# Type of a function that replaces ``run``.
 Drive: TypeAlias = Callable[[Machine, Sequence[Observer], int | None, Callable[[int], None]], Run]
 
 
@@ -65,8 +65,8 @@ class Watch:
     """Recorder of a running machine.
 
     Args:
-        machine: with its kernel built.
-        histograms: whether to look at the channels too.
+        machine: a machine with a built kernel.
+        histograms: whether to sample channels too.
     """
 
     def __init__(self, machine: Machine, *, histograms: bool = False) -> None:
@@ -81,12 +81,12 @@ class Watch:
         self._seen = 0  # cycles
 
     def next_look(self) -> int:
-        """The cycle in which to look next."""
+        """Return the cycle of the next sample."""
         samples, interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
         return interval * (len(samples) + 1)
 
     def look(self, cycle: int) -> None:
-        """Record samples; the run has come to this cycle."""
+        """Take the sample of a cycle."""
         self._samples, self._interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
         self._samples.append(self._sample())
         self._look_at_channels(cycle)
@@ -100,7 +100,7 @@ class Watch:
         )
 
     def _look_at_channels(self, cycle: int) -> None:
-        """Record the contents of channels for all cycles since the last look."""
+        """Record the occupancy of channels for all cycles since the last sample."""
         cycles = cycle - self._seen
         self._seen = cycle
         for family, channel in self._channels:
@@ -108,9 +108,9 @@ class Watch:
             counts[channel.occupancy] = counts.get(channel.occupancy, 0) + cycles
 
     def timeline(self, cycles: int) -> Timeline:
-        """Return the activity over time, of a run that lasted so many cycles.
+        """Return the activity over time of a run of ``cycles`` cycles.
 
-        A machine may be looked at beyond these, while RTL in it is clocked on until it is surely empty.
+        Samples after the end of the run are ignored; RTL is clocked beyond the end until it is empty.
         """
         samples, interval = self._samples[: -(-cycles // self._interval)], self._interval
         if cycles > interval * len(samples):
@@ -121,24 +121,24 @@ class Watch:
         return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 
     def occupancies(self) -> dict[str, Occupancy]:
-        """Return the occupancies of the channels of each family; empty unless they were requested."""
+        """Return the occupancies of the channels of each family; empty without histograms."""
         families: dict[str, Occupancy] = {}
         for name, counts in self._occupancies.items():
-            alike = [channel for family, channel in self._channels if family == name]
-            capacity = max(channel.capacity for channel in alike)
+            channels = [channel for family, channel in self._channels if family == name]
+            capacity = max(channel.capacity for channel in channels)
             cycles = {occupancy: counts[occupancy] for occupancy in sorted(counts)}
-            families[name] = Occupancy(channels=len(alike), capacity=capacity, cycles=cycles)
+            families[name] = Occupancy(channels=len(channels), capacity=capacity, cycles=cycles)
         return families
 
 
-def halve_samples(samples: list[Seen], interval: int, most: int) -> tuple[list[Seen], int]:
-    """Samples since the start and their interval: every two as one where there is no room for one more.
+def halve_samples(samples: list[SampleType], interval: int, most: int) -> tuple[list[SampleType], int]:
+    """Return samples and their interval, with pairs of intervals joined if there are ``most`` samples.
 
-    That is not done before there is one more, which a run that has just ended may not have.
+    The function is called before a sample is added, because a run that has ended adds no further sample.
     """
     return (samples, interval) if len(samples) < most else (samples[1::2], 2 * interval)
 
 
 def _steps(counts: list[int]) -> list[int]:
-    """Return the difference of each number to the one before."""
+    """Return the difference of each number to its predecessor."""
     return [after - before for before, after in pairwise([0, *counts])]

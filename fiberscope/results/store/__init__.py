@@ -1,4 +1,4 @@
-"""The store of results: a folder of Parquet files, a row a run, that any number of sweeps may share."""
+"""Store of results: a folder of Parquet files with a row per run, shared by any number of sweeps."""
 
 from fiberscope.results.store.store import Store
 

@@ -1,4 +1,4 @@
-"""Archive of a study: a ZIP file with a whole store, the digests of its sources and the environment."""
+"""Archive of a study: a ZIP file with a store, the digests of its sources and the environment."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from fiberscope.results.store_layout import OPERANDS
 __all__ = ["StudyArchive", "appendix_line", "count_runs", "extract_archive", "write_archive"]
 
 SCHEMA: Final = "fiberscope-archive-1"
-INDEX, STORE = "archive.json", "store/"  # the names in an archive
+INDEX, STORE = "archive.json", "store/"  # names in an archive
 MEMBER: Final = re.compile(
     r"store/(runs-\d{6}\.parquet|_arrived/([0-9a-f]{64}\.json\.gz|stale_sources\.json)"
     rf"|{OPERANDS}/[0-9a-f]+/[^/\\]+\.npz)"
 )
-MOST_EXPANSION = 200  # of a compressed file: rows are compressed already
-DATE = (1980, 1, 1, 0, 0, 0)  # of all files: the same store makes the same archive
+MOST_EXPANSION = 200  # maximum expansion of a member; rows are already compressed
+DATE = (1980, 1, 1, 0, 0, 0)  # of all members, for deterministic archives
 COMPILER_SECONDS = 10.0
 
 
@@ -42,9 +42,9 @@ class StudyArchive(Document):
     """Index of an archive.
 
     Args:
-        version: that of Fiberscope.
+        version: the version of Fiberscope.
         store: the name of the store.
-        runs, failed: the number of runs that are done, and of those that failed.
+        runs, failed: the number of finished runs and of failed runs.
         environment: versions of Python, its packages, the compiler and the system.
         sources: the digests of all modules, and the commit, by the digest of the sources of runs.
         files: the SHA-256 digests of the files of the store.
@@ -67,7 +67,7 @@ class StudyArchive(Document):
 
 
 def write_archive(store: Store, path: Path) -> tuple[StudyArchive, str]:
-    """Write a store as an archive, the same bytes for the same store and environment.
+    """Write a store as an archive, deterministically for a store and environment.
 
     Returns:
         The index of the archive, and the SHA-256 digest of the file.
@@ -107,7 +107,7 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
 
 
 def _environment() -> dict[str, str]:
-    """Return the versions of what runs depend on."""
+    """Return the versions of Python, the dependencies, the system and the compiler."""
     names = {re.split(r"[^\w.-]", text)[0] for text in metadata.requires("fiberscope") or []}
     versions = {"python": f"{platform.python_version()} ({platform.python_implementation()})"}
     versions |= {"system": f"{platform.system()} {platform.machine()}", "compiler": _compiler()}
@@ -118,13 +118,13 @@ def _environment() -> dict[str, str]:
 
 
 def _compiler() -> str:
-    """Return the first line of the version of the C compiler; without one, the compiler of Python."""
+    """Return the first line of the C compiler's version; without a compiler, the compiler of Python."""
     command = (sysconfig.get_config_var("CC") or "cc").split()
     with suppress(OSError, subprocess.SubprocessError):
-        ended = subprocess.run(
+        process = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, timeout=COMPILER_SECONDS, check=True
         )
-        return ended.stdout.partition("\n")[0].strip()
+        return process.stdout.partition("\n")[0].strip()
     return platform.python_compiler()
 
 
@@ -147,10 +147,10 @@ def _sources(store: Store) -> dict[str, dict[str, dict[str, str] | str | bool | 
 def extract_archive(path: Path, folder: Path) -> tuple[StudyArchive, Store]:
     """Check an archive and extract its store into a folder.
 
-    Only files that a store has are extracted, and only if their digests are those of the index.
+    Only files of a store are extracted, and only if their digests match the index.
 
     Raises:
-        InputError: the file is no archive, or is damaged, or holds anything else.
+        InputError: the file is no archive, is damaged, or has other members.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -173,7 +173,7 @@ def _read_members(archive: zipfile.ZipFile, path: Path) -> tuple[StudyArchive, d
     """Return the index and the files of an archive.
 
     Raises:
-        InputError: a file that no archive has, a file that is missing, or one with another content.
+        InputError: a member is unknown, missing, or does not match its digest.
     """
     names = [member.filename for member in archive.infolist()]
     if INDEX not in names:
@@ -199,7 +199,7 @@ def appendix_line(index: StudyArchive, name: str, digest: str) -> str:
     """Return a sentence on an archive for the artifact appendix of a paper.
 
     Args:
-        index: that of the archive.
+        index: the index of the archive.
         name, digest: the name and the SHA-256 digest of the file.
     """
     commits = {str(entry["commit"])[:12] for entry in index.sources.values() if entry.get("commit")}

@@ -1,4 +1,4 @@
-"""The columns of a store: those of every row, those that a run adds, and how tables of both go together."""
+"""Columns of a store: fixed columns, columns of a run, and the union of tables."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
 TEXT, COUNT, NUMBER, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 FIXED: Final[Mapping[str, pa.DataType]] = {
-    "digest": TEXT,  # of configuration, content of the workload and sources: what the row is found by
+    "digest": TEXT,  # of configuration, workload and sources: the key of the row
     "status": TEXT,
-    "reason": TEXT,  # one line; empty where the run was done
+    "reason": TEXT,  # one line; empty for a finished run
     "command": TEXT,
-    "machine": TEXT,  # its name: its own in the study, or that of its accelerator
+    "machine": TEXT,  # name in the study, or the accelerator
     "accelerator": TEXT,
     "parts": TEXT,  # JSON: components of the user by the part that they replace; null without any
     "workload": TEXT,
-    "workload_name": TEXT,  # its own in the study; null without one
+    "workload_name": TEXT,  # name in the study, or null
     "fidelity": TEXT,
     "complete": TRUTH,
     "cycles": COUNT,
-    "cycles_low": COUNT,  # the 95 % interval of an estimate; null of a count
+    "cycles_low": COUNT,  # 95 % interval of an estimate; null for an exact count
     "cycles_high": COUNT,
     "sampling": TEXT,  # JSON: the request of a sampled run
     "seconds": NUMBER,  # simulated
@@ -62,53 +62,53 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "area_um2": NUMBER,
     "area_upper": NUMBER,  # in um2; null if a part has no upper end
     "area_without": TEXT,  # parts without a known area
-    "edp": NUMBER,  # energy times time, J s
-    "ed2p": NUMBER,  # and times time again, J s2
-    "worker_kind": TEXT,  # the kind of components that do the work
+    "edp": NUMBER,  # in J s
+    "ed2p": NUMBER,  # in J s2
+    "worker_kind": TEXT,  # family of the working components
     "worker_count": COUNT,
-    "busy": COUNT,  # cycles of all these components together, as the three below
+    "busy": COUNT,  # sum of cycles of these components, as the next three columns
     "input_stall": COUNT,
     "output_stall": COUNT,
     "idle": COUNT,
-    "kinds": TEXT,  # JSON: the same by kind of components
+    "kinds": TEXT,  # JSON: the same sums for each family
     "bottleneck": TEXT,
-    "wall_seconds": NUMBER,  # of the host
+    "wall_seconds": NUMBER,  # host time
     "version": TEXT,
-    "source": TEXT,  # digest of all sources that it was run by
+    "source": TEXT,  # digest of all sources of the run
     "workload_source": TEXT,
     "workload_digest": TEXT,
     "config_digest": TEXT,
-    "config": TEXT,  # JSON: every parameter as used, by dotted key, in base units
-    "settings": TEXT,  # JSON: those that were given, as they were
+    "config": TEXT,  # JSON: all parameters by dotted key, in base units
+    "settings": TEXT,  # JSON: the requested settings, unconverted
     "report": TEXT,  # JSON
 }
 _FIELDS: Final = [pa.field(name, kind) for name, kind in FIXED.items()]
-EXACT: Final = 1 << 53  # beyond, a column of fractions does not hold every whole number
-LARGE: Final = "report"  # left out where all columns are asked for
-KEY = b"parameter"  # in what a file says of a column: the dotted key of the parameter that it is
+EXACT: Final = 1 << 53  # larger integers are not exact as floats
+LARGE: Final = "report"  # omitted if all columns are requested
+KEY = b"parameter"  # metadata key of a column: the dotted key of its parameter
 
 
 def column_of(key: str) -> str:
-    """The column of a parameter: ``pe.count`` is in ``pe_count``."""
+    """Return the column of a parameter: ``pe.count`` is in ``pe_count``."""
     name = re.sub(r"\W", "_", key)
     return f"set_{name}" if name in FIXED else name
 
 
 class Row(NamedTuple):
-    """A row that is not in a table yet.
+    """A row outside of a table.
 
     Args:
-        values: the values by column; what is None or not there is null.
-        parameters: the columns of those that were given, with their dotted keys.
+        values: the values by column; missing and None values are null.
+        parameters: the columns of requested parameters, with their dotted keys.
     """
 
     values: Mapping[str, Any]
     parameters: Mapping[str, str]
 
     def schema(self) -> pa.Schema:
-        """The columns of every row, and its own."""
-        own = (self._field(name, value) for name, value in self.values.items() if name not in FIXED)
-        return pa.schema([*_FIELDS, *own])
+        """Return the fixed columns and the row's own columns."""
+        own_fields = (self._field(name, value) for name, value in self.values.items() if name not in FIXED)
+        return pa.schema([*_FIELDS, *own_fields])
 
     def _field(self, name: str, value: object) -> pa.Field:
         key = self.parameters.get(name)
@@ -120,11 +120,11 @@ def _kind(value: object) -> pa.DataType:
 
 
 def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> bytes:
-    """A file of one row: JSON in gzip, many times quicker than Parquet, which is for many rows.
+    """Encode a row as gzipped JSON, which is much faster than a Parquet file of one row.
 
     Args:
-        row: the row by column; what is None or not there is null.
-        parameters: those that were given, by dotted key, as they were used.
+        row: the row by column; missing and None values are null.
+        parameters: the requested parameters by dotted key, with their used values.
     """
     parameter_columns = {
         column_of(key): value if _is_plain(value) else str(value) for key, value in parameters.items()
@@ -142,68 +142,70 @@ def _is_plain(value: object) -> bool:
 
 
 def decode_row(content: bytes) -> Row:
-    """The row of such a file.
+    """Decode a row of ``encode_row``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the content is no row.
     """
     try:
         values, keys = json.loads(gzip.decompress(content))
-        return Row({**values}, {**keys})  # a TypeError where either is no object
+        return Row({**values}, {**keys})  # raises TypeError unless both are objects
     except (OSError, EOFError, TypeError, zlib.error) as error:
         raise ValueError(str(error)) from error
 
 
 def tabulate_rows(rows: Iterable[Row]) -> pa.Table:
-    """A table of rows, with the columns of all of them."""
-    alike: dict[pa.Schema, list[Mapping[str, Any]]] = defaultdict(list)
+    """Return a table of rows, with the columns of all rows."""
+    values_by_schema: dict[pa.Schema, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        alike[row.schema()].append(row.values)
-    schema = unify_schemas(alike)
-    tables = (pa.Table.from_pylist(values, schema=own) for own, values in alike.items())
-    empty = pa.Table.from_batches([], schema)  # as empty_table, which would load pandas
+        values_by_schema[row.schema()].append(row.values)
+    schema = unify_schemas(values_by_schema)
+    tables = (
+        pa.Table.from_pylist(values, schema=row_schema) for row_schema, values in values_by_schema.items()
+    )
+    empty = pa.Table.from_batches([], schema)  # empty_table would load pandas
     return pa.concat_tables([empty, *(widen_table(table, schema) for table in tables)])
 
 
 def parameters(schema: pa.Schema) -> dict[str, str]:
-    """Return the columns that are parameters, with their dotted keys."""
+    """Return the columns of parameters with their dotted keys."""
     return {field.name: field.metadata[KEY].decode() for field in schema if KEY in (field.metadata or {})}
 
 
 def unify_schemas(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """A schema that has every column: the fixed ones, then the others by name.
+    """Return a schema with all columns: the fixed columns, then the others by name.
 
-    Whole numbers beside others become floating; what is text in one of them becomes text in all.
+    A column with integers and floats becomes float; a column with text in one schema becomes text.
     """
     fields = {name: pa.field(name, kind) for name, kind in FIXED.items()}
     for field in (field for schema in schemas for field in schema):
-        before = fields.get(field.name, field)
-        fields[field.name] = field.with_type(_common(before.type, field.type))
+        known_field = fields.get(field.name, field)
+        fields[field.name] = field.with_type(_common_type(known_field.type, field.type))
     others = sorted(name for name in fields if name not in FIXED)
     return pa.schema([fields[name] for name in (*FIXED, *others)])
 
 
-def _common(first: pa.DataType, other: pa.DataType) -> pa.DataType:
+def _common_type(first: pa.DataType, other: pa.DataType) -> pa.DataType:
     if first == other:
         return first
     return NUMBER if {first, other} == {COUNT, NUMBER} else TEXT
 
 
 def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with all columns of a schema, in its order and of its types.
+    """Return a table with all columns of a schema, in its order and with its types.
 
-    A parameter that was not given is what it was by default: a run has it in its configuration. A machine
-    without a name of its own, as in rows of older releases, has that of its accelerator.
+    A missing parameter column is filled from the configuration. A missing machine column, in rows of older
+    releases, is the accelerator.
     """
-    have = set(table.column_names)
+    existing = set(table.column_names)
     columns = [
-        table.column(field.name).cast(field.type) if field.name in have else _filled(table, field)
+        table.column(field.name).cast(field.type) if field.name in existing else _fill_column(table, field)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _filled(table: pa.Table, field: pa.Field) -> pa.Array:
+def _fill_column(table: pa.Table, field: pa.Field) -> pa.Array:
     if field.name == "machine" and "accelerator" in table.column_names:
         return table.column("accelerator")
     key = (field.metadata or {}).get(KEY)
@@ -214,6 +216,6 @@ def _filled(table: pa.Table, field: pa.Field) -> pa.Array:
 
 
 def _fits(value: object, kind: pa.DataType) -> bool:
-    """Return whether the value is of this kind; another machine's parameter of this key may not be."""
+    """Return whether a value has a type; another machine's equal key may have another type."""
     kinds = {TEXT: str, COUNT: int, NUMBER: int | float, TRUTH: bool}
     return isinstance(value, kinds[kind]) and (kind == TRUTH or not isinstance(value, bool))

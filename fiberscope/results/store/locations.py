@@ -1,4 +1,4 @@
-"""Location of a store: a local folder, or an address that fsspec knows, as ``s3://bucket/study``."""
+"""Location of a store: a local folder, or an address that fsspec supports, such as ``s3://bucket/study``."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Address", "BusyError", "StoreLocation", "open_location"]
 
-Address: TypeAlias = "Path | UPath"  # of a file
+Address: TypeAlias = "Path | UPath"  # a file
 
-ABANDONED_SECONDS = 60.0  # what is still being written is younger
-LEASE_SECONDS = 3600.0  # a lock of object storage that is older was left by one who was killed
+ABANDONED_SECONDS = 60.0  # minimum age of an abandoned file
+LEASE_SECONDS = 3600.0  # age at which a lock in object storage is abandoned
 
 
 class BusyError(OSError):
-    """Somebody else gathers."""
+    """Another process holds the lock."""
 
 
 class StoreLocation:
-    """A folder of this computer.
+    """A local folder.
 
     Args:
-        address: its path.
+        address: the path.
     """
 
     def __init__(self, address: str | Path) -> None:
@@ -44,10 +44,10 @@ class StoreLocation:
         self.arrived: Address = self.root / "_arrived"
 
     def make(self) -> None:
-        """Have it ready to be written to.
+        """Create the folder and check that it is writable.
 
         Raises:
-            InputError: it cannot be.
+            InputError: the folder cannot be created or written.
         """
         make_folder(Path(str(self.arrived)))
         try:
@@ -57,56 +57,57 @@ class StoreLocation:
             raise InputError(f"{self.root}: cannot be written to: {error.strerror}") from error
 
     def is_made(self) -> bool:
-        """Return whether a store is there."""
+        """Return whether the store exists."""
         return self.arrived.is_dir()
 
     def locked(self) -> AbstractContextManager[object]:
-        """Alone among all who gather.
+        """Return a lock that excludes other processes that compact the store.
 
         Raises:
-            OSError: it cannot be written to; ``BusyError`` where one does not wait for who gathers.
+            OSError: the folder is not writable; ``BusyError`` if the lock is taken and the location does not
+                wait.
         """
         return FileLock(str(self.arrived / "lock"))
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
-        """Return the files of a folder whose names match a pattern, in order."""
+        """Return the files of a folder that match a pattern, sorted."""
         return sorted(folder.glob(pattern))
 
     def write(self, file: Address, content: bytes) -> None:
-        """Write a file at once."""
+        """Write a file atomically."""
         write_bytes(Path(str(file)), content)
 
     def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
-        """Files, those that are still there, with what is in them."""
+        """Yield the existing files with their contents."""
         for file in files:
             with suppress(FileNotFoundError):
                 yield file, file.read_bytes()
 
     def copy(self, file: Address) -> Path:
-        """Return the path of a file of this computer with the content of ``file`` as it is now."""
+        """Return a local path with the current content of ``file``."""
         return Path(str(file))
 
     def remove(self, files: Sequence[Address]) -> None:
-        """Take files away, those that are still there."""
+        """Remove the files that exist."""
         for file in files:
             file.unlink(missing_ok=True)
 
     def remove_abandoned(self) -> None:
-        """Take away what was being written by those who were killed."""
+        """Remove partial files of killed processes."""
         for file in (*self.root.glob(".*.partial"), *self.arrived.glob(".*.partial")):
-            with suppress(FileNotFoundError):  # who writes it has renamed it
+            with suppress(FileNotFoundError):  # its writer has renamed it
                 if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:
                     file.unlink()
 
 
 class _Remote(StoreLocation):
-    """A prefix of object storage, where a file is there whole or not at all.
+    """A prefix of an object storage with atomic writes.
 
     Args:
-        address: with its protocol.
+        address: the address with its protocol.
 
     Raises:
-        InputError: nobody knows the protocol, or its library is not installed.
+        InputError: the protocol is unknown, or its library is not installed.
     """
 
     def __init__(self, address: str) -> None:
@@ -125,9 +126,9 @@ class _Remote(StoreLocation):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """An object that only one can make. Nobody waits for it: what has arrived is safe as it is."""
+        """Create a lock object exclusively, without waiting; arrived rows are safe without compaction."""
         lock = _key(self.arrived / "lock")
-        self._remove_old(lock)
+        self._remove_old_lock(lock)
         try:
             self.filesystem.pipe_file(lock, b"", mode="create")
         except FileExistsError as error:
@@ -137,7 +138,7 @@ class _Remote(StoreLocation):
         finally:
             self.filesystem.rm_file(lock)
 
-    def _remove_old(self, lock: str) -> None:
+    def _remove_old_lock(self, lock: str) -> None:
         with suppress(FileNotFoundError):
             if time.time() - self.filesystem.modified(lock).timestamp() > LEASE_SECONDS:
                 self.filesystem.rm_file(lock)
@@ -145,11 +146,11 @@ class _Remote(StoreLocation):
     def files(self, folder: Address, pattern: str) -> list[Address]:
         try:
             entries = self.filesystem.ls(_key(folder), detail=False)
-        except FileNotFoundError:  # no object's name begins so
+        except FileNotFoundError:  # no object has this prefix
             return []
         return [
             folder / name
-            for name in sorted(each.rpartition("/")[2] for each in entries)
+            for name in sorted(entry.rpartition("/")[2] for entry in entries)
             if fnmatchcase(name, pattern)
         ]
 
@@ -157,7 +158,7 @@ class _Remote(StoreLocation):
         self.filesystem.pipe_file(_key(file), content)
 
     def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
-        """The same, fetched together; an object that cannot be fetched is refused, and not passed over."""
+        """Fetch files concurrently; an object that cannot be fetched raises an error."""
         fetched = self.filesystem.cat([_key(file) for file in files], on_error="return") if files else {}
         for file in files:
             content = fetched[_key(file)]
@@ -169,9 +170,9 @@ class _Remote(StoreLocation):
             yield file, content
 
     def copy(self, file: Address) -> Path:
-        """Fetch an object whole, by one request, unless the version that is there was fetched before.
+        """Fetch an object in one request, unless its current version is cached.
 
-        Who read it in pieces would have pieces of two versions where another process gathers.
+        Reads in pieces could mix two versions while another process compacts the store.
         """
         with storage_errors(str(file)):
             version = self.filesystem.ukey(_key(file))
@@ -188,19 +189,19 @@ class _Remote(StoreLocation):
             self.filesystem.rm([_key(file) for file in files])
 
     def remove_abandoned(self) -> None:
-        """Do nothing: an object is written whole or not at all."""
+        """Do nothing, because object writes are atomic."""
 
 
 def _key(file: Address) -> str:
-    """The name of an object, which its protocol does not stand before."""
+    """Return the name of an object without the protocol."""
     return str(getattr(file, "path", file))
 
 
 def open_location(address: str | Path) -> StoreLocation:
-    """The place of an address.
+    """Return the location of an address.
 
     Raises:
-        InputError: nobody knows its protocol, or the library for that is not installed.
+        InputError: the protocol is unknown, or its library is not installed.
     """
     remote = address_of(address)
     return _Remote(remote) if remote else StoreLocation(address)

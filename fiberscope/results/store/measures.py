@@ -1,4 +1,4 @@
-"""Columns of a store that it keeps of each report."""
+"""Columns of a store that are derived from a report."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STATES = ("busy", "input_stall", "output_stall", "idle")
 
 
 def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
-    """Columns of a row, those that ``columns.FIXED`` has and those that the run adds.
+    """Return the columns of a row that a report determines.
 
     Args:
         report: the report of the run.
-        stages: the family of components that does the work, of each stage; none where nothing is timed.
+        stages: the working family of each stage; empty for a model without timing.
     """
     kinds = families(report.components)
     return {

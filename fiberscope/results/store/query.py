@@ -1,4 +1,4 @@
-"""Queries of a store, by DuckDB."""
+"""SQL queries of a store, executed by DuckDB."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOOK_SECONDS = 0.05
 
 
 class QueryError(InputError):
-    """A query that no rows could answer."""
+    """A query is invalid for any rows."""
 
 
 def open_database() -> duckdb.DuckDBPyConnection:
-    """Open an empty database that loads nothing from a network: a query may name an address."""
+    """Open an empty database that loads no extensions from a network."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -34,27 +34,27 @@ def open_database() -> duckdb.DuckDBPyConnection:
 
 
 def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) -> pa.Table:
-    """Return the result of a query of rows, which the query calls ``runs``.
+    """Return the result of a query of the rows ``runs``.
 
-    It runs in a thread of its own: DuckDB seldom looks whether Ctrl-C was pressed.
+    The query runs in a separate thread, because DuckDB rarely checks for Ctrl-C.
 
     Args:
         sql: the query.
-        rows: a table, or the Parquet files that hold the rows.
-        stale: digests of sources whose rows the query does not see.
+        rows: a table, or the Parquet files with the rows.
+        stale: digests of sources whose rows are excluded.
 
     Raises:
-        InputError: as DuckDB puts it, in a line; ``QueryError`` if that is the query's fault alone.
-        KeyboardInterrupt: it was interrupted.
+        InputError: an error of DuckDB in one line; ``QueryError`` if only the query is at fault.
+        KeyboardInterrupt: the query was interrupted.
     """
-    with _linked(rows) as source, open_database() as connection, ThreadPoolExecutor(1) as beside:
-        future = beside.submit(_table, connection, sql, source, stale)
+    with _linked(rows) as source, open_database() as connection, ThreadPoolExecutor(1) as executor:
+        future = executor.submit(_table, connection, sql, source, stale)
         try:
-            while not future.done():  # a signal that another thread got is heard of in between
+            while not future.done():  # signals are handled between waits
                 wait([future], LOOK_SECONDS)
             return future.result()
         except KeyboardInterrupt:
-            while not future.done():  # one that is about to begin would not hear of it
+            while not future.done():  # a query that has not started ignores an interrupt
                 connection.interrupt()
                 wait([future], LOOK_SECONDS)
             raise
@@ -67,7 +67,7 @@ def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) ->
 
 @contextmanager
 def _linked(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.Table]:
-    """Link files to names without a special character: DuckDB takes every name for a pattern."""
+    """Link files to names without special characters, because DuckDB interprets names as patterns."""
     if isinstance(rows, pa.Table):
         yield rows
         return
@@ -92,11 +92,11 @@ def _table(
         digests = ", ".join(f"'{digest}'" for digest in stale)
         runs = runs.filter(f"source IS NULL OR source NOT IN ({digests})")
     runs.create_view("runs")
-    return connection.sql(_asked(connection, sql)).to_arrow_table()
+    return connection.sql(_check_select(connection, sql)).to_arrow_table()
 
 
-def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
-    """A query that is one question: others may write files, or load them from a network."""
+def _check_select(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
+    """Return a query if it is a single SELECT; other statements could write files or access a network."""
     kinds = [statement.type for statement in connection.extract_statements(sql)]
     if kinds != [duckdb.StatementType.SELECT]:
         raise InputError(
@@ -106,10 +106,10 @@ def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 
 
 def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Name the columns of parameters that a query writes as other places do: ``pe.count`` or ``pe__count``.
+    """Suggest columns for parameters in the notation of other places: ``pe.count`` or ``pe__count``.
 
     Args:
-        sql: the query, or a part of it.
+        sql: the query, or a part of a query.
         connection: a database with the rows as ``runs``.
     """
     columns = set(connection.table("runs").columns)
@@ -122,7 +122,7 @@ def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str
 
 
 def _line(error: Exception) -> str:
-    """Describe the error, and what might have been meant."""
+    """Return the error and its suggestions in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     advice = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
     return "; ".join([lines[0], *advice])

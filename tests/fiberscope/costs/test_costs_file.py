@@ -155,7 +155,7 @@ def test_what_is_kept_is_read_again_and_a_change_is_seen(tmp_path, monkeypatch):
     (kept,) = (tmp_path / "cache" / "costs").iterdir()
     changed = kept.read_bytes().partition(b"\n")[2].replace(b'"3/2"', b'"7"')
     kept.write_bytes(hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed)
-    read_cost_file.__globals__["_book"].cache_clear()
+    read_cost_file.__globals__["_load_cost_file"].cache_clear()
     assert prices(tmp_path, text).parts["pe"].actions["add"].lower == 7.0
     assert prices(tmp_path, text.replace("1.5", "2")).parts["pe"].actions["add"].lower == 2.0
 
@@ -168,7 +168,7 @@ def test_what_is_kept_and_was_changed_is_made_anew(tmp_path, monkeypatch, old):
     (kept,) = (tmp_path / "cache" / "costs").iterdir()
     content = kept.read_bytes()
     kept.write_bytes(content.replace(old, b'"7"') if old else b"")
-    read_cost_file.__globals__["_book"].cache_clear()
+    read_cost_file.__globals__["_load_cost_file"].cache_clear()
     assert prices(tmp_path, text).parts["pe"].actions["add"].lower == 1.5
     assert [file.read_bytes() for file in kept.parent.iterdir()] == [content]
 
@@ -183,7 +183,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
     dead.wait()
     left = partial(kept, "x")
     left.with_name(left.name.replace(f".{os.getpid()}x", f".{dead.pid}.x")).write_bytes(b"half")
-    read_cost_file.__globals__["_book"].cache_clear()
+    read_cost_file.__globals__["_load_cost_file"].cache_clear()
     prices(tmp_path, text)
     assert [file.name for file in kept.parent.iterdir()] == [kept.name]
 

@@ -62,7 +62,7 @@ def test_while_another_gathers_rows_stay_where_they_arrived_and_are_read_there(b
     made.gather()
     made.add(*row(1, status="timeout"))  # of a slower sweep
     made.add(*row(3, **{"pe.count": 8}))
-    with made._place.locked():
+    with made._location.locked():
         assert cycles(made) == [0, 1, 2, 3]
         assert set(made.frame()["status"]) == {"done"}
         assert list(made.frame().sort_values("cycles")["pe.count"]) == [32, 32, 32, 8]
@@ -73,7 +73,7 @@ def test_while_another_gathers_rows_stay_where_they_arrived_and_are_read_there(b
 
 def test_what_was_gathered_between_listing_and_reading_is_left_out(bucket: str) -> None:
     made = filled(bucket, range(3))
-    place = made._place
+    place = made._location
     listed = place.files(place.arrived, "*.json.gz")
     assert len(listed) == 3
     place.remove(listed[:1])
@@ -89,7 +89,7 @@ def test_a_part_that_is_gathered_anew_during_a_read_is_not_damaged(
     writer.gather()
     reader = Store(bucket)
     monkeypatch.setattr(reader, "gather", lambda: None)
-    original = getattr(reader._place.filesystem, step)
+    original = getattr(reader._location.filesystem, step)
 
     def interrupted(path: str) -> object:
         filled(bucket, range(number := next(numbers), number + 1), **{f"key.{number}": number}).gather()
@@ -97,7 +97,7 @@ def test_a_part_that_is_gathered_anew_during_a_read_is_not_damaged(
         filled(bucket, range(number := next(numbers), number + 1), **{f"key.{number}": number}).gather()
         return answer
 
-    monkeypatch.setattr(reader._place.filesystem, step, interrupted)
+    monkeypatch.setattr(reader._location.filesystem, step, interrupted)
     for ask in (reader.digests, reader.parameters, lambda: cycles(reader)):
         assert len(ask()) >= 1
     assert next(numbers) > 6
@@ -107,7 +107,7 @@ def test_a_part_that_is_gathered_anew_during_a_read_is_not_damaged(
 def test_a_damaged_part_is_named_by_its_address(bucket: str, content: bytes) -> None:
     damaged = filled(bucket, range(3))
     damaged.gather()
-    damaged._place.write(damaged._place.root / "runs-000000.parquet", content)
+    damaged._location.write(damaged._location.root / "runs-000000.parquet", content)
     message = f"{bucket}/runs-000000.parquet: is damaged: .*; remove it from the store"
     for ask in (damaged.frame, damaged.parameters):
         with pytest.raises(InputError, match=message) as raised:
@@ -120,7 +120,7 @@ def test_a_row_that_cannot_be_fetched_is_refused_and_stays(
 ) -> None:
     kept = filled(bucket, range(2))
     monkeypatch.setattr(
-        kept._place.filesystem, "cat", lambda paths, on_error: dict.fromkeys(paths, OSError("reset"))
+        kept._location.filesystem, "cat", lambda paths, on_error: dict.fromkeys(paths, OSError("reset"))
     )
     with pytest.raises(InputError, match=r"json\.gz: cannot be reached: reset"):
         kept.gather()
@@ -131,7 +131,7 @@ def test_a_lock_of_one_who_was_killed_goes_when_it_is_old(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = filled(bucket, range(2))
-    made._place.write(made._place.arrived / "lock", b"")  # and never taken away
+    made._location.write(made._location.arrived / "lock", b"")  # and never taken away
     made.gather()
     assert "_arrived/lock" in objects(bucket)
     monkeypatch.setattr(locations, "LEASE_SECONDS", -1.0)
