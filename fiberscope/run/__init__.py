@@ -1,1 +1,1 @@
-"""From a request to a report: find the machine, resolve its parameters, execute it."""
+"""From a request to a report: find the machine, resolve its parameters, execute the run."""

@@ -1,4 +1,4 @@
-"""Run a machine on a workload from Python: ``fiberscope.simulate("gamma", "wiki-Vote")``."""
+"""Python entry point of a run: ``fiberscope.simulate("gamma", "wiki-Vote")``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
 
-_UNCHECKED = ("a", "b", "sample", "parameters")  # here, but where they are read
+_UNCHECKED = ("a", "b", "sample", "parameters")  # by check_types, but when used
 
 
 def simulate(
@@ -62,42 +62,48 @@ def simulate(
     drive: Drive | None = None,
     **parameters: object,
 ) -> Report:
-    """Solve a problem on an accelerator, A times B on most of them, verify the answer and report.
+    """Solve a problem on an accelerator, usually A times B, verify the answer and return the report.
 
     Args:
-        accelerator: its name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
-        a, b, tensors: sparse matrices of scipy, workloads, names or paths; b is a. Or operands by name.
-        settings, parameters, config: ``{"pe.count": 64}``; ``pe__count=64``; a YAML file or report below.
-        exact, cycle_limit, histograms: refuse a surrogate; stop here, incomplete; how full channels were.
-        waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
-        parts, checked: blocks of one's own by names of ``Accelerator.parts``; hold requests to their tensors.
-        values_only, chain: an absent entry equals a zero; products one after another, ``Y = A X; Z = Y W``.
-        fidelity, drive, progress: the model; runs it; called with stage, work done and all work, or no bar.
-        sample: estimate the cycles from windows: True, the half-width as 0.01 or "1%", or a ``Sample``.
+        accelerator: a name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
+        a, b, tensors: scipy matrices, workloads, names or paths; b defaults to a. Or operands by name.
+        settings, parameters, config: ``{"pe.count": 64}``; ``pe__count=64``; a YAML file or report as base.
+        exact, cycle_limit, histograms: refuse surrogates; end there, incomplete; record channel occupancy.
+        waveform, memory_trace, timeline: files for a VCD waveform, memory requests and component states.
+        parts, checked: user blocks by names of ``Accelerator.parts``; check requests against their tensors.
+        values_only, chain: a missing entry equals a zero; consecutive products, ``Y = A X; Z = Y W``.
+        fidelity, drive, progress: the model; runs the machine; called with stage, work done and total.
+        sample: estimate the cycles from windows: True, a half-width as 0.01 or "1%", or a ``Sample``.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError, FailedRunError: bad input; a run that went wrong.
+        ConfigurationError, WorkloadError, InputError, FailedRunError: invalid input; a failed run.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     descriptor, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
-    files, taken = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
-    options = RunOptions(fidelity, cycle_limit, histograms, checked, taken, ignore_progress, files)
-    options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
-    operands = _checked(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
-    asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
-    return _solved(ready, a, b, named, replace(options, asked=asked), progress)
+    files, replacements = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
+    options = RunOptions(fidelity, cycle_limit, histograms, checked, replacements, ignore_progress, files)
+    options = _with_sampling(
+        descriptor, replace(options, values_only=values_only), sample, chain, ready.formats
+    )
+    operands = _check_request(
+        descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config
+    )
+    request = _recorded_request(
+        accelerator, operands, bool(named), entries, config, exact, options, parts, chain
+    )
+    return _run_resolved(ready, a, b, named, replace(options, request=request), progress)
 
 
-def _sampled(
+def _with_sampling(
     accelerator: Accelerator[Any],
     options: RunOptions,
     sample: Sample | float | str | bool | None,
     chain: str | None,
     formats: object,
 ) -> RunOptions:
-    """Add the request for samples, if there is one and nothing else that was asked for rules it out."""
+    """Add a sampling request to the options, after a check for conflicting requests."""
     request = requested_sample(sample)
     if request is None:
         return options
@@ -109,7 +115,7 @@ def _sampled(
     return options
 
 
-def _solved(
+def _run_resolved(
     ready: ResolvedRun,
     a: object,
     b: object,
@@ -117,16 +123,18 @@ def _solved(
     options: RunOptions,
     progress: Progress | bool | None,
 ) -> Report:
-    """Solve a problem on a machine, or a chain of products."""
-    asked = options.asked
-    assert asked is not None
-    with shown_progress(progress) as tell:
-        options = replace(options, tell=tell)
+    """Run one problem, or a chain of products."""
+    request = options.request
+    assert request is not None
+    with shown_progress(progress) as report_progress:
+        options = replace(options, report_progress=report_progress)
         if ready.chain is None:
-            return execute_converted(ready, ready.maker.load(a, b, asked.exact, tell, named), options)
+            return execute_converted(
+                ready, ready.maker.load(a, b, request.exact, report_progress, named), options
+            )
         if options.values_only:
             raise InputError("--values-only is for a single product, not for a chain; leave one out")
-        from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (most runs are of one product)
+        from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (needed for chains only)
 
         return execute_chain(ready, named, options)
 
@@ -138,10 +146,10 @@ def _machine(
     keywords: dict[str, object],
     chain: str | None,
 ) -> tuple[Accelerator[Any], dict[str, object]]:
-    """The machine, and operands by name, taken out of the keywords; none where they are given in order.
+    """Return the machine, and the named operands removed from ``keywords``; empty for operands in order.
 
     Raises:
-        InputError: operands are given both ways, or in neither.
+        InputError: operands are given both in order and by name, or not at all.
     """
     accelerator = find(machine) if isinstance(machine, str) else machine
     operand_names = {name for problem in accelerator.solves for name in problem.tensors}
@@ -159,7 +167,7 @@ def _machine(
     return accelerator, dict(sorted(named.items()))
 
 
-def _asked(
+def _recorded_request(
     machine: str | Accelerator[Any],
     operands: Mapping[str, object],
     by_name: bool,
@@ -170,7 +178,7 @@ def _asked(
     parts: Mapping[str, Callable[..., Component]] | None,
     chain: str | None,
 ) -> RecordedRequest:
-    """Return the request of the run, for the report."""
+    """Return the recorded request of the run."""
     named = {name: operand_name(operand) for name, operand in operands.items()}
     return RecordedRequest(
         command="sim",
@@ -195,7 +203,7 @@ def _recorders(
     timeline: StateFiles | str | Path | None,
     drive: Drive | None,
 ) -> Recorders:
-    """Return the files to write of a run, with paths in place of names."""
+    """Return the files of a run, with paths for names."""
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
     if recorded is not None:
         check_types(vars(recorded), of="waveform.")
@@ -204,13 +212,13 @@ def _recorders(
     return Recorders(recorded, None if memory_trace is None else Path(memory_trace), states, drive)
 
 
-def _checked(
+def _check_request(
     accelerator: Accelerator[Any],
     options: RunOptions,
     operands: Mapping[str, object],
     config: str | Path | None,
 ) -> Mapping[str, object]:
-    """The operands; refuses what the accelerator has not, and outputs that cannot be or overwrite one."""
+    """Return the operands, after a check of options, inputs and output files."""
     check_options(accelerator, options)
     inputs = {
         f"the matrix {name}": file_of(operand) if isinstance(operand, str | Path) else None

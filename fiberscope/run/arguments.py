@@ -1,4 +1,4 @@
-"""The arguments of ``fiberscope.simulate`` and the studies, checked before anything is read or run."""
+"""Checks of the arguments of ``fiberscope.simulate`` and the studies, before any work."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["check_options", "check_part_names", "check_types", "merge_settings"]
 
 
 def check_types(arguments: Mapping[str, object], of: str = "") -> None:
-    """Refuse an argument that is not of its kind; None is an argument that was not given.
+    """Check the types of arguments; None stands for an omitted argument.
 
     Args:
         arguments: values by the name of the argument.
         of: prefix of the argument's name in messages.
 
     Raises:
-        InputError: naming the argument, what it is and what it should be.
+        InputError: an argument has another type; the message has the expected type.
     """
     for name, value in arguments.items():
-        fits, wanted = _KINDS[name]
-        if not fits(value) and (value is not None or name == _REQUIRED):
-            raise InputError(f"{of}{name}={value!r}: it should be {wanted}")
+        is_valid, expected = _KINDS[name]
+        if not is_valid(value) and (value is not None or name == _REQUIRED):
+            raise InputError(f"{of}{name}={value!r}: it should be {expected}")
 
 
 def _is_cycle(value: Any) -> bool:  # noqa: ANN401
@@ -90,7 +90,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "chain": (lambda value: isinstance(value, str), 'products, as in "Y = A X; Z = Y W"'),
     "progress": (_is_progress, "a function of stage, work done and work in all, or False"),
-    "drive": (callable, "a function of a machine, lookers, a cycle limit and a progress callback"),
+    "drive": (callable, "a function of a machine, observers, a cycle limit and a progress callback"),
     # of ``ablate`` and ``compare``
     "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),
     "surrogates": (_is_truth, "True or False"),
@@ -112,16 +112,16 @@ def merge_settings(
     keywords: Mapping[str, object],
     arguments: Iterable[str],
 ) -> dict[str, object]:
-    """Settings by dotted key, those given as keywords (``pe__count=64``) among them.
+    """Merge settings with keywords such as ``pe__count=64``, by dotted key.
 
     Args:
-        accelerator: whose they are.
+        accelerator: the machine.
         settings: the settings by dotted key.
-        keywords: their dots as double underscores.
-        arguments: the names of the other arguments, for advice.
+        keywords: settings with double underscores for dots.
+        arguments: the names of the other arguments, for suggestions.
 
     Raises:
-        InputError: a keyword that is neither a setting nor an argument, or a setting that is given twice.
+        InputError: a keyword is neither a setting nor an argument, or a setting is given twice.
     """
     keys = {*(key.replace(".", "__") for key in leaf_keys(accelerator.configuration)), *arguments}
     merged = dict(settings)
@@ -139,10 +139,10 @@ def merge_settings(
 
 
 def check_part_names(accelerator: Accelerator[Any], parts: Iterable[str]) -> None:
-    """Refuse to replace a part that a machine does not have.
+    """Check that a machine has all parts to replace.
 
     Raises:
-        InputError: naming the part.
+        InputError: the machine lacks a part; the message names the part.
     """
     for name in parts:
         if name not in accelerator.parts:
@@ -151,10 +151,10 @@ def check_part_names(accelerator: Accelerator[Any], parts: Iterable[str]) -> Non
 
 
 def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
-    """Refuse what the accelerator has not, or a model of its fidelity.
+    """Check that an accelerator supports the fidelity and the options of a run.
 
     Raises:
-        InputError: naming it.
+        InputError: an option is not supported; the message names the option.
     """
     fidelity = options.fidelity
     check_part_names(accelerator, options.parts)
@@ -162,7 +162,7 @@ def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
         raise InputError(
             f"{accelerator.name} has no {fidelity} model; {nearest(fidelity, accelerator.models)}"
         )
-    of_components = {
+    component_options = {
         "cycle_limit": options.cycle_limit,
         "waveform": options.recorders.waveform,
         "memory_trace": options.recorders.memory_trace,
@@ -171,5 +171,5 @@ def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
         "checked": options.checked,
         "parts": options.parts,
     }
-    for name in (name for name, value in of_components.items() if value and fidelity != EVENT):
+    for name in (name for name, value in component_options.items() if value and fidelity != EVENT):
         raise InputError(f"{name} is for the {EVENT} model; a {fidelity} one has no components")

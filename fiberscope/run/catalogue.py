@@ -1,4 +1,4 @@
-"""Machines, matrices and parameters that can be run, as DataFrames."""
+"""Tables of the available machines, matrices and parameters."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 __all__ = ["machine_parameters", "machines", "matrices", "matrix_entries", "parameters", "summaries"]
 
-_SOURCE = re.compile(r"^\[([^\[\]]*)\];? *| *\[([^\[\]]*)\]$")  # of a comment: "processing elements [T4]"
+_SOURCE = re.compile(r"^\[([^\[\]]*)\];? *| *\[([^\[\]]*)\]$")  # in a comment: "processing elements [T4]"
 _QUANTITY = re.compile(r"[\d.]+ +([A-Za-z/]+)")  # a default with a unit: "3 MiB"
-_COUNTED = re.compile(r"(cycles|bytes|bits|tokens|lines)\b")  # a comment that begins with what is counted
+_COUNTED = re.compile(r"(cycles|bytes|bits|tokens|lines)\b")  # a counted unit at the start of a comment
 
 
 def machines() -> pd.DataFrame:
-    """List the accelerators, those that other packages bring too.
+    """List the accelerators, including those of installed packages.
 
     Returns:
-        A row a machine, with ``name`` and ``summary``.
+        A row per machine, with ``name`` and ``summary``.
     """
     return _frame([{"name": name, "summary": summary} for name, summary in summaries().items()])
 
 
 def summaries() -> dict[str, str]:
-    """Return the summary of each machine by name; of a machine that cannot be loaded, the reason."""
+    """Return the summary of each machine by name, or the error of a machine that cannot be loaded."""
     return {name: _summarize(name) for name in (*accelerators.names(), *accelerators.installed())}
 
 
@@ -46,11 +46,11 @@ def _summarize(name: str) -> str:
 
 
 def matrices() -> pd.DataFrame:
-    """List the matrices that are known by name.
+    """List the named matrices.
 
     Returns:
-        A row a matrix, with ``name``, ``rows``, ``columns``, ``nonzeros``, ``kind``, ``collection`` and
-        ``here``: where the matrix is on this computer, empty if a run would have to download it.
+        A row per matrix, with ``name``, ``rows``, ``columns``, ``nonzeros``, ``kind``, ``collection`` and
+        ``here``: the local place of the matrix, empty if a run would download it.
     """
     return _frame(
         [
@@ -69,7 +69,7 @@ def matrices() -> pd.DataFrame:
 
 
 def matrix_entries() -> list[workloads.Entry]:
-    """Return the entries of the registry that are matrices, by name."""
+    """Return the registry's matrices, sorted by name."""
     entries = (entry for entry in workloads.entries() if entry.is_matrix)
     return sorted(entries, key=lambda entry: entry.name.lower())
 
@@ -78,12 +78,12 @@ def parameters(machine: MachineName | str) -> pd.DataFrame:
     """List the parameters of a machine, in the order of its ``config.yaml``.
 
     Args:
-        machine: its name, ``spec:NAME``, or the path of one's own.
+        machine: a name, ``spec:NAME``, or the path of a user's machine.
 
     Returns:
-        A row a parameter, with ``parameter`` (the dotted key that ``settings`` takes), ``default`` as it is
-        written in the file, ``unit``, ``range``, ``description`` and ``source``. ``attrs["sources"]`` has the
-        lines that say what the abbreviations of sources stand for.
+        A row per parameter, with ``parameter`` (the dotted key for ``settings``), ``default`` as in the file,
+        ``unit``, ``range``, ``description`` and ``source``. ``attrs["sources"]`` has the lines that explain
+        the abbreviations of sources.
 
     Raises:
         ConfigurationError: there is no such machine.
@@ -96,7 +96,7 @@ def parameters(machine: MachineName | str) -> pd.DataFrame:
 
 
 def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Parameter]:
-    """Return the parameters of a machine as shipped, those of its shared parts behind its own."""
+    """Return the shipped parameters of a machine, its own before those of shared parts."""
     own = configuration.parameters(accelerator.shipped)
     keys = set(configuration.leaf_keys(accelerator.configuration))
     shared = [parameter for file in accelerator.defaults for parameter in configuration.parameters(file)]
@@ -116,7 +116,7 @@ def _row(parameter: configuration.Parameter, allowed: Range) -> dict[str, object
 
 
 def _unit(parameter: configuration.Parameter) -> str:
-    """Return the unit of the default, or what the description counts; empty if it says neither."""
+    """Return the unit of the default, or the counted unit of the description; else an empty text."""
     quantity = _QUANTITY.fullmatch(str(parameter.value))
     counted = _COUNTED.match(parameter.comment)
     return quantity[1] if quantity else counted[1] if counted and _is_number(parameter.value) else ""

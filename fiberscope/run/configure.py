@@ -1,7 +1,7 @@
-"""Configuration of a run from its settings, and its execution with the conversions of operand formats.
+"""Resolution of a run's settings, and execution with conversions of operand formats.
 
 Settings below ``memory.format`` name the formats of operands in memory. If the machine reads another format,
-a converter is simulated too, and the report has its cost.
+a converter is simulated too, and the report includes its cost.
 """
 
 from __future__ import annotations
@@ -32,44 +32,50 @@ from fiberscope.workloads import Operand, Problem
 __all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "convert_operand", "execute_converted", "resolve_run"]
 
 PREFIX = "memory.format."
-BETWEEN = "between"  # of a chain: the format of all products that a later one uses
+BETWEEN = "between"  # format of all intermediate products of a chain
 DENSE = "dense"
-TILING = with_tiles.__module__  # chooses the tiles of machines that ask for it
+TILING = with_tiles.__module__  # module that chooses tiles
 CONVERTING = "fiberscope.converters.mint"
 
 
 def _formats_of(
     accelerator: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """Separate the formats of operands that must be converted from the other settings.
+    """Split settings into the formats of operands that must be converted, and other settings.
 
     Raises:
-        InputError: the machine takes no converter in front of it, or has no such operand.
-        WorkloadError: no recipe converts the format to the one that the machine reads.
+        InputError: the machine supports no converter, or has no such operand.
+        WorkloadError: no recipe converts the format to the machine's format.
     """
-    rest, formats, own = dict(settings), dict[str, str](), accelerator.reads
+    others, formats, machine_formats = dict(settings), dict[str, str](), accelerator.reads
     if chain is not None:
-        own = dict.fromkeys(chain.names, own["A"]) if own else own
-        if BETWEEN in rest:
-            formats = dict.fromkeys(chain.between, _text(rest.pop(BETWEEN)))
-    formats |= {key.removeprefix(PREFIX): _text(rest.pop(key)) for key in settings if key.startswith(PREFIX)}
+        machine_formats = (
+            dict.fromkeys(chain.names, machine_formats["A"]) if machine_formats else machine_formats
+        )
+        if BETWEEN in others:
+            formats = dict.fromkeys(chain.between, _text(others.pop(BETWEEN)))
+    formats |= {
+        key.removeprefix(PREFIX): _text(others.pop(key)) for key in settings if key.startswith(PREFIX)
+    }
     for operand, name in formats.items():
-        _check(own, accelerator.name, operand, name)
-    foreign = {operand: name for operand, name in formats.items() if name.lower() != own[operand]}
-    return foreign, rest
+        _check(machine_formats, accelerator.name, operand, name)
+    converted = {
+        operand: name for operand, name in formats.items() if name.lower() != machine_formats[operand]
+    }
+    return converted, others
 
 
 def _text(value: object) -> str:
     return str(value.value if isinstance(value, Entry) else value)
 
 
-def _check(own: Mapping[str, str], machine: str, operand: str, name: str) -> None:
-    from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most runs convert nothing)
+def _check(machine_formats: Mapping[str, str], machine: str, operand: str, name: str) -> None:
+    from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
 
-    if operand not in own:
-        names = ", ".join(own) or "none"
+    if operand not in machine_formats:
+        names = ", ".join(machine_formats) or "none"
         raise InputError(f"{PREFIX}{operand}: operands of {machine} that can be converted: {names}")
-    recipe(name, own[operand])
+    recipe(name, machine_formats[operand])
 
 
 class ResolvedRun(NamedTuple):
@@ -79,8 +85,8 @@ class ResolvedRun(NamedTuple):
         accelerator: the accelerator.
         configured: parameters of the machine.
         maker: loads the problem of the machine.
-        formats: formats of the operands that must be converted, by operand or by name in the chain.
-        chain: the chain of products to run; None for a single problem.
+        formats: formats of operands to convert, by operand or by name in the chain.
+        chain: the chain of products; None for a single problem.
     """
 
     accelerator: Accelerator[Any]
@@ -90,11 +96,11 @@ class ResolvedRun(NamedTuple):
     chain: Chain | None = None
 
     def roots(self, machine: str, parts: Iterable[object] = ()) -> Roots:
-        """Return the modules and files from which the digest of the run's sources starts.
+        """Return the modules and files that determine the digest of the run's sources.
 
         Args:
             machine: name or path of the machine, as the user wrote it.
-            parts: the user's components, which replace the machine's.
+            parts: the user's components.
         """
         modules = machine_modules(self.accelerator, parts)
         if self.accelerator.tile_room(self.configured) is not None:
@@ -106,10 +112,10 @@ class ResolvedRun(NamedTuple):
         return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
 
     def build(self, a: str, b: str | None, parts: Mapping[str, Callable[..., Component]]) -> None:
-        """Build the machine for operands, with parts that note their arguments; run nothing.
+        """Build the machine for operands without a run.
 
         Raises:
-            InputError, ConfigurationError, WorkloadError: as of ``execute``.
+            InputError, ConfigurationError, WorkloadError: the errors of ``execute``.
         """
         problem = self.maker.load(a, b, exact=False, progress=ignore_progress)
         _formats, configured = _to_convert(self, problem)
@@ -128,30 +134,30 @@ def resolve_run(
     Args:
         accelerator: the accelerator.
         settings: parameters, and formats below ``memory.format``, by dotted name.
-        config: YAML file of parameters, below which ``settings`` takes precedence; None for defaults.
-        chain: the chain of products to run; None for a single problem.
+        config: YAML file of parameters, which ``settings`` override; None for defaults.
+        chain: the chain of products; None for a single problem.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: a parameter is wrong as of ``configure``, or a format
-            cannot be converted.
+        ConfigurationError, InputError, WorkloadError: a parameter is invalid, or a format cannot be
+            converted.
     """
-    formats, own = _formats_of(accelerator, settings, chain)
-    return ResolvedRun(accelerator, *configure(accelerator, config, own), formats, chain)
+    formats, others = _formats_of(accelerator, settings, chain)
+    return ResolvedRun(accelerator, *configure(accelerator, config, others), formats, chain)
 
 
 def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
     """Run a problem on a machine, and the conversions of its operands on a converter with the same memory.
 
-    The conversions are simulated after the problem, and only if its run is complete. In the report they come
-    before the problem, and their time is added to its own.
+    Conversions are simulated after a complete run. In the report they precede the run, and their time is
+    added.
 
     Raises:
-        InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``execute``.
+        InputError, ConfigurationError, VerificationError, DeadlockedRunError: the errors of ``execute``.
     """
     accelerator, (formats, configured) = ready.accelerator, _to_convert(ready, problem)
-    asked, provenance = options.asked, None
-    if asked is not None:
-        provenance = source_entry(ready.roots(asked.machine, options.parts.values()), asked)
+    request, provenance = options.request, None
+    if request is not None:
+        provenance = source_entry(ready.roots(request.machine, options.parts.values()), request)
     run = execute if options.sample is None else execute_sampled
     report = run(accelerator, configured, problem, options, provenance)
     if not formats or not report.complete:
@@ -168,21 +174,21 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
         return report.model_copy(update={"complete": False, "ending": "interrupted"})
     seconds = report.seconds + sum(conversion.seconds for conversion in operand_conversions.values())
     moved = sum(part.moved_bytes for part in report.traffic.values())
-    more = sum(conversion.moved_bytes for conversion in operand_conversions.values())
+    converted_bytes = sum(conversion.moved_bytes for conversion in operand_conversions.values())
     conversions = Conversions(
         operands=operand_conversions,
         seconds=seconds,
         seconds_without=report.seconds,
-        traffic_bytes=moved + more,
+        traffic_bytes=moved + converted_bytes,
         traffic_bytes_without=moved,
     )
     return report.model_copy(update={"conversions": conversions})
 
 
 def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
-    """The formats that operands are converted from, and the machine's parameters, to read what comes of it.
+    """Return the formats to convert from, and the machine's parameters for the converted operands.
 
-    A full operand may lie dense as the machine reads it.
+    A full operand may be stored dense without conversion.
     """
     if not ready.formats:
         return {}, ready.configured
@@ -204,30 +210,32 @@ def convert_operand(
     """Run the conversion of one operand.
 
     Args:
-        configured: the configured of the machine at whose memory it is done.
-        operand: that is converted.
-        formats: from which, to which.
-        options: of the machine's run, whose fidelity and checks are the conversion's.
+        configured: the parameters of the machine, whose memory the converter uses.
+        operand: the operand.
+        formats: the source and target format.
+        options: the options of the run; fidelity and checks also apply to the conversion.
 
     Raises:
-        InputError, VerificationError, DeadlockedRunError: as of ``execute``.
+        InputError, VerificationError, DeadlockedRunError: the errors of ``execute``.
         KeyboardInterrupt: the conversion was interrupted.
     """
-    from fiberscope.converters.mint import MINT  # noqa: PLC0415  (most runs convert nothing)
+    from fiberscope.converters.mint import MINT  # noqa: PLC0415  (needed for conversions only)
     from fiberscope.converters.variants import waits_for_host  # noqa: PLC0415
 
     source, target = formats
     parameters, maker = configure(MINT, None, {"problem.source": source, "problem.target": target})
-    at_machine = parameters.model_copy(update={"memory": configured.memory})
-    asked = maker.load(operand, None, exact=False, progress=options.tell)
-    alone = RunOptions(options.fidelity, None, False, options.checked, {}, options.tell)
-    done = refuse_interrupted(execute(MINT, at_machine, asked, alone))
+    with_machine_memory = parameters.model_copy(update={"memory": configured.memory})
+    conversion_problem = maker.load(operand, None, exact=False, progress=options.report_progress)
+    conversion_options = RunOptions(
+        options.fidelity, None, False, options.checked, {}, options.report_progress
+    )
+    report = refuse_interrupted(execute(MINT, with_machine_memory, conversion_problem, conversion_options))
     return Conversion(
         source=source,
         target=target,
-        cycles=done.cycles,
-        seconds=done.seconds,
-        read_bytes=done.traffic["A"].read_bytes,
-        write_bytes=done.traffic["Z"].write_bytes,
-        waits_for=waits_for_host(done.config["variant"]),
+        cycles=report.cycles,
+        seconds=report.seconds,
+        read_bytes=report.traffic["A"].read_bytes,
+        write_bytes=report.traffic["Z"].write_bytes,
+        waits_for=waits_for_host(report.config["variant"]),
     )

@@ -1,4 +1,4 @@
-"""Execution of one run: build the model, simulate it, verify its answer and return the report."""
+"""Execution of one run: build the model, simulate, verify the answer and return the report."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class RunOptions:
         fidelity: name of the model in ``Accelerator.models``; only ``EVENT`` simulates components.
         cycle_limit: cycle of the first clock at which the run ends incomplete; None for no limit.
         histograms: whether the report has histograms of channel occupancy.
-        checked: whether memory requests are checked against the layouts of their tensors.
+        checked: whether to check memory requests against the layouts of their tensors.
         parts: factories of the user's components, by name of the machine's part.
-        tell: called now and then with the stage, the work done and the work in total.
+        report_progress: progress callback with the stage, the work done and the total work.
         recorders: files that the simulation writes, and the function that runs the machine.
-        asked: the arguments of the run, for the report; None for a run within another one.
-        sample: parameters of a sampled run; None simulates in full. ``execute`` ignores it.
+        request: the recorded request for the report; None for a run within another run.
+        sample: parameters of a sampled run; None simulates in full. ``execute`` ignores this field.
         values_only: whether a missing entry of the answer equals an explicit zero.
     """
 
@@ -53,9 +53,9 @@ class RunOptions:
     histograms: bool
     checked: bool
     parts: Mapping[str, Callable[..., Component]]
-    tell: Progress
+    report_progress: Progress
     recorders: Recorders = NO_RECORDERS
-    asked: RecordedRequest | None = None
+    request: RecordedRequest | None = None
     sample: Sample | None = None
     values_only: bool = False
 
@@ -69,7 +69,7 @@ def execute(
 ) -> Report:
     """Run a problem on a machine, verify the answer and return the report.
 
-    A run that the cycle limit or Ctrl-C ends has a report too, whose ``complete`` is false.
+    A run that ends by the cycle limit or Ctrl-C returns a report whose ``complete`` is false.
 
     Args:
         accelerator, configured: the accelerator, and the parameters of the machine.
@@ -79,17 +79,17 @@ def execute(
 
     Raises:
         InputError, ConfigurationError: the machine cannot be built for this problem.
-        DeadlockedRunError, VerificationError, MisplacedRequestsError: the machine went wrong; the first of
-            these that applies. This error and the next have the report as ``report``.
-        UnwrittenFileError: the machine was right, but a recorded file could not be written.
+        DeadlockedRunError, VerificationError, MisplacedRequestsError: the machine failed; the most severe
+            error is raised, with the report as ``report``.
+        UnwrittenFileError: the machine was correct, but a recorded file could not be written.
     """
     start = time.perf_counter()
-    prices = prices_of(accelerator, configured)  # finds a fault before the run, not after
+    prices = prices_of(accelerator, configured)  # detects faults before the run
     model = build_model(accelerator, configured, problem, options)
     simulation_start = time.perf_counter()
     recorded, watch = _simulate(model, options)
     simulation_seconds = time.perf_counter() - simulation_start
-    run, answer = _check(problem, model, recorded.run, options.tell)
+    run, answer = _check(problem, model, recorded.run, options.report_progress)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:
         prices = prices_of(accelerator, model.parameters)
@@ -109,7 +109,7 @@ def execute(
 
 
 def _simulate(model: Model, options: RunOptions) -> tuple[RecordedRun, Watch | None]:
-    """Run a machine with its recorders; an estimate is complete at once and has no samples over time."""
+    """Run a machine with its recorders; an estimate is complete at once, without samples over time."""
     if options.fidelity != EVENT:
         estimate = cast(Estimate, model)
         run = Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
@@ -118,7 +118,7 @@ def _simulate(model: Model, options: RunOptions) -> tuple[RecordedRun, Watch | N
     if options.histograms:
         remove_lookahead(machine.kernel)
     watch = Watch(machine, histograms=options.histograms)
-    limits = options.recorders, options.cycle_limit, options.tell
+    limits = options.recorders, options.cycle_limit, options.report_progress
     return run_recorded(machine, watch, *limits, check_requests=options.checked), watch
 
 
@@ -129,17 +129,17 @@ def build_model(
     """Build the model of a machine for a problem.
 
     At fidelity ``EVENT`` this also builds the kernel. As a side effect it sets ``precision`` and
-    ``values_only`` of the problem, by which the answer is verified.
+    ``values_only`` of the problem, which control the verification.
 
     Args:
         accelerator: the accelerator.
-        configured: parameters of the machine, before its tiles are chosen.
+        configured: parameters of the machine, before the choice of tiles.
         problem: the problem with its loaded operands.
-        options: options of the run, of which ``fidelity``, ``parts`` and ``values_only`` count here.
+        options: options of the run; ``fidelity``, ``parts`` and ``values_only`` are used.
 
     Raises:
         InputError, ConfigurationError: the parameters do not fit the problem, or each other.
-        BuildError: the machine is wired wrongly, for instance by a part of the user's.
+        BuildError: the machine is wired incorrectly, for instance by a user's part.
     """
     if options.values_only and not problem.counts_entries:
         raise InputError(
@@ -152,7 +152,7 @@ def build_model(
         problem.precision = getattr(model, "value_type", None)
         problem.values_only = options.values_only
         if options.fidelity == EVENT:
-            _complete(accelerator, cast(Machine, model))
+            _build_kernel(accelerator, cast(Machine, model))
     except BuildError:
         raise
     except ConfigurationError as error:
@@ -166,20 +166,22 @@ def build_model(
     return model
 
 
-def _complete(accelerator: Accelerator[Any], machine: Machine) -> None:
+def _build_kernel(accelerator: Accelerator[Any], machine: Machine) -> None:
     if not machine.kernel.built:
         machine.kernel.build()
     accelerator.check_families(machine)
 
 
-def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Run, CheckedAnswer | None]:
-    """Compare the answer with the reference; a model of a lower fidelity may have none.
+def _check(
+    problem: Problem, model: Model, run: Run, report_progress: Progress
+) -> tuple[Run, CheckedAnswer | None]:
+    """Compare the answer with the reference; a model of a lower fidelity may have no answer.
 
-    A run whose comparison is interrupted is not complete.
+    A run whose comparison is interrupted is incomplete.
     """
     if not run.complete:
         return run, None
-    tell("verifying", 0, 0)
+    report_progress("verifying", 0, 0)
     try:
         answer = model.result()
         return run, None if answer is None else CheckedAnswer.compare(problem, answer)

@@ -1,4 +1,4 @@
-"""The machines that can be named: those of ``accelerators``, and those of specifications."""
+"""Lookup of machines by name: accelerators and specifications."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ FILES = (".yaml", ".yml")
 
 
 def find(name: str) -> Accelerator[Any]:
-    """The descriptor of a machine.
+    """Return the descriptor of a machine.
 
     Args:
-        name: of an accelerator, or the path of a folder or of a Python file with one; ``spec:`` and the name
-            of a machine that has a specification, or the path of one, for what is built from that.
+        name: the name of an accelerator, the path of its folder or Python file, or ``spec:`` and the name or
+            path of a specification.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there is no such machine.
     """
     if _is_specification(name):
-        from fiberscope.models.from_spec.descriptor import machine_of  # noqa: PLC0415  (most runs need none)
+        from fiberscope.models.from_spec.descriptor import machine_of  # noqa: PLC0415  (needed for specifications only)
 
         return machine_of(name)
     return accelerators.find(name)
 
 
 def is_shipped(name: str) -> bool:
-    """Return whether a machine ships with Fiberscope: its descriptor loads no other code."""
+    """Return whether a machine ships with Fiberscope; its descriptor then loads no other code."""
     return name.removeprefix(PREFIX) in accelerators.names()
 
 
 def specification_of(name: str) -> str:
-    """The specification that a machine is built from, as ``fiberscope.model`` takes it; else empty."""
+    """Return the specification of a machine for ``fiberscope.model``; empty for other machines."""
     return name.removeprefix(PREFIX) if _is_specification(name) else ""
 
 
 def is_machine(name: str) -> bool:
-    """Return whether a name is one of a machine, there or not, and not that of a matrix."""
+    """Return whether a name refers to a machine rather than a matrix; the machine need not exist."""
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
     if user_machines.is_path(name):

@@ -1,4 +1,4 @@
-"""SAGE's ranking of formats: every pair that a class of accelerators allows, and why the best is best."""
+"""SAGE's ranking of the format pairs that a class of accelerators supports."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SHOWN = 10  # rows of the table in a notebook
 
 @dataclass(frozen=True)
 class FormatRanking:
-    """Predicted costs of pairs of formats, the lowest energy-delay product first.
+    """Predicted costs of pairs of formats, by increasing energy-delay product.
 
     Args:
         problem: the kernel and its operands.
-        parameters: of the predictor.
-        system: the class of accelerators that limits the choice.
-        predictions: one for each pair, ranked.
+        parameters: the parameters of the predictor.
+        system: the class of accelerators that limits the pairs.
+        predictions: a prediction for each pair, ranked.
     """
 
     problem: Problem
@@ -43,12 +43,12 @@ class FormatRanking:
 
     @property
     def best(self) -> Prediction:
-        """The prediction with the lowest energy-delay product."""
+        """Return the prediction with the lowest energy-delay product."""
         return self.predictions[0]
 
     @property
     def reasons(self) -> list[Reason]:
-        """The worth of each format of the best pair."""
+        """Return the benefit of each format of the best pair."""
         return list(reasons(self.predictions))
 
     def frame(self) -> pd.DataFrame:
@@ -62,7 +62,7 @@ class FormatRanking:
         return pd.DataFrame([prediction.document() for prediction in self.predictions])
 
     def document(self) -> dict[str, object]:
-        """Return plain data, as ``fiberscope sage --json`` writes it."""
+        """Return plain data for ``fiberscope sage --json``."""
         return {
             "schema": "fiberscope-sage-1",
             "kernel": self.problem.kernel,
@@ -75,7 +75,7 @@ class FormatRanking:
         }
 
     def tables(self, top: int = SHOWN) -> list[Table]:
-        """Return a table of the first ``top`` pairs, and one of the reasons if there are any."""
+        """Return a table of the first ``top`` pairs, and a table of reasons if there are any."""
         return [table for table in (self._pairs(top), self._why()) if table.rows]
 
     def _repr_html_(self) -> str:
@@ -84,8 +84,8 @@ class FormatRanking:
 
     def _pairs(self, top: int) -> Table:
         operands = (self.problem.streamed, self.problem.held)
-        shapes = [" x ".join(f"{size:,}" for size in each.shape) for each in operands]
-        density = [f"{each.density:.3g}" for each in operands]
+        shapes = [" x ".join(f"{size:,}" for size in operand.shape) for operand in operands]
+        density = [f"{operand.density:.3g}" for operand in operands]
         heads = (f"{name} {shapes[i]}, density {density[i]}" for i, name in enumerate("AB"))
         columns = ("MCF A-B", "ACF A-B", "Cycles", "DRAM", "Conversion", "Computing", "uJ", "EDP")
         table = Table(f"{self.problem.kernel}: {'; '.join(heads)}", columns, labels=2)
@@ -123,33 +123,35 @@ def sage(
     settings: Mapping[str, object] | None = None,
     config: str | Path | None = None,
 ) -> FormatRanking:
-    """Predict the formats of two operands that have the lowest energy-delay product (SAGE).
+    """Predict the formats of two operands with the lowest energy-delay product (SAGE).
 
     Args:
-        a, b: files, names, ``expected:shape=...,density=...``, or arrays of numpy and scipy. By default B has
-            the last rank of A and half of its first.
-        kernel: ``spgemm``, ``spmm``, ``spttm`` or ``mttkrp``; by default the number of A's ranks decides.
+        a, b: files, names, ``expected:shape=...,density=...``, or arrays of numpy and scipy. B defaults to
+            the last rank of A and half of A's first rank.
+        kernel: ``spgemm``, ``spmm``, ``spttm`` or ``mttkrp``; determined by A's number of ranks by default.
         system: the class of accelerators that limits the choice.
-        mcf_a, mcf_b: fix the format in memory.
-        settings, config: parameters of the predictor by dotted key, and a YAML file below them.
+        mcf_a, mcf_b: fixed formats in memory.
+        settings, config: parameters of the predictor by dotted key, and a YAML file that they override.
 
     Raises:
-        ConfigurationError, WorkloadError: a parameter, an operand, a kernel or a format that cannot be.
+        ConfigurationError, WorkloadError: a parameter, an operand, a kernel or a format is invalid.
     """
     parameters = sage_parameters(settings or {}, None if config is None else Path(config))
     first = operand(a, "A")
     chosen = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
-    asked = problem(chosen, first, None if b is None else operand(b, "B"))
-    allowing = system_called(system)
-    allowed = allowing.choices() or all_choices(asked)
-    kept = [choice for choice in allowed if _is_asked(choice, asked, mcf_a, mcf_b)]
-    return FormatRanking(asked, parameters, system, rank(asked, parameters, kept, allowing.converter))
+    posed = problem(chosen, first, None if b is None else operand(b, "B"))
+    limits = system_called(system)
+    supported = limits.choices() or all_choices(posed)
+    candidates = [choice for choice in supported if _is_requested(choice, posed, mcf_a, mcf_b)]
+    return FormatRanking(posed, parameters, system, rank(posed, parameters, candidates, limits.converter))
 
 
-def _is_asked(choice: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
-    for wanted, formats in zip((mcf_a, mcf_b), asked.mcfs, strict=True):
-        if wanted is not None and wanted not in formats:
-            raise WorkloadError(f"SAGE has no format {wanted!r} in memory here", fix=nearest(wanted, formats))
+def _is_requested(choice: Choice, posed: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
+    for required, formats in zip((mcf_a, mcf_b), posed.mcfs, strict=True):
+        if required is not None and required not in formats:
+            raise WorkloadError(
+                f"SAGE has no format {required!r} in memory here", fix=nearest(required, formats)
+            )
     return mcf_a in (None, choice.mcf_a) and mcf_b in (None, choice.mcf_b)
 
 

@@ -1,4 +1,4 @@
-"""Names of the machines that ship, as a type: editors complete them."""
+"""Names of the shipped machines, as a type for completion in editors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of a machine as a tree of attributes, which editors and IPython complete."""
+"""Parameters of a machine as a tree of attributes, for completion in editors and IPython."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Parameter", "ParameterTree", "machine"]
 
 
 class Parameter(str):
-    """Dotted key of a parameter, which ``settings`` takes, with what is known of the parameter.
+    """Dotted key of a parameter for ``settings``, with its metadata.
 
     Attributes:
-        default: the default as it is written in the machine's ``config.yaml``.
-        range: the values that the parameter takes.
-        description: what the parameter sets, and where its default is from.
+        default: the default as in the machine's ``config.yaml``.
+        range: the valid values.
+        description: the effect of the parameter and the source of its default.
     """
 
     __slots__ = ("default", "description", "range")
@@ -35,11 +35,11 @@ class Parameter(str):
 
 
 class ParameterTree:
-    """Section of a machine's parameters: an attribute for each section and parameter in it.
+    """Section of a machine's parameters: an attribute for each section and parameter.
 
     Args:
-        name: of the machine, with the section.
-        parameters: the parameters of the section by the rest of their keys.
+        name: the name of the machine, with the section.
+        parameters: the parameters of the section, by their keys without the section.
     """
 
     def __init__(self, name: str, parameters: Mapping[str, Parameter]) -> None:
@@ -50,7 +50,7 @@ class ParameterTree:
         """Return a parameter or a section.
 
         Raises:
-            AttributeError: there is none; has the nearest names.
+            AttributeError: there is no such name; the message has the nearest names.
         """
         if name in self._parameters:
             return self._parameters[name]
@@ -81,7 +81,7 @@ def machine(name: MachineName | str) -> ParameterTree:
     """Return the parameters of a machine as attributes: ``machine("gamma").pe.count`` is ``"pe.count"``.
 
     Args:
-        name: its name, ``spec:NAME``, or the path of one's own.
+        name: a name, ``spec:NAME``, or the path of a user's machine.
 
     Raises:
         ConfigurationError: there is no such machine.

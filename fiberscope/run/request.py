@@ -1,4 +1,4 @@
-"""Runs as they are asked for, by a command line, a point of a sweep or a report; each kind is said once."""
+"""Requests of runs, from a command line, a point of a sweep or a report."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class RunRequest:
     """Request for a run.
 
     Args:
-        machine: what runs, as its command has it; in words, or as an object of this process.
-        factors: operands in their order, None for one that is not given.
+        machine: the machine as its command names it, or an object of this process.
+        factors: operands in order; None for an omitted operand.
         tensors: operands by name.
         settings: parameters by dotted key.
-        config: a YAML file of parameters below them, or a report.
+        config: a YAML file or report of parameters that ``settings`` override.
         exact: refuse surrogates.
     """
 
@@ -58,25 +58,25 @@ class RunRequest:
 
     @property
     def drives(self) -> tuple[str, ...]:
-        """The options of ``run`` that take what runs a machine in the place of ``timeline.run``."""
+        """Return the options of ``run`` for functions that replace ``timeline.run``."""
         return ("drive",)
 
     @property
     def worker_families(self) -> tuple[str, ...]:
-        """The families of components that do the work, one a stage; none where nothing is timed."""
+        """Return the working family of each stage; empty for a model without timing."""
         return ()
 
     @property
     def all_settings(self) -> dict[str, object]:
-        """The settings over those of the file."""
+        """Return the settings of the file, overridden by ``settings``."""
         return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
 
     def resolved_parameters(self) -> dict[str, object]:
-        """Return every parameter as used, by dotted key; refuse impossible values."""
+        """Return every used parameter by dotted key, after a check of the values."""
         return {key: _value(value) for key, value in self.all_settings.items()}
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """Return the roots of the sources of a run; ``parts`` are blocks that replace the machine's own."""
+        """Return the roots of the sources of a run; ``parts`` are replacement blocks."""
         raise NotImplementedError
 
     def digests(self, progress: Progress) -> list[str]:
@@ -84,7 +84,7 @@ class RunRequest:
         raise NotImplementedError
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401  (those of the function that runs it)
-        """The report; what is refused and what goes wrong is raised as by ``fiberscope.simulate``."""
+        """Run and return the report; errors are those of ``fiberscope.simulate``."""
         raise NotImplementedError
 
 
@@ -93,15 +93,15 @@ class SimulationRequest(RunRequest):
     """Simulation of a machine: ``machine`` is its name, the path of a file, or its descriptor.
 
     Args:
-        chain: products one after another, of operands by name.
+        chain: consecutive products of named operands.
     """
 
     chain: str | None = None
 
     @cached_property
     def accelerator(self) -> Accelerator[Any]:
-        """The machine's descriptor."""
-        from fiberscope.run.find_machine import find  # noqa: PLC0415  (each kind of run loads what it runs alone)
+        """Return the machine's descriptor."""
+        from fiberscope.run.find_machine import find  # noqa: PLC0415  (each request loads only its own model)
 
         machine: Accelerator[Any] = self.machine
         return find(self.machine) if isinstance(self.machine, str) else machine
@@ -123,9 +123,11 @@ class SimulationRequest(RunRequest):
 
         if not (self.factors or self.tensors):
             raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
-        begin = (SECTION, PREFIX, BETWEEN)
-        beside = {key: _value(value) for key, value in self.settings.items() if key.startswith(begin)}
-        return values(self._ready.configured) | beside
+        prefixes = (SECTION, PREFIX, BETWEEN)
+        problem_settings = {
+            key: _value(value) for key, value in self.settings.items() if key.startswith(prefixes)
+        }
+        return values(self._ready.configured) | problem_settings
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """See ``RunRequest``."""
@@ -167,7 +169,7 @@ class SimulationRequest(RunRequest):
 
 
 class ConversionRequest(SimulationRequest):
-    """Conversion by a machine, which the caller names by the command."""
+    """Conversion between formats; messages name the run by its command."""
 
     called = "convert"
 
@@ -199,21 +201,21 @@ class TraceRequest(RunRequest):
         """See ``RunRequest``; the options are those of ``fiberscope.model``."""
         from fiberscope.models.trace.api import model  # noqa: PLC0415
 
-        return model(self.machine, *self.factors, **self._asked, **options)
+        return model(self.machine, *self.factors, **self._common_arguments, **options)
 
     def prepared(self, **options: Any) -> Prepared:  # noqa: ANN401
         """Return the resolved run, without running it."""
         from fiberscope.models.trace.api import prepare  # noqa: PLC0415
 
-        return prepare(self.machine, *self.factors, **self._asked, **options)
+        return prepare(self.machine, *self.factors, **self._common_arguments, **options)
 
     @property
-    def _asked(self) -> dict[str, Any]:
+    def _common_arguments(self) -> dict[str, Any]:
         return {"tensors": self.tensors, "settings": self.all_settings, "exact": self.exact}
 
 
 class AnalyticRequest(RunRequest):
-    """Request for an analytical estimate; ``machine`` is all files, quoted, or a specification's name."""
+    """Request for an analytical estimate; ``machine`` is quoted files, or a specification's name."""
 
     def resolved_parameters(self) -> dict[str, object]:
         """See ``RunRequest``."""
@@ -233,12 +235,12 @@ class AnalyticRequest(RunRequest):
         return [operand.digest for operand in self.analyzed[0].workload.operands]
 
     def run(self, **_options: Any) -> Report:  # noqa: ANN401
-        """See ``RunRequest``; it is done before there could be any progress."""
+        """See ``RunRequest``; the evaluation is too short for progress."""
         return self.analyzed[0]
 
     @cached_property
     def analyzed(self) -> tuple[Report, Evaluated]:
-        """The report and what it is of; kept, as it takes less than reading the operands twice."""
+        """Return the report and its evaluation; cached to avoid reading the operands twice."""
         from fiberscope.models.analytic.api import analyzed  # noqa: PLC0415
 
         return analyzed(self._paths, super().resolved_parameters(), exact=self.exact)
@@ -275,7 +277,7 @@ class GraphRequest(RunRequest):
 
     @property
     def drives(self) -> tuple[str, ...]:
-        """See ``RunRequest``: of the last phase, and of each before it."""
+        """Return the options for the last phase and for earlier phases."""
         return "drive", "drive_phase"
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
@@ -287,30 +289,35 @@ class GraphRequest(RunRequest):
 
 def request_conversion(
     machine: str,
-    factors: Sequence[Any],  # in words, or as ``simulate`` takes A
+    factors: Sequence[Any],  # names, or operands as for ``simulate``
     tensors: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
-    *asked: Any,  # noqa: ANN401  (what else a ``RunRequest`` has)
+    *positional: Any,  # noqa: ANN401  (further fields of ``RunRequest``)
     **options: Any,  # noqa: ANN401
 ) -> ConversionRequest:
-    """A run between formats: ``machine`` is both, as in ``csr csc``.
+    """Return the request of a conversion: ``machine`` is both formats, as in ``csr csc``.
 
     Raises:
-        InputError, WorkloadError: no two formats, or no recipe for them.
+        InputError, WorkloadError: there are not two formats, or there is no recipe for them.
     """
     from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
     from fiberscope.converters.mint import MINT  # noqa: PLC0415
     from fiberscope.converters.recipes import recipe  # noqa: PLC0415
 
-    words = machine.lower().split()
-    if len(words) != 2:
+    names = machine.lower().split()
+    if len(names) != 2:
         raise InputError(f"{machine}: a conversion has two formats, as in 'csr csc'")
-    recipe(words[0], words[1])
-    formats = {f"{SECTION}{key}": Entry(word, "settings") for key, word in zip(WORDS, words, strict=True)}
-    of_problem = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}
-    others = {key: value for key, value in (settings or {}).items() if key not in of_problem}
-    merged = {**others, **formats, **of_problem, **formats}  # the formats first, and nothing in their place
-    return ConversionRequest(MINT, factors, tensors or {}, merged, *asked, **options)
+    recipe(names[0], names[1])
+    formats = {f"{SECTION}{key}": Entry(word, "settings") for key, word in zip(WORDS, names, strict=True)}
+    problem_settings = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}
+    others = {key: value for key, value in (settings or {}).items() if key not in problem_settings}
+    merged = {
+        **others,
+        **formats,
+        **problem_settings,
+        **formats,
+    }  # the formats come first and cannot be overridden
+    return ConversionRequest(MINT, factors, tensors or {}, merged, *positional, **options)
 
 
 def _value(value: object) -> object:

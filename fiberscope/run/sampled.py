@@ -1,4 +1,4 @@
-"""Sampled runs: what is refused, and the report of an estimate."""
+"""Sampled runs: checks of the request, and the report of an estimate."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ FEWEST = 5  # windows
 
 
 def requested_sample(value: object) -> Sample | None:
-    """Return the request of ``sample``: of ``simulate``, or of a study, which has a mapping for a ``Sample``.
+    """Return the sampling request for the argument ``sample``; a study passes a mapping of ``Sample`` fields.
 
     Raises:
-        InputError: it is no width, or a number of a ``Sample`` is out of range.
+        InputError: the width is invalid, or a number of a ``Sample`` is out of range.
     """
     if value is None or value is False:
         return None
@@ -59,10 +59,10 @@ def requested_sample(value: object) -> Sample | None:
 
 
 def _sample_of(keys: Mapping[str, Any]) -> Sample:
-    """The sample of a mapping.
+    """Return the sampling request of a mapping.
 
     Raises:
-        InputError: a key that is none.
+        InputError: a key is unknown.
     """
     names = [field.name for field in fields(Sample) if field.name != "window"]
     keys = {key: value for key, value in keys.items() if key in names or value is not None}
@@ -75,10 +75,10 @@ def _sample_of(keys: Mapping[str, Any]) -> Sample:
 
 
 def parse_width(value: object) -> float:
-    """The half-width of an interval as a fraction, from a number or a text as in ``1%``.
+    """Return the half-width of an interval as a fraction, from a number or a text such as ``1%``.
 
     Raises:
-        InputError: it is none.
+        InputError: the value is no half-width, or out of range.
     """
     match = re.fullmatch(r"(\d*\.?\d+)\s*(%?)", str(value))
     width = float(match[1]) / (100 if match[2] else 1) if match else 0.0
@@ -88,49 +88,49 @@ def parse_width(value: object) -> float:
 
 
 def check_machine(accelerator: Accelerator[Any]) -> None:
-    """Refuse a machine that cannot be sampled.
+    """Check that a machine can be sampled.
 
     Raises:
-        InputError: naming those that can be.
+        InputError: it cannot; the message names the machines that can be sampled.
     """
     if accelerator.sampler is None:
-        able = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
-        raise InputError(f"{accelerator.name} cannot be sampled; machines that can be: {', '.join(able)}")
+        names = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
+        raise InputError(f"{accelerator.name} cannot be sampled; machines that can be: {', '.join(names)}")
 
 
 def check_sampled(accelerator: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:
-    """Refuse a machine that cannot be sampled, and what a sampled run cannot write or do.
+    """Check that a machine can be sampled and that no option needs a full run.
 
     Args:
         accelerator, options: the machine, and the options of the run.
-        others: further requests that need a whole run, by what a message calls them.
+        others: further requests that need a full run, by their names in messages.
 
     Raises:
-        InputError: naming it, and what to do instead.
+        InputError: an option needs a full run; the message has the alternative.
     """
     check_machine(accelerator)
     if options.fidelity != EVENT:
         raise InputError(f"sample is for the {EVENT} model; a {options.fidelity} one is fast as it is")
-    recorded = {
+    window_options = {
         "a waveform": options.recorders.waveform,
         "a timeline": options.recorders.states,
         "a memory trace": options.recorders.memory_trace,
         "a cycle limit": options.cycle_limit,
         "histograms": options.histograms,
     }
-    whole = {
+    full_run_options = {
         "checked": options.checked,
         "parts of one's own": options.parts,
         "a comparison of values only": options.values_only,
         **others,
     }
     reason = "needs a whole run, and a sampled one is of windows; leave one of them out"
-    for name in (name for name, value in whole.items() if value):
+    for name in (name for name, value in full_run_options.items() if value):
         raise InputError(f"{name} {reason}")
-    single = options.sample is not None and options.sample.window is not None
-    if single and not hasattr(accelerator.sampler, "single_window"):
+    has_single_window = options.sample is not None and options.sample.window is not None
+    if has_single_window and not hasattr(accelerator.sampler, "single_window"):
         raise InputError(f"{accelerator.name} has no single windows; leave out --window")
-    for name in (name for name, value in recorded.items() if value and not single):
+    for name in (name for name, value in window_options.items() if value and not has_single_window):
         raise InputError(f"{name} {reason}, or give one window, as in --window 7")
 
 
@@ -141,7 +141,7 @@ def execute_sampled(
     options: RunOptions,
     source: parts.Source | None = None,
 ) -> Report:
-    """Estimate a run from windows, or simulate it in full if it is too short.
+    """Estimate a run from windows, or simulate a short run in full.
 
     Raises:
         InputError, ConfigurationError: the machine or the problem cannot be sampled.
@@ -151,7 +151,9 @@ def execute_sampled(
     assert options.sample is not None
     start = time.perf_counter()
     try:
-        sampler = accelerator.sampler(configured, *problem.machine_inputs(), options.sample, options.tell)
+        sampler = accelerator.sampler(
+            configured, *problem.machine_inputs(), options.sample, options.report_progress
+        )
         if options.sample.window is not None:
             return _execute_window(accelerator, configured, problem, options, sampler, source)
         reason = sampler.too_short()
@@ -164,7 +166,7 @@ def execute_sampled(
         raise
     except SimulationError as error:
         raise InputError(f"{accelerator.name}: {error}") from error
-    options.tell("verifying", 0, 0)
+    options.report_progress("verifying", 0, 0)
     comparison = result.check(problem)
     seconds = time.perf_counter() - start
     timing = Timing(seconds, seconds)
@@ -184,7 +186,7 @@ def _execute_window(
     sampler: WindowSampler,
     source: parts.Source | None,
 ) -> Report:
-    """Simulate one window between the windows beside it; a waveform has the cycles of the window alone."""
+    """Simulate one window with its neighbours; a waveform covers the cycles of the window."""
     assert options.sample is not None
     assert options.sample.window is not None
     window: SingleWindow = sampler.single_window(options.sample.window)

@@ -1,4 +1,4 @@
-"""From Python what the commands of the same names do, a function each over the modules that do it."""
+"""Python functions for the commands of the same names."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ def convert(
     *,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
-    **options: Any,  # noqa: ANN401  (those of ``simulate``)
+    **options: Any,  # noqa: ANN401  (options of ``simulate``)
 ) -> Report:
     """Convert a matrix between formats in MINT's hardware; the result is verified bit by bit.
 
     Args:
         source, target: formats, as in ``"csr"`` and ``"csc"``.
-        matrix: as ``simulate`` takes A.
+        matrix: an operand, as A of ``simulate``.
         settings: parameters of the converter by dotted key, and of the problem (``problem.bits``).
-        exact: refuse a surrogate.
-        options: others of ``simulate``, as ``waveform`` and ``cycle_limit``.
+        exact: refuse surrogates.
+        options: further options of ``simulate``, such as ``waveform`` and ``cycle_limit``.
 
     Raises:
-        InputError, WorkloadError, VerificationError: as of ``simulate``; or no recipe for the two formats.
+        InputError, WorkloadError, VerificationError: the errors of ``simulate``, or no recipe for the two
+            formats.
     """
-    from fiberscope.run.request import request_conversion  # noqa: PLC0415  (each function loads what it needs alone)
+    from fiberscope.run.request import request_conversion  # noqa: PLC0415  (each function loads only its own modules)
 
     return request_conversion(f"{source} {target}", (matrix,), None, settings, exact=exact).run(**options)
 
@@ -56,38 +57,38 @@ def graph(
     order: str | Sequence[str] = (),
     *,
     progress: Progress | bool | None = None,
-    **options: Any,  # noqa: ANN401  (those of ``fiberscope.models.graphs.run``)
+    **options: Any,  # noqa: ANN401  (options of ``fiberscope.models.graphs.run``)
 ) -> Report:
-    """Run a graph of stream blocks on tensors; what it writes is verified.
+    """Run a graph of stream blocks on tensors, and verify its result.
 
     Args:
         source: a graph, the path of its file, or an expression to compile, as in ``"x(i) = B(i,j) * c(j)"``.
-        tensors: the operands by name, as ``fiberscope.models.graphs.run`` takes them.
-        formats, order: of an expression, as ``fiberscope.models.graphs.compile_expression`` takes them.
-        progress: called with stage, work done and all work; or whether a notebook shows a bar.
-        options: others of ``fiberscope.models.graphs.run``, as ``settings``.
+        tensors: the operands by name, as for ``fiberscope.models.graphs.run``.
+        formats, order: for an expression, as for ``fiberscope.models.graphs.compile_expression``.
+        progress: a callback with stage, work done and total work; or whether a notebook shows a bar.
+        options: further options of ``fiberscope.models.graphs.run``, such as ``settings``.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError, VerificationError: as of those two.
+        InputError, ConfigurationError, WorkloadError, VerificationError: the errors of these two functions.
     """
     from fiberscope.models.graphs import compile_expression, run  # noqa: PLC0415
 
     if isinstance(source, str) and file_of_graph(source) is None:
         source = compile_expression(source, formats, order).graph
-    with shown_progress(progress) as tell:
-        return run(source, tensors, progress=tell, **options)
+    with shown_progress(progress) as report_progress:
+        return run(source, tensors, progress=report_progress, **options)
 
 
 def map(paths: str | Path | Sequence[str | Path], **options: Any) -> Best:  # noqa: ANN401  (the command's name)
-    """Look for the mapping of a problem that costs least.
+    """Search the mapping of a problem with the lowest cost.
 
     Args:
-        paths: a shipped design, or YAML files, as ``fiberscope.models.analytic.mapper.api.find`` takes them.
-        options: the others of that function: ``search``, ``metrics``, ``limits``, ``seed``, ``workers``,
+        paths: a shipped design, or YAML files, as for ``fiberscope.models.analytic.mapper.api.find``.
+        options: further options of that function: ``search``, ``metrics``, ``limits``, ``seed``, ``workers``,
             ``progress``.
 
     Raises:
-        InputError: as of that function.
+        InputError: the errors of that function.
     """
     from fiberscope.models.analytic.mapper.api import find  # noqa: PLC0415
 
@@ -106,32 +107,33 @@ def tile(
     """Choose tiles from statistics of the tensors (D2T2).
 
     Args:
-        operands: files, names or generators, from left to right or by name (``"A=TENSOR"``); B is A again
-            if left out.
-        kernel, order: what is computed, and the loops over tiles, the outermost first.
-        buffer: of each operand, in bytes.
-        transpose_b: B is A transposed.
-        exact: refuse a surrogate.
-        progress: a callback; or whether a notebook shows a bar, which it does by default.
+        operands: files, names or generators, from left to right or by name (``"A=TENSOR"``); B defaults to A.
+        kernel, order: the expression, and the loops over tiles, the outermost first.
+        buffer: the buffer of each operand, in bytes.
+        transpose_b: use the transpose of A as B.
+        exact: refuse surrogates.
+        progress: a callback; or whether a notebook shows a bar, which is the default.
 
     Raises:
-        InputError, WorkloadError: operands that do not fit the kernel, or that cannot be had.
+        InputError, WorkloadError: operands do not fit the kernel, or are not available.
     """
     from fiberscope.models.tiles.base import capacity_of  # noqa: PLC0415
     from fiberscope.models.tiles.kernel import Kernel  # noqa: PLC0415
     from fiberscope.models.tiles.operands import load_operands  # noqa: PLC0415
     from fiberscope.models.tiles.plan import plan  # noqa: PLC0415
 
-    asked = Kernel.read(kernel, order)
-    tensors = load_operands(asked, in_order(operands, asked.inputs), transpose_b=transpose_b, exact=exact)
-    with shown_progress(progress) as tell:
-        return plan(asked, tensors, capacity_of(asked, buffer), progress=tell)
+    tiled_kernel = Kernel.read(kernel, order)
+    tensors = load_operands(
+        tiled_kernel, in_order(operands, tiled_kernel.inputs), transpose_b=transpose_b, exact=exact
+    )
+    with shown_progress(progress) as report_progress:
+        return plan(tiled_kernel, tensors, capacity_of(tiled_kernel, buffer), progress=report_progress)
 
 
 def profile(matrix: object, name: str = "memory") -> Profile:
-    """Return the statistics of a matrix from which similar matrices are generated.
+    """Return the statistics of a matrix, from which similar matrices are generated.
 
-    ``profile(...).model_dump_json()`` is the file that ``surrogate:profile=FILE`` takes.
+    ``profile(...).model_dump_json()`` is a file for ``surrogate:profile=FILE``.
 
     Args:
         matrix: a file, a name, a generator, a workload, or a matrix of numpy or scipy.
@@ -151,10 +153,10 @@ def profile(matrix: object, name: str = "memory") -> Profile:
 
 
 def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:
-    """Say what differs between two runs: what they were made of, settings, then what changed, by effect.
+    """Compare two runs: provenance, settings, then results by effect.
 
     Raises:
-        InputError: a file that holds no report.
+        InputError: a file contains no report.
     """
     from fiberscope.results.report.difference import compare  # noqa: PLC0415
 
@@ -162,14 +164,14 @@ def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:
 
 
 def plot(report: Report | str | Path, path: str | Path | None = None) -> Figure:
-    """Draw where the cycles of a run went, its traffic, and both over time, as ``Report.plot`` does.
+    """Draw the use of cycles of a run, its traffic, and both over time, as ``Report.plot`` does.
 
     Args:
         report: a report, or the path of its file.
-        path: also write the figure into this PNG, SVG or PDF file.
+        path: a PNG, SVG or PDF file that the figure is also written to.
 
     Raises:
-        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+        InputError: the file cannot be written, has another ending, or matplotlib is missing.
     """
     return _report(report).plot(path)
 

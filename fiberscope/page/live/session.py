@@ -16,7 +16,7 @@ from fiberscope.page.live.counters import MachineCounters
 from fiberscope.page.live.view import LiveView
 from fiberscope.run.debug.host import Stop
 from fiberscope.run.debug.session import Session
-from fiberscope.run.debug.shown import stop_shown
+from fiberscope.run.debug.shown import format_stop
 from fiberscope.run.debug.simulators import Simulator
 from fiberscope.sim import Kernel
 
@@ -105,7 +105,7 @@ class LiveSession:
         if begins:
             self._stage.restart(now)
         status = "running" if self._is_running else self._stop.reason if self._stop.ended else "paused"
-        text = self._stage.text(now) if self._is_running else str(stop_shown(self._stop, ()))
+        text = self._stage.text(now) if self._is_running else str(format_stop(self._stop, ()))
         state = {"status": status, "cycle": self._stop.cycle, "share": self._stage.share, "text": text}
         self._view.send("state", {**state, **counts, "recordings": []})
 

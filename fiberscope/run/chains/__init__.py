@@ -1,1 +1,1 @@
-"""Products one after another, each on a machine as by itself: ``Y = A X; Z = Y W``."""
+"""Chains of products, each computed by the machine in turn: ``Y = A X; Z = Y W``."""

@@ -1,4 +1,4 @@
-"""Chains of products, as they are written."""
+"""Parser of chains of products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Product:
-    """One product of two matrices, by their names."""
+    """A product of two named matrices."""
 
     name: str
     left: str
@@ -30,24 +30,24 @@ class Product:
 
 @dataclass(frozen=True)
 class Chain:
-    """Products in the order in which they are computed; each may use those before it."""
+    """Products in order of computation; a product may use the results of earlier products."""
 
     products: tuple[Product, ...]
 
     @classmethod
     def parse(cls, text: str) -> Chain:
-        """The chain of a text, ``Y = A X; Z = Y W``; of more factors the first two are multiplied first.
+        """Parse a chain such as ``Y = A X; Z = Y W``; longer products are multiplied from the left.
 
         Raises:
-            InputError: a part that is no product, or names that make no sense together.
+            InputError: a part is no product, or a name is written twice or used too early.
         """
         products: list[Product] = []
         for part in filter(str.strip, text.split(";")):
             match = _PRODUCT.fullmatch(part)
             if match is None:
-                what = "give a name to a product of two factors or more"
-                raise InputError(f"--chain: {part.strip()!r} is no product; {what}, as in Y = A X")
-            products += _of_two(match[1], _NAME.findall(match[2]))
+                advice = "give a name to a product of two factors or more"
+                raise InputError(f"--chain: {part.strip()!r} is no product; {advice}, as in Y = A X")
+            products += _pairwise_products(match[1], _NAME.findall(match[2]))
         if not products:
             raise InputError("--chain is empty; write products as in Y = A X; Z = Y W")
         chain = cls(tuple(products))
@@ -69,7 +69,7 @@ class Chain:
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
-        """The names that must be given, in the order of their first use."""
+        """Return the names of the operands, in the order of their first use."""
         written: set[str] = set()
         needed: dict[str, None] = {}
         for product in self.products:
@@ -83,19 +83,19 @@ class Chain:
         return (*self.operands, *(product.name for product in self.products))
 
     def uses(self, name: str, after: int) -> bool:
-        """Return whether a product behind the one of this number, from 0, has a factor of this name."""
+        """Return whether a product after number ``after``, from 0, has a factor of this name."""
         return any(name in (product.left, product.right) for product in self.products[after + 1 :])
 
     @property
     def between(self) -> tuple[str, ...]:
-        """The names of products that a later one uses."""
+        """Return the names of products that a later product uses."""
         return tuple(
             product.name for number, product in enumerate(self.products) if self.uses(product.name, number)
         )
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The names of what no product uses."""
+        """Return the names of products that no later product uses."""
         return tuple(
             product.name
             for number, product in enumerate(self.products)
@@ -103,8 +103,8 @@ class Chain:
         )
 
 
-def _of_two(name: str, factors: Sequence[str]) -> Iterator[Product]:
-    """A product of two factors or more, two at a time; what is made on the way is called by its factors."""
+def _pairwise_products(name: str, factors: Sequence[str]) -> Iterator[Product]:
+    """Split a product of several factors into products of two; intermediate products are named by factors."""
     left = factors[0]
     for number, right in enumerate(factors[1:], start=2):
         result = name if number == len(factors) else " ".join(factors[:number])

@@ -1,7 +1,7 @@
-"""Products of a chain by scipy alone, the reference for those of a machine.
+"""Reference products of a chain, computed by scipy.
 
-An error is relative to the sizes of what was added up, |A| |X| |W|, as of a single product; every product of
-a chain may add its own rounding to it.
+An error is relative to the sum of absolute terms, |A| |X| |W|. Each product of a chain may add its own
+rounding.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Dense: TypeAlias = "npt.NDArray[Any]"
 
 @dataclass(frozen=True)
 class _Expected:
-    """A matrix three times: where it has entries (ones), its values, and the sizes of what these are sums of.
+    """A matrix as its pattern of ones, its values, and the sums of its absolute terms.
 
-    Sums that are zero leave no entry in the second and the third; the first has all.
+    Zero sums leave no entry in the values and sizes; the pattern keeps all entries.
     """
 
     entries: CsrArray
@@ -47,12 +47,12 @@ class _Expected:
 def compare_results(
     chain: Chain, operands: Mapping[str, CsrArray], results: Mapping[str, CsrArray | Dense]
 ) -> Comparison:
-    """The worst comparison of a chain's results with scipy's products of its operands.
+    """Compare a chain's results with scipy's products of its operands; return the worst comparison.
 
     Args:
-        chain: what was computed.
-        operands: by name, in canonical CSR.
-        results: by name, as a machine made them.
+        chain: the chain.
+        operands: matrices by name, in canonical CSR.
+        results: the machine's results by name.
     """
     matrices = {name: _Expected.of_operand(matrix) for name, matrix in operands.items()}
     for product in chain.products:
@@ -68,7 +68,7 @@ def compare_results(
 
 
 def _compare_result(expected: _Expected, result: CsrArray | Dense) -> Comparison:
-    """A dense array lacks no entry and has none too many: its zeros may be sums."""
+    """Compare a result; entries are compared unless the result is dense."""
     if isinstance(result, np.ndarray):
         values, sizes = expected.values.toarray(), expected.sizes.toarray()
         error, overflows = compare_values(values, sizes, result)

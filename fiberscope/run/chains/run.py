@@ -1,4 +1,4 @@
-"""Runs a chain's products one after another on one machine, and tells of all of them in one report."""
+"""Execution of a chain of products on one machine."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ def execute_chain(
     operands: Mapping[str, object],
     options: RunOptions,
 ) -> Report:
-    """Run every product of a chain, compare each with scipy's, and what comes out with the whole chain.
+    """Run every product of a chain, and compare each product and the final results with scipy's.
 
     Args:
-        ready: the machine with its chain; its formats are those in which the chain's matrices lie in memory.
-        operands: by name, as ``fiberscope.simulate`` takes them.
-        options: how each product is run.
+        ready: the machine with its chain; its formats are those of the chain's matrices in memory.
+        operands: operands by name, as for ``fiberscope.simulate``.
+        options: the options of each product.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: operands that are missing, or do not go together.
-        FailedRunError: a product went wrong, or what comes out is not the chain's.
+        InputError, ConfigurationError, WorkloadError: operands are missing or do not match.
+        FailedRunError: a product failed, or a result differs from the reference.
     """
     chain = ready.chain
-    assert chain is not None  # else there is one product
+    assert chain is not None
     _check(ready, chain, operands)
     _check_outputs(options)
     start = time.perf_counter()
-    asked, provenance = options.asked, None
-    if asked is not None:
-        provenance = source_entry(ready.roots(asked.machine, options.parts.values()), asked)
-    loaded = load_operands(chain, operands, asked is not None and asked.exact, options.tell)
-    run = ChainRun(ready, chain, replace(options, asked=None), dict(loaded))
+    request, provenance = options.request, None
+    if request is not None:
+        provenance = source_entry(ready.roots(request.machine, options.parts.values()), request)
+    loaded = load_operands(chain, operands, request is not None and request.exact, options.report_progress)
+    run = ChainRun(ready, chain, replace(options, request=None), dict(loaded))
     for number, product in enumerate(chain.products):
         if not _step(run, number, product):
             break
@@ -64,22 +64,22 @@ def execute_chain(
 
 
 def load_operands(
-    chain: Chain, operands: Mapping[str, object], exact: bool, tell: Progress
+    chain: Chain, operands: Mapping[str, object], exact: bool, report_progress: Progress
 ) -> dict[str, Workload]:
-    """The operands of a chain by name, in the order of their first use.
+    """Load the operands of a chain by name, in the order of their first use.
 
     Raises:
-        WorkloadError: one cannot be had.
+        WorkloadError: an operand is not available.
     """
 
-    def progress(done: int, in_all: int) -> None:
-        tell("loading", done, in_all)
+    def progress(done: int, total: int) -> None:
+        report_progress("loading", done, total)
 
     return {name: load_operand(operands[name], name, exact, progress) for name in chain.operands}
 
 
 def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> None:
-    """Refuse a machine that does not multiply, names that do not fit, and formats that nothing converts."""
+    """Check that the machine multiplies, and that all names and formats fit the chain."""
     accelerator = ready.accelerator
     if len(ready.maker.kind.tensors) < 2:
         raise InputError(f"{accelerator.name} solves {ready.maker.kind.kind}, and no product of two matrices")
@@ -90,35 +90,37 @@ def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> 
         if name not in operands:
             raise InputError(f"the chain {chain} reads {name}; give {name}=MATRIX")
     for name in (product.name for product in chain.products if product.name in ready.formats):
-        from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most chains convert nothing)
+        from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (needed for conversions only)
 
         recipe(accelerator.reads["A"], ready.formats[name])
 
 
 def _check_outputs(options: RunOptions) -> None:
-    """Refuse what is recorded of one run alone."""
+    """Refuse recordings, which cover a single product."""
     recorders = options.recorders
     recorded = {
         "waveform": recorders.waveform,
         "memory trace": recorders.memory_trace,
         "timeline": recorders.states,
     }
-    for what in (what for what, path in recorded.items() if path is not None):
+    for kind in (kind for kind, path in recorded.items() if path is not None):
         raise InputError(
-            f"a {what} is of one product; run it by itself, on the product before it (--product)"
+            f"a {kind} is of one product; run it by itself, on the product before it (--product)"
         )
 
 
 def _step(run: ChainRun, number: int, product: Product) -> bool:
-    """Run a product; returns whether it came to its end."""
+    """Run a product; return whether the run is complete."""
     ready, options = run.ready, run.options
     left, right = run.tensors[product.left], run.tensors[product.right]
-    options.tell(f"{product}", number, len(run.chain.products))
+    options.report_progress(f"{product}", number, len(run.chain.products))
     try:
-        problem = ready.maker.load(left, None if right is left else right, exact=False, progress=options.tell)
-        configured = compress_operands(ready.configured, _as_written(run, product))
-        own = ready._replace(formats=_formats(run, product), configured=configured)
-        report = execute_converted(own, problem, options)
+        problem = ready.maker.load(
+            left, None if right is left else right, exact=False, progress=options.report_progress
+        )
+        configured = compress_operands(ready.configured, _written_factors(run, product))
+        step_run = ready._replace(formats=_formats(run, product), configured=configured)
+        report = execute_converted(step_run, problem, options)
     except FailedRunError as error:
         raise type(error)(f"{product}: {error}", error.report) from error
     except (InputError, WorkloadError) as error:
@@ -127,37 +129,37 @@ def _step(run: ChainRun, number: int, product: Product) -> bool:
     if not report.complete:
         return False
     tensor = run.tensors[product.name] = from_scipy(report.result, product.name)
-    kept = ready.formats.get(product.name)
-    if kept is not None:
-        formats = ready.accelerator.reads["A"], kept
+    target = ready.formats.get(product.name)
+    if target is not None:
+        formats = ready.accelerator.reads["A"], target
         run.written[product.name] = convert_operand(ready.configured, tensor, formats, options)
     return True
 
 
 def _formats(run: ChainRun, product: Product) -> dict[str, str]:
-    """The formats that a product's factors are converted from, by the machine's names of them."""
-    kept = run.ready.formats
-    names = {"A": kept.get(product.left), "B": kept.get(product.right)}
+    """Return the source formats of a product's factors, by the machine's operand names."""
+    formats = run.ready.formats
+    names = {"A": formats.get(product.left), "B": formats.get(product.right)}
     if product.left == product.right:
         del names["B"]
-    return {letter: name for letter, name in names.items() if name is not None}
+    return {operand: name for operand, name in names.items() if name is not None}
 
 
-def _as_written(run: ChainRun, product: Product) -> dict[str, CsrArray]:
-    """The factors that lie with coordinates, be they full, as products of this chain are written so."""
-    kept = run.ready.formats
+def _written_factors(run: ChainRun, product: Product) -> dict[str, CsrArray]:
+    """Return the factors that earlier products wrote with coordinates, even if they are full."""
+    formats = run.ready.formats
     factors = {"A": product.left, "B": product.right}
     return {
-        letter: run.tensors[name].matrix
-        for letter, name in factors.items()
-        if name in run.steps and kept.get(name, "").lower() != DENSE
+        operand: run.tensors[name].matrix
+        for operand, name in factors.items()
+        if name in run.steps and formats.get(name, "").lower() != DENSE
     }
 
 
 def _comparison(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
-    """Compare the results with scipy's products of the operands; None if the chain was not completed."""
+    """Compare the results with scipy's products of the operands; None for an incomplete chain."""
     if any(name not in run.tensors for name in run.chain.results):
         return None
-    run.options.tell("verifying", 0, 0)
+    run.options.report_progress("verifying", 0, 0)
     results: dict[str, Any] = {name: run.steps[name].result for name in run.chain.results}
     return compare_results(run.chain, {name: workload.matrix for name, workload in operands.items()}, results)

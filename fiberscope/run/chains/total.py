@@ -1,4 +1,4 @@
-"""The report of a chain: totals over its products, beside the report of each."""
+"""Report of a chain: totals over its products, and the report of each product."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROWS = ("row_hits", "row_misses", "row_conflicts")
 
 @dataclass
 class ChainRun:
-    """The state of a chain's run: matrices by name, and the reports of finished products."""
+    """State of a chain's run: matrices by name, and the reports of finished products."""
 
     ready: ResolvedRun
     chain: Chain
@@ -43,14 +43,14 @@ def total_report(
     seconds: float,
     provenance: parts.Source | None,
 ) -> Report:
-    """Return a report with the totals of all finished products and the report of each.
+    """Return a report with the totals of all finished products and the report of each product.
 
     Args:
         run: the chain with the reports of its finished products.
         operands: matrices by name.
-        comparison: the comparison of the result with scipy; None if the chain did not reach its end.
-        seconds: time of the host for the whole chain.
-        provenance: the sources that were used.
+        comparison: the comparison of the result with scipy; None for an incomplete chain.
+        seconds: host time of the whole chain.
+        provenance: the sources of the run.
     """
     steps = list(run.steps.values())
     reference = f"{steps[-1].verification.reference}, and the whole chain"
@@ -89,7 +89,7 @@ def total_report(
 
 
 def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
-    """Energy of all products, and the machine's area; conversions are in neither."""
+    """Return the energy of all products and the machine's area, without conversions."""
     energies = [step.energy for step in steps if step.energy]
     if len(energies) < len(steps):
         return {}
@@ -98,57 +98,60 @@ def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
 
 
 def _traffic(run: ChainRun) -> dict[str, parts.TensorTraffic]:
-    """Bytes by the chain's names; what a machine moves besides operands and product under its own name."""
+    """Return bytes by the chain's names; other tensors of the machine keep their names."""
     first, second = run.ready.maker.kind.tensors[:2]
     moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
     for product in (product_ for product_ in run.chain.products if product_.name in run.steps):
         names = {first: product.left, second: product.right, "Z": product.name}
         for name, moved in run.steps[product.name].traffic.items():
             moved_by_tensor.setdefault(names.get(name, name), []).append(moved)
-    return {name: _together(moved) for name, moved in moved_by_tensor.items()}
+    return {name: _sum_traffic(moved) for name, moved in moved_by_tensor.items()}
 
 
-def _together(moved: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
-    all_of_it = list(moved)
+def _sum_traffic(traffic: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
+    parts_ = list(traffic)
 
     def total(key: str) -> int | None:
-        values = [getattr(section, key) for section in all_of_it]
+        values = [getattr(section, key) for section in parts_]
         return None if None in values else sum(values)
 
     return parts.TensorTraffic.model_validate({key: total(key) for key in parts.TensorTraffic.model_fields})
 
 
-def _moved(traffic: Iterable[parts.TensorTraffic]) -> int:
+def _moved_bytes(traffic: Iterable[parts.TensorTraffic]) -> int:
     return sum(tensor.moved_bytes for tensor in traffic)
 
 
-def _memory_use(used: list[parts.Memory]) -> MemoryUse | None:
-    """Add up the uses of the memory by all products."""
-    if not used:
+def _memory_use(uses: list[parts.Memory]) -> MemoryUse | None:
+    """Add the memory statistics of all products."""
+    if not uses:
         return None
-    rows = {name: sum(getattr(memory, name) for memory in used) for name in _ROWS}
-    counters = add_counts(memory.counters for memory in used)
-    return MemoryUse(**rows, peak_bytes_per_second=used[0].peak_bytes_per_second, counters=counters)
+    rows = {name: sum(getattr(memory, name) for memory in uses) for name in _ROWS}
+    counters = add_counts(memory.counters for memory in uses)
+    return MemoryUse(**rows, peak_bytes_per_second=uses[0].peak_bytes_per_second, counters=counters)
 
 
 def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
-    """The cycles of each component over all products; its counters stand with each product alone."""
+    """Return the cycles of each component over all products; counters are only in the reports of products."""
     counts: dict[str, list[dict[str, int]]] = {}
     for step in steps:
         for name, component in step.components.items():
             counts.setdefault(name, []).append(component.model_dump(include=_CYCLES))
-    return {name: parts.Component.model_validate(add_counts(all_of_it)) for name, all_of_it in counts.items()}
+    return {
+        name: parts.Component.model_validate(add_counts(cycle_counts))
+        for name, cycle_counts in counts.items()
+    }
 
 
 def _longest(steps: Mapping[str, Report]) -> str:
-    """The product that takes longest, and what limits that one."""
+    """Describe the longest product and its bottleneck."""
     name, longest = max(steps.items(), key=lambda step: step[1].seconds)
     share = longest.seconds / (sum(step.seconds for step in steps.values()) or 1.0)
     return f"{name} takes {share:.0%} of the time. {longest.bottleneck}"
 
 
 def _chain(run: ChainRun) -> parts.Chain:
-    moved = sum(_moved(step.traffic.values()) for step in run.steps.values())
+    moved = sum(_moved_bytes(step.traffic.values()) for step in run.steps.values())
     conversions = [*run.written.values()]
     conversions += [
         conversion
@@ -162,30 +165,32 @@ def _chain(run: ChainRun) -> parts.Chain:
         steps=dict(run.steps),
         written=run.written,
         seconds=sum(
-            _with_conversions(run, product) for product in run.chain.products if product.name in run.steps
+            _seconds_with_conversions(run, product)
+            for product in run.chain.products
+            if product.name in run.steps
         ),
         traffic_bytes=moved + sum(conversion.moved_bytes for conversion in conversions),
     )
 
 
-def _with_conversions(run: ChainRun, product: Product) -> float:
-    """Seconds of a product with the conversions at its ends.
+def _seconds_with_conversions(run: ChainRun, product: Product) -> float:
+    """Return the seconds of a product with its conversions.
 
-    That of its left factor, whose rows the machine takes in order, and that of what it writes go on beside
-    it, if they borrow none of its units: then all take as long as the longest, and as memory takes to move
-    all their bytes. Its right factor is converted before.
+    The conversions of the left factor, which the machine reads row by row, and of the result overlap the
+    product unless they share hardware with the machine. The overlapped time is the maximum of all durations
+    and of the time that memory needs for all bytes. The right factor is converted before the product.
     """
     step, written = run.steps[product.name], run.written.get(product.name)
-    waiting = dict(step.conversions.operands) if step.conversions else {}
-    streams = [] if product.left == product.right else [waiting.pop("A", None)]
-    ends = [conversion for conversion in (*streams, written) if conversion is not None]
-    beside = [conversion for conversion in ends if not conversion.waits_for]
-    before = [*waiting.values(), *(conversion for conversion in ends if conversion.waits_for)]
-    moved = _moved(step.traffic.values()) + sum(conversion.moved_bytes for conversion in beside)
+    pending = dict(step.conversions.operands) if step.conversions else {}
+    left_conversions = [] if product.left == product.right else [pending.pop("A", None)]
+    edge_conversions = [conversion for conversion in (*left_conversions, written) if conversion is not None]
+    overlapped = [conversion for conversion in edge_conversions if not conversion.waits_for]
+    sequential = [*pending.values(), *(conversion for conversion in edge_conversions if conversion.waits_for)]
+    moved = _moved_bytes(step.traffic.values()) + sum(conversion.moved_bytes for conversion in overlapped)
     peak = step.memory.peak_bytes_per_second if step.memory else math.inf
-    together = (
-        max(step.seconds, *(conversion.seconds for conversion in beside), moved / peak)
-        if beside
+    overlapped_seconds = (
+        max(step.seconds, *(conversion.seconds for conversion in overlapped), moved / peak)
+        if overlapped
         else step.seconds
     )
-    return together + sum(conversion.seconds for conversion in before)
+    return overlapped_seconds + sum(conversion.seconds for conversion in sequential)

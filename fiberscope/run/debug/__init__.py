@@ -1,1 +1,1 @@
-"""The debugger: a run that stops, is looked at, and goes back."""
+"""Debugger: a run that can be stopped, inspected and moved back in time."""

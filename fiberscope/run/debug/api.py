@@ -1,4 +1,4 @@
-"""Debug a run from Python: ``session = fiberscope.debug("gamma", "wiki-Vote")``."""
+"""Python entry point of the debugger: ``session = fiberscope.debug("gamma", "wiki-Vote")``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["debug", "requested_run"]
 
-CONVERT = "convert"  # begins a machine's name that is a conversion, as in "convert csr csc"
+CONVERT = "convert"  # prefix of a conversion, as in "convert csr csc"
 GRAPH = ".gv"
 
 
@@ -33,18 +33,18 @@ def debug(
     snapshot_memory: int | None = None,
     **options: Any,  # noqa: ANN401  (those of ``simulate``)
 ) -> Session:
-    """Start a run that can be stopped, looked at and taken back; it waits in front of its first cycle.
+    """Start a debugging session that stops before the first cycle.
 
     Args:
-        accelerator: as of ``simulate``; or a graph or its file, or a conversion, as in ``"convert csr csc"``.
-        a, b, tensors: the operands, as of ``simulate``; those of a graph by name.
-        settings, config, exact: as of ``simulate``.
-        snapshots: copies of the machine that are kept for going back, at the most.
-        snapshot_memory: bytes that they hold at the most; by default half of the host's memory.
-        options: others of ``simulate``: ``cycle_limit``, ``parts``, ``histograms``, ``checked``.
+        accelerator: as for ``simulate``; or a graph, its file, or a conversion as in ``"convert csr csc"``.
+        a, b, tensors: the operands, as for ``simulate``; the operands of a graph by name.
+        settings, config, exact: as for ``simulate``.
+        snapshots: maximum number of snapshots for going back.
+        snapshot_memory: maximum bytes of the snapshots; half of the host's memory by default.
+        options: further options of ``simulate``: ``cycle_limit``, ``parts``, ``histograms``, ``checked``.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
+        ConfigurationError, WorkloadError, InputError: the arguments are invalid.
     """
     factors = [operand for operand in (a, b) if operand is not None]
     run = requested_run(
@@ -59,10 +59,10 @@ def requested_run(
     tensors: Mapping[str, Any],
     **arguments: Any,  # noqa: ANN401  (settings, config, exact)
 ) -> RunRequest:
-    """The run of a machine, of a graph or of a conversion.
+    """Return the request of a machine, a graph or a conversion.
 
     Raises:
-        InputError: more than two operands in order, or no two formats.
+        InputError: there are more than two operands in order, or the formats are invalid.
     """
     check_factors(factors)
     if isinstance(machine, str) and machine.startswith(f"{CONVERT} "):

@@ -1,7 +1,7 @@
-"""A process or a thread that holds a simulation in one cycle, and does with it what a session asks.
+"""Host of a debugged simulation: a process or thread that executes the requests of a session.
 
-The session talks to it by a connection. Asked to, a process forks: the copy holds the same cycle and
-answers at a connection of its own. So a snapshot is a copy that waits, and to go back is to copy a snapshot.
+Requests and answers pass through a connection. On request, the process forks: the child holds the same cycle
+and has its own connection. A waiting child is a snapshot. Going back means forking a snapshot.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from fiberscope.sim.trigger import names_of
 
 __all__ = ["Failure", "Names", "Stop", "serve", "serve_in_thread"]
 
-SLICE_CYCLES = 4096  # at first, between two looks at the time of the host
-SHORT_SECONDS = 0.1  # a slice that takes less is followed by a longer one
+SLICE_CYCLES = 4096  # initial number of cycles between checks of the host time
+SHORT_SECONDS = 0.1  # a shorter slice is followed by a longer one
 
 Progress = Callable[[int], None]
 
@@ -48,13 +48,13 @@ class Stop:
     """Cycle in which a machine has stopped, and the cause.
 
     Args:
-        cycle: the cycle of the first clock; everything before it has ticked, and nothing at it.
-        reason: ``cycle``, ``until``, ``break``, ``slice`` (the time for one request is over),
-            ``interrupted``, ``done`` or ``deadlock``.
-        text: the condition that holds, or what the deadlock is.
-        number: of the breakpoint, as it was asked for.
-        ended: whether the run is done or in a deadlock.
-        phase: the phase, as in ``phase 1 of 2``; empty if the run has one phase only.
+        cycle: the cycle of the first clock; all earlier cycles have been executed.
+        reason: ``cycle``, ``until``, ``break``, ``slice`` (time slice used up), ``interrupted``, ``done`` or
+            ``deadlock``.
+        text: the condition that holds, or the deadlock.
+        number: the index of the breakpoint in the request.
+        ended: whether the run is done or deadlocked.
+        phase: the phase, as in ``phase 1 of 2``; empty for a run with one phase.
     """
 
     cycle: int
@@ -67,12 +67,12 @@ class Stop:
 
 @dataclass(frozen=True)
 class Names:
-    """Names that commands take.
+    """Names for commands and their completion.
 
     Args:
         components: the components.
         channels: the ports of channels.
-        quantities: what conditions compare, by component.
+        quantities: the quantities of conditions, by component.
     """
 
     components: list[str]
@@ -82,19 +82,19 @@ class Names:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that went wrong, with its report; an exception with a report does not pass between processes."""
+    """A failed run with its report, because an exception with a report cannot pass between processes."""
 
     kind: type[FailedRunError] | type[UnwrittenFileError]
     message: str
     report: Any
 
 
-class _InStep:
-    """Stands for a tracer that never begins: the kernel then runs no component ahead of its clock."""
+class _IdleTracer:
+    """A tracer that never starts; its presence disables lookahead in the kernel."""
 
 
 def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> NoReturn:
-    """Run in a process of its own, driven by what comes over a connection; never returns."""
+    """Serve requests in a process; never return."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _serve(Host(connection, lambda: os._exit(0)), run, options)
@@ -102,7 +102,7 @@ def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) ->
 
 
 def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> None:
-    """Run in this thread, driven by what comes over a connection."""
+    """Serve requests in this thread."""
     with suppress(SystemExit):
         _serve(Host(connection, sys.exit), run, options)
 
@@ -116,13 +116,13 @@ def _serve(host: Host, run: RequestedRun, options: dict[str, Any]) -> None:
     except (FailedRunError, UnwrittenFileError) as error:
         answer = "report", Failure(type(error), str(error), error.report)
     except BaseException as error:
-        answer = "error", _portable(error)
+        answer = "error", _picklable(error)
     with suppress(OSError):
         host.connection.send(answer)
 
 
-def _portable(error: BaseException) -> BaseException:
-    """The exception, or one with its text where it cannot go to another process."""
+def _picklable(error: BaseException) -> BaseException:
+    """Return an exception that can be pickled: the exception itself, or one with its text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -134,37 +134,40 @@ class Host:
     """The simulation of this process.
 
     Args:
-        connection: to the session.
-        leave: ends the process or the thread.
+        connection: the connection to the session.
+        leave: a function that ends the process or thread.
     """
 
     def __init__(self, connection: Connection, leave: Callable[[], object]) -> None:
         self.connection, self._leave = connection, leave
         self._children: list[int] = []
-        self._begin = self.cycle = 0  # cycle of the session in which the phase begins; cycle of the phase
-        self._request: tuple[str, Any] | None = None  # that goes on in the next phase
+        self._begin = self.cycle = 0  # start of the phase in session cycles; cycle of the phase
+        self._request: tuple[str, Any] | None = None  # continues in the next phase
 
     def drive(
-        self, machine: Machine, lookers: Sequence[Observer], cycle_limit: int | None, progress: Progress
+        self, machine: Machine, observers: Sequence[Observer], cycle_limit: int | None, progress: Progress
     ) -> Run:
-        """Do what the session asks until it wants the report; in the place of ``timeline.run``.
+        """Execute the requests of the session until it requests the report; replaces ``timeline.run``.
 
-        It is called for each phase of a graph. It returns from a phase that is done when the session goes on.
+        The function is called for each phase of a graph. It returns from a finished phase when the session
+        goes on.
 
         Raises:
-            DeadlockError: the machine stands still.
+            DeadlockError: the machine is deadlocked.
         """
-        self._machine, self._lookers = machine, list(lookers)
+        self._machine, self._observers = machine, list(observers)
         self._limit, self._progress = cycle_limit, progress
         self._kernel: Kernel = machine.kernel
         self._period = self._kernel.clocks[0].period
-        self._ended: Run | None = None
+        self._result: Run | None = None
         self._deadlock: DeadlockError | None = None
-        self._sliced: tuple[int, str | None, Sequence[str]] | None = None  # the request that a slice ended
+        self._interrupted_request: tuple[int, str | None, Sequence[str]] | None = (
+            None  # the request of the last slice
+        )
         self._begin, self.cycle = self._begin + self.cycle, 0
         self._phase = Phase(machine, self._begin)
         remove_lookahead(self._kernel)
-        self._kernel.trace(_InStep(), MAX_TIME)  # type: ignore[arg-type]
+        self._kernel.trace(_IdleTracer(), MAX_TIME)  # type: ignore[arg-type]
         if self._request is None:
             self.connection.send(("ok", self.stop("cycle")))
         while True:
@@ -180,13 +183,13 @@ class Host:
             except (SimulationError, ValueError, OSError) as error:
                 answer = ("error", InputError(str(error)))
             except Exception as error:
-                answer = ("error", _portable(error))
-            if self._request is not None and self._ended is not None:
-                return self._ended
+                answer = ("error", _picklable(error))
+            if self._request is not None and self._result is not None:
+                return self._result
             self.connection.send(answer)
 
     def _receive(self) -> tuple[str, Any]:
-        """Return the next request; leave if nobody can ask any more."""
+        """Return the next request; leave if the session has closed its connection."""
         try:
             request: tuple[str, Any] = self.connection.recv()
         except (EOFError, OSError):
@@ -194,7 +197,7 @@ class Host:
         return request
 
     def _fork(self) -> None:
-        """Make a copy, which answers at the connection that comes behind this request."""
+        """Fork a copy that serves the connection received after this request."""
         from multiprocessing.reduction import recv_handle  # noqa: PLC0415  (not every system has it)
 
         handle = recv_handle(self.connection)
@@ -209,34 +212,34 @@ class Host:
             self._children.append(child)
 
     def _finish(self) -> Run:
-        """Describe how the run ended, or where it was stopped."""
+        """Return the result of the run, or of the run up to the current cycle."""
         if self._deadlock is not None:
             raise self._deadlock
-        if self._ended and not self._phase.is_last:
+        if self._result and not self._phase.is_last:
             self._request = ("finish", ())
-        return self._ended or self._kernel.run(cycle_limit=self.cycle)
+        return self._result or self._kernel.run(cycle_limit=self.cycle)
 
     @property
     def _time(self) -> int:
-        """The base tick before which everything has ticked."""
-        return self._kernel.end if self._ended or self._deadlock else self.cycle * self._period
+        """Return the base tick before which all components have executed."""
+        return self._kernel.end if self._result or self._deadlock else self.cycle * self._period
 
     def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
-        """Return the stop at which the machine is."""
-        is_over = bool(self._deadlock or (self._ended and self._phase.is_last))
+        """Return the current stop."""
+        is_over = bool(self._deadlock or (self._result and self._phase.is_last))
         return Stop(self._begin + self.cycle, reason, text, number, is_over, str(self._phase))
 
     def advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
-        """Run to a cycle, or the first at which a condition holds or a breakpoint's begins to hold.
+        """Run to a cycle, or to the first cycle in which a condition or breakpoint holds.
 
         Args:
-            target: a cycle of the first clock; None is the end.
+            target: a cycle of the first clock; None for the end.
             until: a condition.
-            breaks: conditions.
-            seconds: the seconds of the host after which to come back, as a ``slice``.
+            breaks: conditions of breakpoints, which stop when they become true.
+            seconds: host time after which to return with the reason ``slice``.
 
         Raises:
-            SimulationError: what is said is no condition.
+            SimulationError: a text is no condition.
         """
         end = None if target is None else target - self._begin
         stop = self._advance(end, until, breaks, seconds)
@@ -249,106 +252,108 @@ class Host:
     def _advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
         """Advance within the phase; the target is a cycle of the phase.
 
-        The first cycle of a later phase is that of the end of the phase before, which is what it shows.
+        The first cycle of a later phase is the last cycle of the previous phase and is not shown twice.
         """
         is_shown = self.cycle > 0 or self._begin == 0
-        if (self.cycle, until, breaks) != self._sliced:
+        if (self.cycle, until, breaks) != self._interrupted_request:
             self._goal = None if until is None else self._phase.condition(until, later=is_shown)
             predicates = [self._phase.condition(text) for text in breaks]
             self._onsets = [predicate and Onset(predicate, self._time) for predicate in predicates]
-        self._sliced = None
+        self._interrupted_request = None
         goal, onsets = self._goal, self._onsets
         if is_shown and goal is not None and goal.holds(self._time):
             return self.stop("until", str(until))
         conditions = [condition for condition in (goal, *onsets) if condition is not None]
-        ends, step = time.monotonic() + seconds, SLICE_CYCLES
+        deadline, step = time.monotonic() + seconds, SLICE_CYCLES
         target = min(MAX_TIME if target is None else target, MAX_TIME if self._limit is None else self._limit)
-        while self.cycle < target and not (self._ended or self._deadlock):
-            upto, began = min(target, self.cycle + (step if is_shown else 1)), time.monotonic()
+        while self.cycle < target and not (self._result or self._deadlock):
+            slice_end, slice_start = min(target, self.cycle + (step if is_shown else 1)), time.monotonic()
             if conditions and is_shown:
-                upto = seek(self._kernel, self.cycle, min(upto, self._look()), conditions)
-            interrupted, is_shown = self._run_to(upto), True
+                slice_end = seek(
+                    self._kernel, self.cycle, min(slice_end, self._sample_observers()), conditions
+                )
+            interrupted, is_shown = self._run_kernel(slice_end), True
             for number, onset in enumerate(onsets):
                 if onset is not None and onset.pause(self._time, 1) == 0:
                     return self.stop("break", breaks[number], number)
             if goal is not None and goal.holds(self._time):
                 return self.stop("until", str(until))
-            if self._ended or self._deadlock:
+            if self._result or self._deadlock:
                 break
             if interrupted:
                 return self.stop("interrupted")
-            if time.monotonic() > ends and self.cycle < target:
-                self._sliced = self.cycle, until, breaks
+            if time.monotonic() > deadline and self.cycle < target:
+                self._interrupted_request = self.cycle, until, breaks
                 return self.stop("slice")
-            step *= 2 if time.monotonic() - began < SHORT_SECONDS else 1
+            step *= 2 if time.monotonic() - slice_start < SHORT_SECONDS else 1
         if self._deadlock is not None:
             return self.stop("deadlock", str(self._deadlock))
-        return self.stop("done" if self._ended else "cycle")
+        return self.stop("done" if self._result else "cycle")
 
-    def _look(self) -> int:
-        """Have the lookers look that want to in this cycle; the next cycle in which one wants to."""
-        for looker in self._lookers:
-            if looker.next_look() == self.cycle:
-                looker.look(self.cycle)
-        return min(looker.next_look() for looker in self._lookers)
+    def _sample_observers(self) -> int:
+        """Call the observers that are due, and return the next cycle with a due observer."""
+        for observer in self._observers:
+            if observer.next_look() == self.cycle:
+                observer.look(self.cycle)
+        return min(observer.next_look() for observer in self._observers)
 
-    def _run_to(self, cycle: int) -> bool:
-        """Run to a cycle; whether that was interrupted, at another cycle."""
+    def _run_kernel(self, cycle: int) -> bool:
+        """Run to a cycle; return whether the run was interrupted earlier."""
         try:
-            run = timeline.run(self._machine, self._lookers, cycle, self._progress)
+            run = timeline.run(self._machine, self._observers, cycle, self._progress)
             interrupted = run.reason == "interrupted"
             if interrupted:
                 cycle = self._kernel.cycle + 1
-                run = timeline.run(self._machine, self._lookers, cycle, self._progress)
+                run = timeline.run(self._machine, self._observers, cycle, self._progress)
         except DeadlockError as error:
             self._deadlock, self.cycle = error, self._kernel.length(self._kernel.clocks[0])
             return False
         if run.reason in {"cycle limit", "interrupted"}:
             self.cycle = cycle
         else:
-            self._ended, self.cycle = run, run.cycles
+            self._result, self.cycle = run, run.cycles
         return interrupted
 
     def observe(self, function: Callable[..., object], *arguments: object) -> object:
-        """Return what a function says of the machine at the present base tick."""
+        """Return the result of a function of the machine at the current base tick."""
         return function(self._machine, self._time, *arguments)
 
     def show(self, pattern: str) -> list[ComponentView]:
-        """The components that a pattern means."""
+        """Return the components that match a pattern."""
         return self._phase.components(pattern, self._time)
 
     def queue(self, name: str) -> QueueView:
-        """The tokens in a channel."""
+        """Return the tokens in a channel."""
         return self._phase.queue(name)
 
     def why(self, name: str) -> list[Wait]:
-        """The chain of waits of a component."""
+        """Return the wait chain of a component."""
         return self._phase.chain(name, self._time)
 
     def value(self, expression: str) -> str:
-        """A quantity of conditions, or a condition, as text."""
+        """Return a quantity or condition as text."""
         return self._phase.value(expression, self._time)
 
     def check(self, condition: str) -> None:
-        """Refuse what is no condition on this machine, in any phase."""
+        """Check that a text is a condition on this machine, in any phase."""
         self._phase.condition(condition)
 
     def names(self) -> Names:
-        """Return the names of the machine, without its own in front."""
+        """Return the names of the machine, without the machine's name as prefix."""
         parts, wiring = self._kernel.components, self._kernel.wiring
-        shorts = {component.name.partition(".")[2] or component.name: component for component in parts}
+        by_short_name = {component.name.partition(".")[2] or component.name: component for component in parts}
         return Names(
-            list(shorts),
+            list(by_short_name),
             [
-                f"{short}.{link.label}"
-                for short, component in shorts.items()
+                f"{name}.{link.label}"
+                for name, component in by_short_name.items()
                 for link in wiring.links(component)
             ],
-            {short: names_of(component, wiring) for short, component in shorts.items()},
+            {name: names_of(component, wiring) for name, component in by_short_name.items()},
         )
 
     def wave(self, path: Path, cycles: int | None, scopes: Sequence[str]) -> Stop:
-        """Write a waveform from here on, and run for so many cycles or to the end."""
+        """Write a waveform of the next cycles, or to the end."""
         from fiberscope.sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded when a waveform is wanted)
 
         self._require_running()
@@ -358,13 +363,13 @@ class Host:
             return self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
 
     def timeline(self, path: Path, cycles: int | None) -> Stop:
-        """Write what the components do from here on, for so many cycles or to the end."""
+        """Write the component states of the next cycles, or to the end."""
         self._require_running()
         files = StateFiles(path, window=(self.cycle, MAX_TIME if cycles is None else self.cycle + cycles))
         watch = files.watch(self._kernel)
-        self._lookers.append(watch)
+        self._observers.append(watch)
         stop = self._advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
-        if not self._ended and cycles is not None and watch.next_look() == self.cycle:
+        if not self._result and cycles is not None and watch.next_look() == self.cycle:
             watch.look(self.cycle)
         fault = files.write(watch)
         if fault:
@@ -372,6 +377,6 @@ class Host:
         return stop
 
     def _require_running(self) -> None:
-        if self._ended or self._deadlock:
-            what, cycle = str(self._phase) or "the run", self._begin + self.cycle
-            raise InputError(f"{what} has ended in cycle {cycle:,}: nothing more can be recorded")
+        if self._result or self._deadlock:
+            scope, cycle = str(self._phase) or "the run", self._begin + self.cycle
+            raise InputError(f"{scope} has ended in cycle {cycle:,}: nothing more can be recorded")

@@ -1,4 +1,4 @@
-"""The commands of the debugger, as they are typed: each is said once, and calls a method of the session."""
+"""Interpreter of the debugger's commands."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["COMMANDS", "Quit", "completions", "execute"]
 
 
-class Quit(Exception):  # noqa: N818  (a command, no error)
-    """The session is to end."""
+class Quit(Exception):  # noqa: N818  (no error)
+    """The session ends."""
 
 
 class _Command(NamedTuple):
     """A command.
 
     Args:
-        words: its arguments, as the help has them; those in brackets may be left out.
-        description: what it does.
-        call: does it, with the session and the arguments.
-        rest: whether all that follows is one argument.
+        arguments: the arguments for the help; optional arguments are in brackets.
+        description: the effect.
+        call: a function of the session and the arguments.
+        takes_line: whether the remaining line is one argument.
     """
 
-    words: str
+    arguments: str
     description: str
     call: Callable[..., Shown | Report]
-    rest: bool = False
+    takes_line: bool = False
 
 
 def _number(text: str) -> int:
@@ -42,15 +42,15 @@ def _number(text: str) -> int:
     return int(re.sub("[_,]", "", text))
 
 
-def _numbers(method: str) -> Callable[..., Any]:
+def _call_with_numbers(method: str) -> Callable[..., Any]:
     return lambda session, *texts: getattr(session, method)(*map(_number, texts))
 
 
-def _texts(method: str) -> Callable[..., Any]:
+def _call_with_texts(method: str) -> Callable[..., Any]:
     return lambda session, *texts: getattr(session, method)(*texts)
 
 
-def _recording(method: str) -> Callable[..., Any]:
+def _call_with_path(method: str) -> Callable[..., Any]:
     return lambda session, path, *cycles: getattr(session, method)(path, *map(_number, cycles))
 
 
@@ -58,9 +58,10 @@ def _help(_session: Session, name: str = "") -> Shown:
     if name:
         command = _command(name)
         return Shown(f"{_usage(command)}: {command.description}")
-    width = max(len(f"{name} {command.words}") for name, command in COMMANDS.items())
+    width = max(len(f"{name} {command.arguments}") for name, command in COMMANDS.items())
     lines = [
-        f"{f'{name} {command.words}':{width}}  {command.description}" for name, command in COMMANDS.items()
+        f"{f'{name} {command.arguments}':{width}}  {command.description}"
+        for name, command in COMMANDS.items()
     ]
     return Shown("\n".join(lines))
 
@@ -70,41 +71,45 @@ def _quit(_session: Session) -> Shown:
 
 
 COMMANDS: Mapping[str, _Command] = {
-    "run": _Command("[CYCLE]", "run to the end, or to a cycle", _numbers("run")),
-    "step": _Command("[N]", "run for N cycles", _numbers("step")),
-    "until": _Command("CONDITION", "run until a condition holds", _texts("until"), rest=True),
-    "break": _Command("CONDITION", "stop when a condition begins to hold", _texts("add_break"), rest=True),
-    "breaks": _Command("", "list the breakpoints", _texts("breaks")),
-    "delete": _Command("NUMBER", "delete a breakpoint", _numbers("delete")),
-    "back": _Command("[N]", "go back by N cycles", _numbers("back")),
-    "goto": _Command("CYCLE", "go to a cycle, earlier or later", _numbers("goto")),
-    "show": _Command("NAME", "show a component; of a pattern, a table", _texts("show")),
-    "queue": _Command("CHANNEL", "show the tokens in a channel", _texts("queue")),
-    "why": _Command("NAME", "show the chain of waits from a component to its cause", _texts("why")),
-    "watch": _Command("EXPRESSION", "show a quantity at every stop", _texts("watch"), rest=True),
-    "wave": _Command("FILE [N]", "write a waveform of the next N cycles", _recording("wave")),
-    "timeline": _Command("FILE [N]", "write a timeline of the next N cycles", _recording("timeline")),
-    "report": _Command("", "show the report as far as the run has come", _texts("report")),
-    "info": _Command("", "show the cycle, breakpoints and snapshots", _texts("info")),
+    "run": _Command("[CYCLE]", "run to the end, or to a cycle", _call_with_numbers("run")),
+    "step": _Command("[N]", "run for N cycles", _call_with_numbers("step")),
+    "until": _Command("CONDITION", "run until a condition holds", _call_with_texts("until"), takes_line=True),
+    "break": _Command(
+        "CONDITION", "stop when a condition begins to hold", _call_with_texts("add_break"), takes_line=True
+    ),
+    "breaks": _Command("", "list the breakpoints", _call_with_texts("breaks")),
+    "delete": _Command("NUMBER", "delete a breakpoint", _call_with_numbers("delete")),
+    "back": _Command("[N]", "go back by N cycles", _call_with_numbers("back")),
+    "goto": _Command("CYCLE", "go to a cycle, earlier or later", _call_with_numbers("goto")),
+    "show": _Command("NAME", "show a component; of a pattern, a table", _call_with_texts("show")),
+    "queue": _Command("CHANNEL", "show the tokens in a channel", _call_with_texts("queue")),
+    "why": _Command("NAME", "show the chain of waits from a component to its cause", _call_with_texts("why")),
+    "watch": _Command(
+        "EXPRESSION", "show a quantity at every stop", _call_with_texts("watch"), takes_line=True
+    ),
+    "wave": _Command("FILE [N]", "write a waveform of the next N cycles", _call_with_path("wave")),
+    "timeline": _Command("FILE [N]", "write a timeline of the next N cycles", _call_with_path("timeline")),
+    "report": _Command("", "show the report as far as the run has come", _call_with_texts("report")),
+    "info": _Command("", "show the cycle, breakpoints and snapshots", _call_with_texts("info")),
     "help": _Command("[COMMAND]", "show the commands, or what a command does", _help),
     "quit": _Command("", "end the session", _quit),
 }
 
 
 def completions(names: Names, line: str) -> list[str]:
-    """Return what the last word of a line may be continued to: a command, or a name that it takes."""
-    *before, word = line.lstrip().split(" ") or [""]
-    if not before:
+    """Return the completions of the last word of a line: commands, or names that the command accepts."""
+    *preceding, word = line.lstrip().split(" ") or [""]
+    if not preceding:
         choices: Sequence[str] = list(COMMANDS)
     else:
         try:
-            command = _command(before[0])
+            command = _command(preceding[0])
         except InputError:
             return []
-        kinds = command.words.split()
-        place = 0 if command.rest else len([text for text in before[1:] if text])
+        kinds = command.arguments.split()
+        place = 0 if command.takes_line else len([text for text in preceding[1:] if text])
         kind = kinds[place] if place < len(kinds) else ""
-        choices = _choices(names, kind, before[-1])
+        choices = _choices(names, kind, preceding[-1])
     return [choice for choice in choices if choice.startswith(word)]
 
 
@@ -123,21 +128,21 @@ def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
 
 
 def execute(session: Session, line: str) -> Shown | Report | None:
-    """Execute one line; None for an empty one, or a comment.
+    """Execute one line; return None for an empty line or a comment.
 
-    A command may be cut short to what no other command begins with.
+    A command may be abbreviated to a unique prefix.
 
     Raises:
-        InputError: it is no command, or says what cannot be.
-        Quit: the session is to end.
+        InputError: the command or its arguments are invalid.
+        Quit: the session ends.
     """
-    word, _, rest = line.partition("#")[0].strip().partition(" ")
+    word, _, remainder = line.partition("#")[0].strip().partition(" ")
     if not word:
         return None
     command = _command(word)
-    texts = [rest.strip()] if command.rest and rest.strip() else rest.split()
-    needed = [argument for argument in command.words.split() if not argument.startswith("[")]
-    if not len(needed) <= len(texts) <= len(command.words.split()):
+    texts = [remainder.strip()] if command.takes_line and remainder.strip() else remainder.split()
+    required = [argument for argument in command.arguments.split() if not argument.startswith("[")]
+    if not len(required) <= len(texts) <= len(command.arguments.split()):
         raise InputError(f"{line.strip()}: write it as {_usage(command)}")
     answer: Shown | Report = command.call(session, *texts)
     return answer
@@ -155,4 +160,4 @@ def _command(word: str) -> _Command:
 
 def _usage(command: _Command) -> str:
     name = next(name for name, entry in COMMANDS.items() if entry is command)
-    return f"{name} {command.words}".strip()
+    return f"{name} {command.arguments}".strip()

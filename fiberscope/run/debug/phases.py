@@ -1,7 +1,7 @@
-"""Phase of a graph under the debugger: its place in the run, and what cycles and names mean in it.
+"""Phases of a graph in the debugger.
 
-The phases of a graph are machines that run one after another. The cycles of a session count on over all of
-them; each kernel counts from 0.
+The phases of a graph are machines that run one after another. Cycles of a session count over all phases; each
+kernel counts from 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Phase:
 
     Args:
         machine: the machine of the phase.
-        begin: cycle of the session in which the phase begins.
+        begin: the session cycle at the start of the phase.
     """
 
     machine: Machine
@@ -38,12 +38,12 @@ class Phase:
 
     @property
     def number(self) -> int:
-        """The number of the phase, from 1."""
+        """Return the number of the phase, from 1."""
         return getattr(self.machine, "phase", 1)
 
     @property
     def blocks(self) -> Mapping[int, Sequence[str]]:
-        """The names of blocks by phase; empty for a machine that is no graph."""
+        """Return the names of blocks by phase; empty for a machine that is no graph."""
         return getattr(self.machine, "blocks_by_phase", {})
 
     @property
@@ -52,18 +52,18 @@ class Phase:
         return not any(number > self.number for number in self.blocks)
 
     def __str__(self) -> str:
-        """The phase in words; empty if the run has one phase only."""
+        """Return the phase in words; empty for a run with one phase."""
         return f"phase {self.number} of {len(self.blocks)}" if len(self.blocks) > 1 else ""
 
     def condition(self, text: str, *, later: bool = False) -> Predicate | None:
-        """Return a condition; None if it is on blocks of another phase.
+        """Parse a condition; None if its blocks belong to another phase.
 
         Args:
             text: the condition.
             later: refuse conditions on blocks of earlier phases.
 
         Raises:
-            SimulationError: it is no condition.
+            SimulationError: the text is no condition.
         """
         try:
             return Trigger(text, self.machine.kernel, "condition", self.begin).predicate
@@ -87,14 +87,14 @@ class Phase:
         return any(matches_any(scope, blocks) for scope in scopes)
 
     def value(self, expression: str, time: int) -> str:
-        """Return a quantity of conditions, or a condition, as text.
+        """Return a quantity or condition as text.
 
         Args:
-            expression: the quantity, or the condition.
-            time: base tick before which everything has ticked, and at which nothing has.
+            expression: the quantity or condition.
+            time: base tick; all components have executed all earlier ticks.
 
         Raises:
-            InputError: it is neither.
+            InputError: the expression is neither.
         """
         kernel, words = self.machine.kernel, expression.split()
         try:
@@ -109,7 +109,7 @@ class Phase:
             raise InputError(str(error)) from error
 
     def components(self, pattern: str, time: int) -> list[ComponentView]:
-        """Return views of the components that a pattern means."""
+        """Return views of the components that match a pattern."""
         views = [
             component_view(self.machine.kernel, component, time)
             for component in choose(self.machine.kernel.components, [pattern])
@@ -122,11 +122,11 @@ class Phase:
         return replace(view, tokens=[(arrival + self.begin, words) for arrival, words in view.tokens])
 
     def chain(self, name: str, time: int) -> list[Wait]:
-        """Return the chain of waits of a component."""
+        """Return the wait chain of a component."""
         component = choose_one(self.machine.kernel.components, name)
         chain = wait_chain(self.machine.kernel, component, time)
         return [replace(wait, since=wait.since + self.begin) for wait in chain]
 
 
 def _refusal(expression: str) -> Callable[[str, bool], SimulationError]:
-    return lambda what, _example: SimulationError(f"the expression {expression!r}: {what}")
+    return lambda reason, _example: SimulationError(f"the expression {expression!r}: {reason}")

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from fiberscope.run.debug.host import Stop
 
-__all__ = ["Shown", "chain_shown", "components_shown", "queue_shown", "stop_shown"]
+__all__ = ["Shown", "format_chain", "format_components", "format_queue", "format_stop"]
 
-WIDTH = 110  # columns, where the output is no terminal
+WIDTH = 110  # columns outside of a terminal
 STOPS = {
     "cycle": "cycle {cycle:,}{place}",
     "until": "cycle {cycle:,}{place}: {text} holds",
@@ -28,17 +28,17 @@ STOPS = {
 
 
 class Shown:
-    """An answer: text, or parts that rich shows, one below the other.
+    """An answer: text, or renderables of rich, one below the other.
 
-    ``data`` is what the answer was made of.
+    ``data`` is the object that the answer presents.
     """
 
-    def __init__(self, *parts: Any, data: object = None) -> None:  # noqa: ANN401  (what rich shows)
+    def __init__(self, *parts: Any, data: object = None) -> None:  # noqa: ANN401  (renderables of rich)
         self.parts: tuple[RenderableType, ...] = parts
         self.data = data
 
     def show(self, console: Console) -> None:
-        """Show the answer in a terminal."""
+        """Print the answer to a terminal."""
         if not console.is_terminal and not console.record:
             console.print(str(self), soft_wrap=True)
             return
@@ -46,7 +46,7 @@ class Shown:
             console.print(part, soft_wrap=isinstance(part, str))
 
     def __str__(self) -> str:
-        """The answer as plain text."""
+        """Return the answer as plain text."""
         if all(isinstance(part, str) for part in self.parts):
             return "\n".join(map(str, self.parts))
         console, text = _console(record=True)
@@ -56,7 +56,7 @@ class Shown:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The answer for a notebook."""
+        """Return the answer as HTML for a notebook."""
         console, _text = _console(record=True)
         self.show(console)
         code = '<pre style="line-height:normal">{code}</pre>'
@@ -64,7 +64,7 @@ class Shown:
 
 
 def _console(*, record: bool = False) -> tuple[Console, io.StringIO]:
-    from rich.console import Console  # noqa: PLC0415  (it has thousands, to import)
+    from rich.console import Console  # noqa: PLC0415  (it takes time to load)
 
     text = io.StringIO()
     options = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}
@@ -81,8 +81,8 @@ def _table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
     return table
 
 
-def stop_shown(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
-    """Show the cycle in which the machine stopped, the cause, and the watched quantities."""
+def format_stop(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
+    """Format the cycle in which the machine stopped, the cause, and the watched quantities."""
     place = stop.phase and f", {stop.phase}"
     lines = [
         STOPS[stop.reason].format(**vars(stop), place=place),
@@ -91,10 +91,10 @@ def stop_shown(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
     return Shown("\n".join(lines), data=stop)
 
 
-def components_shown(views: Sequence[ComponentView]) -> Shown:
-    """One component in full, several as a table."""
+def format_components(views: Sequence[ComponentView]) -> Shown:
+    """Format one component in full, or several components as a table."""
     if len(views) == 1:
-        return _component_shown(views[0])
+        return _format_component(views[0])
     table = _table("component", "state", "since", "busy", "counters", right=(2, 3))
     for view in views:
         busy = f"{view.accounts.get('busy', 0):,}"
@@ -102,7 +102,7 @@ def components_shown(views: Sequence[ComponentView]) -> Shown:
     return Shown(table, data=views)
 
 
-def _component_shown(view: ComponentView) -> Shown:
+def _format_component(view: ComponentView) -> Shown:
     peers = f", for {', '.join(view.peers[:3])}" if view.peers else ""
     more = f" and {len(view.peers) - 3} more" if len(view.peers) > 3 else ""
     lines = [
@@ -128,10 +128,10 @@ def _pairs(numbers: Any) -> str:  # noqa: ANN401
     return ", ".join(f"{name} {number:,}" for name, number in numbers.items() if number)
 
 
-def queue_shown(queue: QueueView) -> Shown:
-    """The tokens of a channel."""
-    room = "" if queue.capacity is None else f" of {queue.capacity:,}"
-    head = f"{queue.writer} to {queue.reader}: {len(queue.tokens):,}{room} tokens, {queue.protocol}"
+def format_queue(queue: QueueView) -> Shown:
+    """Format the tokens of a channel."""
+    capacity = "" if queue.capacity is None else f" of {queue.capacity:,}"
+    head = f"{queue.writer} to {queue.reader}: {len(queue.tokens):,}{capacity} tokens, {queue.protocol}"
     if not queue.tokens:
         return Shown(head, data=queue)
     numbers = range(len(queue.fields) + 2)
@@ -145,6 +145,6 @@ def queue_shown(queue: QueueView) -> Shown:
     return Shown(head, table, data=queue)
 
 
-def chain_shown(chain: Sequence[Wait]) -> Shown:
-    """A chain of waits, a line each."""
+def format_chain(chain: Sequence[Wait]) -> Shown:
+    """Format a wait chain with a line per link."""
     return Shown(chain_text(chain), data=chain)

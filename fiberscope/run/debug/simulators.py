@@ -1,7 +1,7 @@
-"""Simulators of a debugging session: each holds the run in one cycle, and can be copied there.
+"""Simulators of a debugging session: each holds the run in one cycle and can be copied.
 
-Where the system can fork, a simulator is a process, and its copy a fork of it. Elsewhere it is a thread, and
-its copy a new run up to the same cycle: runs are deterministic.
+If the system supports forks, a simulator is a process and its copy a fork. Otherwise a simulator is a thread
+and its copy a new run up to the same cycle, because runs are deterministic.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ def can_fork() -> bool:
 
 
 class Simulator:
-    """A simulation that stands in one cycle, and the connection to it.
+    """A simulation that is stopped in one cycle, with a connection to its host.
 
     Args:
-        connection: to its host.
+        connection: the connection to the host.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
-    def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (what the method gives)
-        """Have it do something, and wait for the answer; Ctrl-C interrupts the machine meanwhile.
+    def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (the method's result)
+        """Send a request and wait for the answer; Ctrl-C interrupts the machine.
 
         Raises:
-            InputError: what it was asked cannot be.
+            InputError: the request is invalid.
         """
         with on_interrupt(self.interrupt):
             self.connection.send((method, arguments))
@@ -66,7 +66,7 @@ class Simulator:
         return value
 
     def interrupt(self) -> None:
-        """Stop the machine in the cycle that it has come to."""
+        """Stop the machine in its current cycle."""
         raise NotImplementedError
 
     def copy(self) -> Simulator:
@@ -74,16 +74,16 @@ class Simulator:
         raise NotImplementedError
 
     def close(self) -> None:
-        """End it: it goes when nobody can ask it any more."""
+        """Close the connection, which ends the host."""
         self.connection.close()
 
 
 class ForkedSimulator(Simulator):
-    """A simulator in a process of its own.
+    """A simulator in a separate process.
 
     Args:
-        connection: to its host.
-        number: of the process.
+        connection: the connection to the host.
+        number: the process identifier.
     """
 
     def __init__(self, connection: Connection, number: int) -> None:
@@ -91,7 +91,7 @@ class ForkedSimulator(Simulator):
         self.number, self.memory = number, 0
 
     def interrupt(self) -> None:
-        """Send the process a Ctrl-C; a copy that is being made has nothing to stop."""
+        """Send the process SIGINT; a copy under construction has no process to interrupt."""
         if self.number:
             with suppress(ProcessLookupError):
                 os.kill(self.number, signal.SIGINT)
@@ -110,9 +110,9 @@ class ForkedSimulator(Simulator):
         return simulator
 
     def measure(self) -> None:
-        """Set ``memory`` to the bytes that the process holds, shared pages divided by their holders.
+        """Set ``memory`` to the proportional set size of the process in bytes.
 
-        It stays zero where the system does not say. The system takes milliseconds to answer.
+        The value stays zero if the system does not report the size. The query takes milliseconds.
         """
         try:
             text = Path(f"/proc/{self.number}/smaps_rollup").read_text(encoding="ascii")
@@ -123,11 +123,11 @@ class ForkedSimulator(Simulator):
 
 
 class ReplayedSimulator(Simulator):
-    """A simulator in a thread; a copy runs from the start again.
+    """A simulator in a thread; a copy runs again from the start.
 
     Args:
-        run: what is to be run.
-        options: of its ``run``.
+        run: the request of the run.
+        options: options of the request's ``run``.
     """
 
     def __init__(self, run: RunRequest, options: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class ReplayedSimulator(Simulator):
         threading.Thread(target=serve_in_thread, args=(theirs, run, options), daemon=True).start()
 
     def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
-        """Have it do something, and remember where it stops."""
+        """Send a request, and record the last stop."""
         answer = super().ask(method, *arguments)
         if isinstance(answer, Stop):
             self._stop = answer
@@ -152,7 +152,7 @@ class ReplayedSimulator(Simulator):
         """Run from the start to the same cycle.
 
         Raises:
-            InputError: Ctrl-C.
+            InputError: the user interrupted the run.
         """
         simulator = ReplayedSimulator(*self._request)
         simulator.answer()
@@ -165,21 +165,21 @@ class ReplayedSimulator(Simulator):
 
 
 class UnstartedSimulator(ReplayedSimulator):
-    """A simulator in front of the first cycle that costs nothing until it is copied."""
+    """A simulator before the first cycle that costs nothing until it is copied."""
 
     def __init__(self, run: RunRequest, options: dict[str, Any]) -> None:
         self._request = run, options
         self._stop = Stop(0, "cycle")
 
     def close(self) -> None:
-        """Do nothing: there is nothing to end."""
+        """Do nothing, because no thread runs."""
 
 
 def start_simulator(run: RunRequest, options: dict[str, Any]) -> tuple[Simulator, Simulator]:
-    """Start a run: return a simulator that stays in front of the first cycle, and one that may move.
+    """Start a run; return a simulator that stays before the first cycle, and one that can move.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError: what was asked for cannot be simulated.
+        ConfigurationError, WorkloadError, InputError: the request is invalid.
     """
     if not can_fork():
         live = ReplayedSimulator(run, options)
@@ -187,7 +187,7 @@ def start_simulator(run: RunRequest, options: dict[str, Any]) -> tuple[Simulator
         return UnstartedSimulator(run, options), live
     ours, theirs = Pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
         child = os.fork()
     if child == 0:
         ours.close()

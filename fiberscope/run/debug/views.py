@@ -1,4 +1,4 @@
-"""Views of a machine in one cycle for the debugger: components, channels, tokens, as data."""
+"""Views of a machine in one cycle for the debugger: components, channels and tokens as data."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ChannelView:
         port: the port, as in ``ways[3]``.
         direction: ``input`` or ``output``.
         peer: the component at the other end.
-        occupancy, capacity: tokens that it holds, and at the most; a capacity of None is no bound.
-        pushes, pops: tokens that ever went in and out.
+        occupancy, capacity: current and maximum number of tokens; capacity None means unbounded.
+        pushes, pops: total numbers of tokens pushed and popped.
     """
 
     port: str
@@ -39,15 +39,15 @@ class ComponentView:
     """A component in one cycle.
 
     Args:
-        name, kind, clock: its instance name, class and clock domain.
-        cycle: the cycle of its own clock; ``since`` too.
-        state: what the cycle counts as, as in ``wait:ways[2]``.
-        since: the cycle since which it does.
-        peers: the components that it waits for.
-        accounts: cycles so far by state, those of no cycle left out.
-        counters: events so far, by name.
-        signals: by name, a state by the name of its number.
-        channels: in the order of the ports.
+        name, kind, clock: instance name, class and clock domain.
+        cycle: the cycle of the component's clock, as for ``since``.
+        state: the state of the cycle, as in ``wait:ways[2]``.
+        since: the first cycle of the current state.
+        peers: the components that the component waits for.
+        accounts: nonzero cycles so far by state.
+        counters: events so far by name.
+        signals: values by name; a state is given by its name.
+        channels: the channels in the order of the ports.
     """
 
     name: str
@@ -68,12 +68,12 @@ class QueueView:
     """The tokens in a channel, oldest first.
 
     Args:
-        channel: its name.
+        channel: the name of the channel.
         writer, reader: the ports at its ends.
-        protocol: what its tokens are.
-        capacity: tokens at the most; None is no bound.
-        fields: what a token carries.
-        tokens: the cycle of the reader's clock from which each is seen, and its fields.
+        protocol: the protocol of its tokens.
+        capacity: maximum number of tokens; None means unbounded.
+        fields: the fields of a token.
+        tokens: for each token, the cycle of the reader's clock at which it becomes visible, and its fields.
     """
 
     channel: str
@@ -86,7 +86,7 @@ class QueueView:
 
 
 def component_view(kernel: Kernel, component: Component, time: int) -> ComponentView:
-    """Describe a component at a base tick before which everything has ticked, and nothing at it."""
+    """Describe a component at a base tick; all components have executed all earlier ticks."""
     clock = component.clock
     cycle = -(-time // clock.period) if clock else 0
     wiring = kernel.wiring
@@ -134,7 +134,7 @@ def _signals(component: Component) -> dict[str, str]:
 
 
 def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
-    """The tokens that a channel holds, seen by its reader yet or not."""
+    """Describe all tokens of a channel, including those not yet visible to the reader."""
     link = kernel.wiring.link(channel)
     words = list(channel.protocol.fields)
     places = [("control", "coordinate", "reference", "value").index(word) for word in words]

@@ -12,7 +12,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.results.report.parts import Conversion
 from fiberscope.run.chains.chain import Chain
-from fiberscope.run.chains.total import _with_conversions
+from fiberscope.run.chains.total import _seconds_with_conversions
 
 PRODUCT_SECONDS, PRODUCT_BYTES, BYTES_PER_SECOND = 10.0, 60, 10
 TOTALS = {  # top-level keys of a report that are numbers
@@ -52,7 +52,7 @@ def seconds_of(
         conversions=SimpleNamespace(operands=factors) if factors else None,
     )
     run: Any = SimpleNamespace(steps={product.name: step}, written={product.name: written} if written else {})
-    return _with_conversions(run, product)
+    return _seconds_with_conversions(run, product)
 
 
 BORROWS = ("pe.multiplier",)
