@@ -1,1 +1,1 @@
-"""Many runs: sweeps, searches, suites, and the comparison, check and ablation of machines."""
+"""Studies of many runs: sweeps, searches, suites, and the comparison, check and ablation of machines."""

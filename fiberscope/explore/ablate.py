@@ -1,4 +1,4 @@
-"""The bottleneck study: what a run gains when one part of the machine is made ideal, or loses without it."""
+"""Ablation study: the change in cycles when a part of a machine is made ideal or removed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ ALL = "all together"
 
 
 class Ablation(BaseModel):
-    """One part made ideal, or a mechanism taken away: by which settings, and what the difference tells."""
+    """A row of ``ablations.yaml``: the settings that make a part ideal or remove a mechanism.
+
+    ``tells`` is the interpretation of the difference in cycles.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -37,9 +40,9 @@ class Ablation(BaseModel):
 
 @dataclass(frozen=True)
 class AblationResult:
-    """Cycles of one run; ``saved`` against the run as configured, ``share`` of its cycles.
+    """Cycles of one run; ``saved`` is the difference to the run as configured, ``share`` the fraction.
 
-    ``surrogates`` are the names of the operands that stand in for real matrices.
+    ``surrogates`` are the names of the surrogate operands.
     """
 
     name: str
@@ -51,10 +54,10 @@ class AblationResult:
 
 
 def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
-    """The table of a machine.
+    """Read the ablations of a machine.
 
     Raises:
-        InputError: it has none, or the file is not as it should be.
+        InputError: the machine has no ablations, or the file is invalid.
     """
     path = accelerator.folder / "ablations.yaml"
     if not path.is_file():
@@ -73,17 +76,17 @@ def ablate(
     parts: Mapping[str, PartFactory] | None = None,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[AblationResult]:
-    """Run as configured, with each part made ideal or taken away, and with all that are made ideal.
+    """Run a machine as configured, with each ablation, and with all parts made ideal.
 
     Args:
-        accelerator: its name, or a descriptor of one's own.
-        matrix, b: the operands, as ``simulate`` takes them.
+        accelerator: a name, or a user's descriptor.
+        matrix, b: the operands, as for ``simulate``.
         settings: parameters of the run as configured.
-        parts: blocks of one's own, as ``simulate`` takes them.
-        tell: called with the name of each run that begins.
+        parts: the user's blocks, as for ``simulate``.
+        tell: called with the name of each run before its start.
 
     Raises:
-        InputError: the machine has no table of ablations.
+        InputError: the machine has no ablations.
     """
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
     descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
@@ -100,10 +103,10 @@ def ablate(
 
 
 def _check(accelerator: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[str, object]) -> None:
-    """Refuse a row of the table that no run could have, before the first run.
+    """Check the settings of all ablations before the first run.
 
     Raises:
-        InputError: the row's settings are no parameters of the machine, or out of range.
+        InputError: a setting is no parameter of the machine, or out of range.
     """
     for row in rows:
         try:

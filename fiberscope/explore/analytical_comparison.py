@@ -1,4 +1,4 @@
-"""The analytical model beside a run: what statistics of the operands say of its cycles."""
+"""Analytical estimate of a run's cycles from statistics of its operands."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FILE = "analytic.yaml"
 
 @dataclass(frozen=True)
 class Phase:
-    """One of the nests that follow one another.
+    """One of several consecutive loop nests.
 
     Args:
         name: the name of the phase.
-        cycles: that it takes.
-        computes: operations that are done.
-        limit: what sets the cycles: a level, or what computes.
+        cycles: its cycles.
+        computes: its operations.
+        limit: the level or compute unit that determines the cycles.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Phase:
 
 @dataclass(frozen=True)
 class AnalyticalEstimate:
-    """A run by the analytical model.
+    """An analytical estimate of a run.
 
     Args:
-        phases: its nests; none if the model says nothing of the run.
-        without: what of the machine no nest says, or why there are none.
+        phases: the loop nests; empty if the model does not apply.
+        without: parts of the machine that no nest models, or the reason for an empty estimate.
     """
 
     phases: tuple[Phase, ...]
@@ -58,23 +58,25 @@ class AnalyticalEstimate:
     @property
     def limits(self) -> str:
         """Return the limit of each phase."""
-        alone = len(self.phases) == 1
-        return ", ".join(phase.limit if alone else f"{phase.limit} in {phase.name}" for phase in self.phases)
+        is_single = len(self.phases) == 1
+        return ", ".join(
+            phase.limit if is_single else f"{phase.limit} in {phase.name}" for phase in self.phases
+        )
 
 
 def estimate_analytically(
     machine: str, folder: Path, event: Report, trace: Report
 ) -> AnalyticalEstimate | None:
-    """Estimate a run by the nests of a machine; None if it has none.
+    """Estimate a run by the loop nests of a machine; None for a machine without loop nests.
 
     Args:
-        machine: what messages call it.
-        folder: of the machine, with an ``analytic.yaml`` if it has nests.
-        event: the run, of whose operands the model is told shapes and numbers of nonzeros.
-        trace: of its specification, with the machine's parameters in base units and the sizes of tiles.
+        machine: the name of the machine in messages.
+        folder: the folder of the machine, which may have an ``analytic.yaml``.
+        event: the simulated run; shapes and numbers of nonzeros of its operands are used.
+        trace: the run of the trace model, with parameters in base units and tile sizes.
 
     Raises:
-        ConfigurationError: the file says what cannot be.
+        ConfigurationError: the file is invalid.
     """
     path = folder / FILE
     if not path.is_file():
@@ -96,10 +98,10 @@ def estimate_analytically(
 
 
 def _phase(name: str, case: Case, *others: Case) -> Phase:
-    """The first of the cases whose mapping can be had.
+    """Evaluate the first case whose mapping is possible.
 
     Raises:
-        InputError: none can be.
+        InputError: no mapping is possible.
     """
     try:
         evaluation = evaluated(case)
@@ -112,23 +114,24 @@ def _phase(name: str, case: Case, *others: Case) -> Phase:
 
 
 def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
-    """The kind of the problem; of a product its sizes and nonzeros.
+    """Return the kind of the problem, and the sizes and nonzeros of a product.
 
-    Those of A and B are counted; Z has those of the mean product, and Z1 those that are there whenever a tile
-    of Z is written, in the mean: after each tile of K, if there are several of M; else after the last.
+    A and B have counted nonzeros. Z has the expected nonzeros of a product of uniform operands. Z1 has the
+    mean nonzeros at each write of a tile of Z: after each tile of K if M has several tiles, else after the
+    last.
     """
     kind: dict[str, object] = {"problem.kind": event.problem.kind if event.problem else ""}
     a, *others = event.workload.operands
     b = others[0] if others else a
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return kind
-    (rows, shared), columns = a.shape, b.shape[1]
-    met = a.nonzeros / (rows * shared) * (b.nonzeros / (shared * columns))
+    (rows, inner), columns = a.shape, b.shape[1]
+    match_probability = a.nonzeros / (rows * inner) * (b.nonzeros / (inner * columns))
 
     def nonzeros(part: float) -> float:
-        return float(rows * columns * (1.0 - (1.0 - met) ** (shared * part)))
+        return float(rows * columns * (1.0 - (1.0 - match_probability) ** (inner * part)))
 
-    sizes = {"M": rows, "K": shared, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": nonzeros(1.0)}
-    times = -(-shared // tiles["K1"]) if rows > tiles.get("M1", rows) else 1
-    sizes["Z1"] = sum(nonzeros((done + 1) / times) for done in range(times)) / times
+    sizes = {"M": rows, "K": inner, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": nonzeros(1.0)}
+    writes = -(-inner // tiles["K1"]) if rows > tiles.get("M1", rows) else 1
+    sizes["Z1"] = sum(nonzeros((done + 1) / writes) for done in range(writes)) / writes
     return kind | sizes

@@ -1,4 +1,4 @@
-"""The same problem by components and by loops: counts that must be equal, traffic, and the bound on time."""
+"""Cross-check of the event and trace models: equal counts, traffic, and the lower bound of the time."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Comparison", "check", "read_ladder"]
 
-# A run with some settings, watched if there are files.
+# Type of a function that runs with changed settings and records states into optional files.
 _Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
 FILE = "check.yaml"
-OF_SPECIFICATIONS = Path(from_spec.__file__).parent
+SPECIFICATION_FOLDER = Path(from_spec.__file__).parent
 ZERO_SUMS = "partial sums of 0, to which the trace counts no addition"
 LINES = "lines of other bytes; instances that fetch for themselves"
 
 
 class _Rule(BaseModel):
-    """One line of a machine's ``check.yaml``: sums that are equal, or why they may not be."""
+    """A line of ``check.yaml``: two sums that must be equal, or a reason why they may differ."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,7 +59,7 @@ class _Rule(BaseModel):
 
 
 class _Rung(BaseModel):
-    """A cause of lost time in a machine, and the settings that remove it."""
+    """A cause of lost cycles in a machine, and the settings that remove the cause."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,22 +72,22 @@ class _Rules(BaseModel):
 
     counts: tuple[_Rule, ...]
     traffic: tuple[_Rule, ...]
-    designs: dict[str, str] = {}  # by the parameter ``design``, where there is one: its specification
-    beyond: dict[str, str] = {}  # components of the trace that take longer than the machine's, and why
-    ladder: tuple[_Rung, ...] = ()  # each beside those before it
-    # Of each phase the families that may bound it; if there is none, the workers of the longest stage.
+    designs: dict[str, str] = {}  # specification by the parameter ``design``
+    beyond: dict[str, str] = {}  # components that take longer in the trace than in the machine, with reasons
+    ladder: tuple[_Rung, ...] = ()  # cumulative
+    # The families that may bound each phase; by default the workers of the longest stage.
     phases: tuple[tuple[str, ...], ...] = ()
-    meanwhile: tuple[Group, ...] = ()  # what may work while the busiest of them does not
+    meanwhile: tuple[Group, ...] = ()  # families that may be busy while the busiest worker is not
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: a count, or bytes of a tensor.
+    """A comparison of a count, or of the bytes of a tensor.
 
     Args:
         name: the name of the counted action.
-        event, trace: how much the two fidelities count.
-        unless: why they may differ; empty where they must not.
+        event, trace: the counts of the two models.
+        unless: why the counts may differ; empty if they must be equal.
     """
 
     name: str
@@ -97,22 +97,22 @@ class Comparison:
 
     @property
     def right(self) -> bool:
-        """Return whether they are equal, or may differ."""
+        """Return whether the counts are equal, or may differ."""
         return self.event == self.trace or bool(self.unless)
 
 
 @dataclass(frozen=True)
 class Check:
-    """Two runs side by side.
+    """Comparison of an event run with a trace run.
 
     Args:
-        event, trace: their reports.
+        event, trace: the reports.
         counts, traffic: the comparisons.
-        bound: seconds that something of the machine takes, by the trace.
-        beyond: components that the bound leaves out as they take longer than the machine's, and why.
-        analytical: the run by statistics of its operands; None if the machine has no nests of loops.
-        parts: cycles of the machine, or of its longest stage, by where they go. They add up to all of them;
-            empty if that was not asked for.
+        bound: the lower bound of the time in seconds, by the trace.
+        beyond: components that the bound excludes because they take longer than the machine's, with reasons.
+        analytical: the analytical estimate; None for a machine without loop nests.
+        parts: cycles of the machine or of its longest stage by cause, which sum to the total; empty unless
+            requested.
     """
 
     event: Report
@@ -131,12 +131,12 @@ class Check:
 
     @property
     def bound_holds(self) -> bool:
-        """Return whether the machine takes at least as long as the trace says that something must."""
+        """Return whether the machine takes at least the lower bound."""
         return self.event.seconds >= self.bound
 
     @property
     def right(self) -> bool:
-        """Return whether all that must be so is."""
+        """Return whether the bound and all counts hold."""
         return self.bound_holds and all(row.right for row in self.counts)
 
     def frame(self) -> pd.DataFrame:
@@ -184,48 +184,48 @@ def check(
     explain: bool = False,
     progress: Progress | bool | None = None,
 ) -> Check:
-    """Solve a problem on the machine and by its specification; the arguments are ``simulate``'s.
+    """Run a problem on a machine and on its specification, and compare both.
 
     Args:
-        accelerator, a, b, tensors, settings, exact, parts, progress: as there.
-        explain: run the machine again for each rung of its ladder, and say where its cycles go.
+        accelerator, a, b, tensors, settings, exact, parts, progress: as for ``simulate``.
+        explain: attribute the cycles by a further run for each rung of the machine's ladder.
 
     Raises:
-        InputError: the accelerator does not say what is to be compared, or specifies no such design.
+        InputError: the accelerator has no rules of comparison, or no specification of this design.
         KeyboardInterrupt: a run was interrupted.
     """
-    kind, built = find(accelerator), specification_of(accelerator)
-    rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
-    specification = built or _specification(accelerator, kind, rules, settings or {})
+    kind, spec = find(accelerator), specification_of(accelerator)
+    rules = _rules((SPECIFICATION_FOLDER if spec else kind.folder) / FILE, accelerator)
+    specification = spec or _specification(accelerator, kind, rules, settings or {})
     options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
     event = tables.simulate_to_end(accelerator, a, b, **options, parts=parts)
     factors = [factor for factor in (a, b) if factor is not None]
-    of_machine = {key for key in settings or {} if built and is_own(key, kind.configuration)}
-    of_trace = {key: value for key, value in (settings or {}).items() if key not in of_machine}
-    trace = refuse_interrupted(model(specification, *factors, **{**options, "settings": of_trace}))
-    beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace, event) if built else {})}
+    machine_keys = {key for key in settings or {} if spec and is_own(key, kind.configuration)}
+    trace_settings = {key: value for key, value in (settings or {}).items() if key not in machine_keys}
+    trace = refuse_interrupted(model(specification, *factors, **{**options, "settings": trace_settings}))
+    beyond = {**rules.beyond, **(_other_steps(specification, trace_settings, event) if spec else {})}
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
-        of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
-        return tables.simulate_to_end(accelerator, a, b, **of_run)
+        own = {"settings": {**(settings or {}), **changed}, "timeline": states, "parts": parts}
+        return tables.simulate_to_end(accelerator, a, b, **(options | own))
 
-    phases = rules.phases or (_working(kind, event),)
-    cycles = _explained(event, phases, rules, run) if explain else {}
+    phases = rules.phases or (_worker_families(kind, event),)
+    cycles = _attribute(event, phases, rules, run) if explain else {}
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
         event,
         trace,
         tuple(_count_row(rule, event, trace) for rule in rules.counts),
-        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if built else rules.traffic)),
+        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if spec else rules.traffic)),
         _bound(trace, beyond),
         beyond,
-        None if built else estimate_analytically(accelerator, kind.folder, event, trace),
+        None if spec else estimate_analytically(accelerator, kind.folder, event, trace),
         cycles,
     )
 
 
 def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
-    """Return the rungs of a machine's ladder: by part, the settings that make it ideal beside those before.
+    """Return the settings of each rung of a machine's ladder by part; settings are cumulative.
 
     Raises:
         InputError: the machine has no file of rules.
@@ -233,14 +233,14 @@ def read_ladder(accelerator: str) -> dict[str, dict[str, str | int]]:
     return {rung.part: rung.settings for rung in _rules(find(accelerator).folder / FILE, accelerator).ladder}
 
 
-def _working(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
-    """Return the families of components that do the work of each stage."""
+def _worker_families(kind: Accelerator[Any], event: Report) -> tuple[str, ...]:
+    """Return the working families of each stage."""
     kinds = {family_name(name) for name in event.components}
     return tuple(pacing_family(name, kinds) for name in kind.worker_families)
 
 
-def _in_other_steps(specification: str, settings: Mapping[str, object], event: Report) -> dict[str, str]:
-    """Describe what the machine of a specification does in other steps, or not at all."""
+def _other_steps(specification: str, settings: Mapping[str, object], event: Report) -> dict[str, str]:
+    """Return the components of a specification whose steps differ from those of the trace, with reasons."""
     reasons = {
         "Merger": "the trace counts a step for each list too",
         "Sequencer": "a cut deals one task a cycle",
@@ -248,32 +248,33 @@ def _in_other_steps(specification: str, settings: Mapping[str, object], event: R
         "Cache": "its banks are as many as its instances ask for",
         "Buffet": "it is beside the block that it serves, an element a cycle",
     }
-    read = specified(specification, settings)
+    spec = specified(specification, settings)
     parts = [
-        part for configuration in read.configurations.values() for part in configuration.components.values()
+        part for configuration in spec.configurations.values() for part in configuration.components.values()
     ]
     steps = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
-    steps |= dict.fromkeys(units_on_lanes(read, event.config["timing"]["lanes"]), "it has lanes")
-    return steps | dict.fromkeys(shared_units(read), "an instance has one for each of an Einsum's operations")
+    steps |= dict.fromkeys(units_on_lanes(spec, event.config["timing"]["lanes"]), "it has lanes")
+    return steps | dict.fromkeys(shared_units(spec), "an instance has one for each of an Einsum's operations")
 
 
-def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
-    """Attribute a run's cycles to the rungs that save them, the rest to components of the last run."""
+def _attribute(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
+    """Attribute a run's cycles to the rungs that save them, and the rest to components of the last run."""
     groups, stage = [group.kinds for group in rules.meanwhile], longest_stage(event)
-    states = KeptStates(families={family for several in (*phases, *groups) for family in several})
-    saved, last = _climbed(event, rules.ladder, run, states, stage)
-    seen = cut_window(states.kept[0], *window_of_stage(last, stage)) if stage else states.kept[0]
-    return {**_parts(phases, last, seen, rules.meanwhile, stage), **saved}
+    states = KeptStates(families={family for kinds in (*phases, *groups) for family in kinds})
+    saved, last = _run_ladder(event, rules.ladder, run, states, stage)
+    timeline = cut_window(states.kept[0], *window_of_stage(last, stage)) if stage else states.kept[0]
+    return {**_split_cycles(phases, last, timeline, rules.meanwhile, stage), **saved}
 
 
-def _climbed(
+def _run_ladder(
     event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles, stage: str = ""
 ) -> tuple[dict[str, int], Report]:
-    """Return the cycles that each rung saves, and the report of the run with all rungs, which is recorded.
+    """Return the cycles that each rung saves, and the report of the run with all rungs.
 
     Args:
-        event, ladder, run, states: the first report, the rungs, what runs them, and the record of the last.
-        stage: the stage whose cycles count; empty for those of the run.
+        event, ladder, run, states: the first report, the rungs, the run function, and the recorder of the
+            last run.
+        stage: the stage to count; empty for the whole run.
     """
     if not ladder:
         return {}, run({}, states)
@@ -287,48 +288,48 @@ def _climbed(
     return saved, event
 
 
-def _parts(
+def _split_cycles(
     phases: Sequence[Sequence[str]],
     last: Report,
-    seen: StateTimeline,
+    timeline: StateTimeline,
     groups: Sequence[Group],
     stage: str = "",
 ) -> dict[str, int]:
-    """Divide the cycles of a run among its parts, in whole cycles that add up to all.
+    """Divide the cycles of a run among its parts, in integers that sum to the total.
 
     Args:
-        phases: one after the other, of each the families that may bound it: the one with the busiest member.
-        last: the run.
-        seen: what its components did over time.
-        groups: what may work while the busiest does not.
-        stage: the stage that is divided; empty for the whole run.
+        phases: for each phase the families that may bound it; the family with the busiest member is used.
+        last: the report of the run.
+        timeline: the recorded states of the run.
+        groups: families that may be busy while the busiest worker is not.
+        stage: the stage to divide; empty for the whole run.
     """
     parts: dict[str, int] = {}
     workers: list[str] = []
-    own = components_of_stage(last, stage)
+    stage_parts = components_of_stage(last, stage)
     for phase in phases:
-        worker = max(_named(phase, own), key=lambda name: own[name].busy)
-        family, most = family_name(worker), own[worker].busy
-        components = members(family, own)
+        worker = max(_in_families(phase, stage_parts), key=lambda name: stage_parts[name].busy)
+        family, most = family_name(worker), stage_parts[worker].busy
+        components = members(family, stage_parts)
         mean = sum(component.busy for component in components) // len(components)
         parts[f"{family} works, on average"] = mean
         parts[f"and the busiest {family} works longer: imbalance"] = most - mean
         workers.append(worker)
-    parts |= attribute_stalls(seen, workers, groups)
+    parts |= attribute_stalls(timeline, workers, groups)
     return {
         **parts,
         f"{describe_idle(workers)}: unexplained": cycles_of_stage(last, stage) - sum(parts.values()),
     }
 
 
-def _named(families: Container[str], components: Iterable[str]) -> list[str]:
+def _in_families(families: Container[str], components: Iterable[str]) -> list[str]:
     return [name for name in components if family_name(name) in families]
 
 
 def _specification(
     accelerator: str, descriptor: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]
 ) -> str:
-    """The specification that is of the machine as it is configured."""
+    """Return the specification of the configured design."""
     if not rules.designs:
         return accelerator
     design = str(getattr(configure(descriptor, None, settings)[0], "design", ""))
@@ -341,7 +342,7 @@ def _specification(
 
 
 def _bound(trace: Report, beyond: Container[str]) -> float:
-    """Seconds of what takes longest in each block, but for some components."""
+    """Return the sum over blocks of the longest component time in seconds, without excluded components."""
     assert trace.teaal is not None
     seconds, einsums = 0.0, trace.teaal.by_einsum
     for block in trace.teaal.metrics["blocks"]:
@@ -364,12 +365,12 @@ def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Com
 
 
 def _count_row(rule: _Rule, event: Report, trace: Report) -> Comparison:
-    """Compare a count, and give the reason if additions differ by at most the trace's sums of 0."""
+    """Compare a count; a difference up to the trace's number of zero sums is explained."""
     assert trace.teaal is not None
     row = _row(rule, event.operations, _counts(trace))
     uncounted = row.event - row.trace
-    explained = not row.unless and "add" in rule.trace and 0 < uncounted <= trace.teaal.zero_sums
-    return replace(row, unless=ZERO_SUMS) if explained else row
+    is_explained = not row.unless and "add" in rule.trace and 0 < uncounted <= trace.teaal.zero_sums
+    return replace(row, unless=ZERO_SUMS) if is_explained else row
 
 
 def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
@@ -377,11 +378,11 @@ def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
 
 
 def _counts(trace: Report) -> dict[str, int]:
-    """Operations by name, elements by Einsum, bodies by Einsum and loop, and rounds."""
+    """Return operations by name, elements by Einsum, loop bodies by Einsum and rank, and rounds."""
     assert trace.teaal is not None
     bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies
-    of_loops = {f"{name}.{rank}": count for name, counts in bodies.items() for rank, count in counts.items()}
-    return {**trace.operations, **trace.teaal.elements, **of_loops, "rounds": trace.teaal.rounds}
+    loops = {f"{name}.{rank}": count for name, counts in bodies.items() for rank, count in counts.items()}
+    return {**trace.operations, **trace.teaal.elements, **loops, "rounds": trace.teaal.rounds}
 
 
 def _bytes(report: Report) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""A machine against what was published of it: cycles, and traffic by tensor."""
+"""Comparison of a machine with its published figures: cycles, and traffic by tensor."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class _Row(BaseModel):
 class Figures(_Row):
     """Figures of one source for one run.
 
-    ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``;
-    it is empty where nothing is said of it, and ``cycles`` are none. ``settings`` are options of this run
-    alone, ``models`` those it is compared with, all if none is named. ``settled`` says what of ours was
-    chosen after a run had been held to these figures, by model or of all; ``held`` that they were not known
-    to us until the machine was as it is.
+    ``traffic`` is in bytes, or in the unit in which ``minimum`` is the algorithmic minimum of all traffic. It
+    is empty, and ``cycles`` are null, if the source has no figure. ``settings`` are options of this run,
+    ``models`` the compared models (all if empty). ``settled`` describes parameters that were tuned on these
+    figures, by model or in general. ``held`` marks figures that were unknown to the authors until the machine
+    was final.
     """
 
     matrix: str
@@ -46,15 +46,15 @@ class Figures(_Row):
     source: str = Field(min_length=20)
 
     def settled_with(self, model: str) -> str:
-        """Describe what was tuned on the figures with this model; empty if nothing was."""
+        """Return the description of tuning on the figures with this model; empty without tuning."""
         return self.settled if isinstance(self.settled, str) else self.settled.get(model, "")
 
 
 class FetchedRun(_Row):
-    """A run of ours on a matrix that does not come with Fiberscope, where it could be fetched.
+    """A run by the authors on a matrix that does not ship with Fiberscope.
 
-    ``commit`` is what ran; ``cycles`` are none where only the ``error`` against the reported was told.
-    ``traffic`` is the useful bytes of all tensors, if they were recorded.
+    ``commit`` is the version of the run. ``cycles`` are null if only the ``error`` against the reported
+    cycles was recorded. ``traffic`` is the useful bytes of all tensors, if recorded.
     """
 
     matrix: str
@@ -66,25 +66,24 @@ class FetchedRun(_Row):
 
 
 class RandomDraws(_Row):
-    """A random matrix: ``workload`` with seeds from 1 to ``count``, as the one that was run is not known."""
+    """Draws of a random matrix: ``workload`` with seeds from 1 to ``count``, as the seed is unknown."""
 
     workload: str
     count: int = Field(ge=1)
 
     @property
     def workloads(self) -> list[str]:
-        """The text of each draw."""
+        """Return the text of each draw."""
         return [f"{self.workload},seed={seed}" for seed in range(1, self.count + 1)]
 
 
 class Published(_Row):
-    """All that was published of a machine.
+    """All published figures of a machine.
 
-    ``settings`` are those of the published runs, ``models`` the models (of memory, or what else differs) that
-    are compared, each by its settings. ``draws`` are the matrices that are drawn, by name; those of which no
-    source says anything are predicted. ``elsewhere`` are runs on matrices that are not at hand everywhere.
-    ``as_published`` names the models whose errors judge the machine, all if none is named; the others show
-    what the published runs left out.
+    ``settings`` are those of the published runs. ``models`` are the compared models by their settings.
+    ``draws`` are random matrices by name; draws without figures are predictions. ``elsewhere`` are runs on
+    matrices that are not generally available. ``as_published`` names the models whose errors judge the
+    machine (all if empty); the other models show effects that the published runs excluded.
     """
 
     settings: dict[str, str | int]
@@ -96,35 +95,40 @@ class Published(_Row):
 
     @property
     def matrices(self) -> list[str]:
-        """The matrices, in their order, those that are drawn first."""
+        """Return the matrices in order, random matrices first."""
         return list(dict.fromkeys([*self.draws, *(figures.matrix for figures in self.figures)]))
 
     @property
     def listed(self) -> str:
-        """The matrices, for a message."""
+        """Return the matrices as text for a message."""
         return ", ".join(self.matrices)
 
     def runs(self, matrix: str) -> dict[str, dict[str, str | int]]:
-        """The settings with which a matrix is run, by model."""
+        """Return the settings of the runs of a matrix, by model."""
         rows = [row for row in self.figures if row.matrix == matrix]
-        own = {key: value for row in rows for key, value in row.settings.items()}
-        wanted = {model for row in rows for model in row.models or self.models} if rows else self.models
-        return {name: self.settings | model | own for name, model in self.models.items() if name in wanted}
+        run_settings = {key: value for row in rows for key, value in row.settings.items()}
+        compared = {model for row in rows for model in row.models or self.models} if rows else self.models
+        return {
+            name: self.settings | model | run_settings
+            for name, model in self.models.items()
+            if name in compared
+        }
 
     def is_as_published(self, model: str) -> bool:
         """Return whether the errors of a model judge the machine."""
         return not self.as_published or model in self.as_published
 
     def find(self, matrix: str, by: str) -> Figures | None:
-        """The figures of one matrix by one source."""
+        """Return the figures of a matrix by a source."""
         return next((row for row in self.figures if (row.matrix, row.by) == (matrix, by)), None)
 
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """Bytes of one tensor; ``difference`` is ours less the reported, as a part of all reported traffic.
+    """Bytes of one tensor; ``difference`` is ours minus the reported bytes, over all reported bytes.
 
-    Ours are those useful where the machine tells them from those moved, as published accounts count no more.
+    Ours are useful bytes if the machine distinguishes useful bytes, because published accounts count only
+    these.
     """
 
     tensor: str
@@ -136,10 +140,10 @@ class TensorTraffic:
 
 @dataclass(frozen=True)
 class Run:
-    """One run beside what was published of it; errors are ours over theirs, less 1.
+    """One run with its published figures; errors are relative to the published values.
 
-    Of a matrix that is drawn, ``cycles`` are the mean of all draws, from ``least`` to ``most``. A run that
-    is not ``as_published`` shows what the published runs left out: its distance is no error of the machine.
+    For a random matrix, ``cycles`` are the mean of all draws, from ``least`` to ``most``. The distance of a
+    run that is not ``as_published`` is no error of the machine.
     """
 
     matrix: str
@@ -157,10 +161,10 @@ class Run:
 
 
 def read_published(accelerator: Accelerator[Any]) -> Published:
-    """The figures of a machine.
+    """Read the published figures of a machine.
 
     Raises:
-        InputError: it has none, or the file is not as it should be.
+        InputError: the machine has no figures, or the file is invalid.
     """
     path = accelerator.folder / "published.yaml"
     if not path.is_file():
@@ -180,20 +184,20 @@ def compare(
     models: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Run]:
-    """Run the published matrices, with the options of the published runs.
+    """Run the published matrices with the options of the published runs.
 
     Args:
-        accelerator: its name, or a descriptor of one's own.
-        matrices: names; all that were published by default, of which those not at hand are left out.
-        settings: parameters over those of the published runs.
-        parts: blocks of one's own, as ``simulate`` takes them.
-        surrogates: take a surrogate for a matrix that is not at hand.
-        models: those to compare, by name; all by default.
-        tell: called with a line about each run that begins, and each matrix left out.
+        accelerator: a name, or a user's descriptor.
+        matrices: names; all available published matrices by default.
+        settings: parameters that override those of the published runs.
+        parts: the user's blocks, as for ``simulate``.
+        surrogates: replace unavailable matrices by surrogates.
+        models: the compared models by name; all by default.
+        tell: called with a line about each run before its start, and about each skipped matrix.
 
     Raises:
-        InputError: of a matrix nothing was published.
-        WorkloadError: a matrix asked for by name is not at hand.
+        InputError: a matrix has no published figures.
+        WorkloadError: a matrix requested by name is not available.
     """
     check_types(locals())
     descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
@@ -210,11 +214,11 @@ def compare(
             text if is_gemm(text) else load_available(text, surrogates, bool(matrices), tell)
             for text in texts
         ]
-        for model, chosen in publication.runs(name).items() if all(workloads) else ():
+        for model, model_settings in publication.runs(name).items() if all(workloads) else ():
             if models and model not in models:
                 continue
             tell(f"{name}, {model} memory")
-            options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
+            options = {"settings": {**model_settings, **(settings or {})}, "parts": parts}
             reports = [simulate_to_end(descriptor, workload, **options) for workload in workloads]
             runs.append(_compare_run(publication, name, model, reports))
     return runs
@@ -223,20 +227,20 @@ def compare(
 def _compare_run(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
     reported, teaal = publication.find(name, "reported"), publication.find(name, "TeAAL")
     cycles = [report.cycles for report in reports]
-    ours = round(sum(cycles) / len(cycles))
-    theirs, modelled = (figures.cycles if figures else None for figures in (reported, teaal))
+    mean_cycles = round(sum(cycles) / len(cycles))
+    reported_cycles, teaal_cycles = (figures.cycles if figures else None for figures in (reported, teaal))
     first = reports[0]
     return Run(
         matrix=name,
         source=first.workload.source,
         model=model,
-        cycles=ours,
+        cycles=mean_cycles,
         least=min(cycles),
         most=max(cycles),
-        reported=theirs,
-        error=ours / theirs - 1 if theirs else None,
-        teaal=modelled,
-        teaal_error=modelled / theirs - 1 if modelled and theirs else None,
+        reported=reported_cycles,
+        error=mean_cycles / reported_cycles - 1 if reported_cycles else None,
+        teaal=teaal_cycles,
+        teaal_error=teaal_cycles / reported_cycles - 1 if teaal_cycles and reported_cycles else None,
         traffic=tuple(_traffic(tensor, first, reported, teaal) for tensor in first.traffic),
         as_published=publication.is_as_published(model),
     )
@@ -244,17 +248,17 @@ def _compare_run(publication: Published, name: str, model: str, reports: Sequenc
 
 def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figures | None) -> TensorTraffic:
     part = report.traffic[tensor]
-    ours = part.moved_bytes if part.useful_bytes is None else part.useful_bytes
-    theirs = _bytes(tensor, reported, report)
+    own_bytes = part.moved_bytes if part.useful_bytes is None else part.useful_bytes
+    reported_bytes = _bytes(tensor, reported, report)
     difference = None
-    if reported is not None and reported.traffic and theirs is not None:
+    if reported is not None and reported.traffic and reported_bytes is not None:
         total = sum(reported.traffic.values()) * _unit(reported, report)
-        difference = (ours - theirs) / total
-    return TensorTraffic(tensor, theirs, _bytes(tensor, teaal, report), ours, difference)
+        difference = (own_bytes - reported_bytes) / total
+    return TensorTraffic(tensor, reported_bytes, _bytes(tensor, teaal, report), own_bytes, difference)
 
 
 def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None:
-    """Traffic of a tensor in bytes; a tensor that is not listed has none."""
+    """Return the traffic of a tensor in bytes; 0 for an unlisted tensor, None without figures."""
     return (
         None
         if figures is None or not figures.traffic
@@ -263,7 +267,7 @@ def _bytes(tensor: str, figures: Figures | None, report: Report) -> float | None
 
 
 def _unit(figures: Figures, report: Report) -> float:
-    """Bytes of the unit that a source gives traffic in, by the minimum that it shares with the report."""
+    """Return the bytes of a source's unit of traffic, from the minimum traffic of source and report."""
     if figures.minimum is None or report.traffic_minimum_bytes is None:
         return 1.0
     return report.traffic_minimum_bytes / figures.minimum

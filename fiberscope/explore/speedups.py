@@ -1,4 +1,4 @@
-"""Designs of one machine beside one another: how much faster each is than the first, on several problems."""
+"""Speed-ups of the designs of a machine over the first design, on several problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Row(BaseModel):
 
 
 class Ratio(_Row):
-    """Speed-up of a design over another by one source; ``value`` as the source has it."""
+    """Published speed-up of a design over another; ``value`` is the text of the source."""
 
     design: str
     over: str
@@ -34,10 +34,9 @@ class Ratio(_Row):
 
 
 class Designs(_Row):
-    """The designs of a machine by their settings, the first of which the others are compared with.
+    """The designs of a machine by their settings; the first design is the baseline.
 
-    ``problems`` are those that each workload is run with, by name; ``workloads`` what is run, each with the
-    names of its problems.
+    ``problems`` are settings of problems by name, ``workloads`` the names of the problems of each workload.
     """
 
     designs: dict[str, dict[str, str | int]] = Field(min_length=2)
@@ -48,7 +47,7 @@ class Designs(_Row):
 
 @dataclass(frozen=True)
 class SpeedupRow:
-    """One problem on one workload: its iterations, and by design cycles and edges visited in a nanosecond."""
+    """One problem on one workload: iterations, and by design the cycles and the edges per nanosecond."""
 
     workload: str
     source: str
@@ -65,7 +64,7 @@ class SpeedupRow:
 
 
 def has_designs(accelerator: Accelerator[Any]) -> bool:
-    """Return whether a machine has designs to be laid side by side."""
+    """Return whether a machine has designs to compare."""
     return _path(accelerator).is_file()
 
 
@@ -74,10 +73,10 @@ def _path(accelerator: Accelerator[Any]) -> Path:
 
 
 def read_designs(accelerator: Accelerator[Any]) -> Designs:
-    """The table of a machine.
+    """Read the designs of a machine.
 
     Raises:
-        InputError: the file is not as it should be.
+        InputError: the file is invalid.
     """
     return read_table(_path(accelerator), Designs, accelerator.name)
 
@@ -94,24 +93,24 @@ def speedups(
 
     Args:
         accelerator: the machine.
-        workloads: some of those in its table, or any other, which is run with all problems; by default all of
-            the table that are at hand.
-        settings: parameters over those of the designs.
-        parts: blocks of one's own, as ``simulate`` takes them.
-        tell: called with a line about each run that begins, and each workload left out.
+        workloads: workloads of the table, or other workloads, which run all problems; all available workloads
+            of the table by default.
+        settings: parameters that override those of the designs.
+        parts: the user's blocks, as for ``simulate``.
+        tell: called with a line about each run before its start, and about each skipped workload.
 
     Raises:
-        WorkloadError: a workload asked for by name is not at hand; no surrogate stands in for it, as the
-            tails of those of graphs were chosen to bring published means about.
+        WorkloadError: a workload requested by name is not available. Surrogates are not used, because those
+            of graphs were fitted to published means.
     """
     table, runs = read_designs(accelerator), []
     for name in workloads or table.workloads:
         workload = load_available(name, surrogates=False, demanded=bool(workloads), tell=tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
-            for design, chosen in table.designs.items():
+            for design, design_settings in table.designs.items():
                 tell(f"{name}, {problem}, {design}")
-                entries = {**chosen, **table.problems[problem], **(settings or {})}
+                entries = {**design_settings, **table.problems[problem], **(settings or {})}
                 reports[design] = simulate_to_end(accelerator, workload, settings=entries, parts=parts)
             runs.append(_compare_speedup(name, problem, reports))
     return runs
@@ -130,5 +129,5 @@ def _compare_speedup(name: str, problem: str, reports: Mapping[str, Report]) -> 
 
 
 def _edges(report: Report) -> float:
-    """Edges visited in a nanosecond."""
+    """Return the edges visited per nanosecond."""
     return report.operations["edges"] / (report.seconds * 1e9)

@@ -1,4 +1,4 @@
-"""Stages of a run that follow one another: the longest, its cycles, and its components."""
+"""Consecutive stages of a run: the longest stage, its cycles, and its components."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ def longest_stage(report: Record) -> str:
 
 
 def cycles_of_stage(report: Record, stage: str) -> int:
-    """Return the cycles of a stage; those of the run if the name is empty."""
+    """Return the cycles of a stage, or of the run if the name is empty."""
     return report.stages[stage] if stage else report.cycles
 
 
 def window_of_stage(report: Record, stage: str) -> tuple[int, int]:
-    """Return the cycle in which a stage begins, and the cycle behind its last."""
+    """Return the first cycle of a stage, and the cycle after its last."""
     names = list(report.stages)
     begin = sum(report.stages[name] for name in names[: names.index(stage)])
     return begin, begin + report.stages[stage]
 
 
 def components_of_stage(report: Record, stage: str) -> dict[str, Component]:
-    """Return the components whose names have the stage behind the machine; all if the name is empty."""
+    """Return the components whose scope is a stage; all components if the name of the stage is empty."""
     prefix = f"{stage.lower().replace('@', '_')}." if stage else ""
     components = report.components.items()
     return {name: part for name, part in components if name.partition(".")[2].startswith(prefix)}

@@ -22,20 +22,20 @@ Schema = TypeVar("Schema")
 
 
 def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
-    """A table of YAML.
+    """Read a table from a YAML file.
 
     Args:
         path: the path of the file.
-        schema: what it should hold, as pydantic has it.
-        machine: whose it is, for messages.
+        schema: the pydantic type of the content.
+        machine: the name of the machine, for messages.
 
     Raises:
-        InputError, ConfigurationError: it cannot be read, is empty, or not as it should be.
+        InputError, ConfigurationError: the file cannot be read, is empty, or is invalid.
     """
     name = f"{machine}/{path.name}"
     text = read_text(path, name)
     with yaml_errors(name):
-        document = yaml.safe_load(text)  # with anchors: many figures are of one source
+        document = yaml.safe_load(text)  # anchors are allowed, because many figures share a source
     if document is None:
         raise InputError(f"{name}: is empty; docs/how_to_add_a_machine.md says what it should hold")
     try:
@@ -47,7 +47,7 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
 
 
 def simulate_to_end(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
-    """Simulate, to the end.
+    """Simulate to the end.
 
     Raises:
         KeyboardInterrupt: the run was interrupted.
@@ -58,10 +58,10 @@ def simulate_to_end(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  
 def load_available(
     name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
 ) -> Workload | None:
-    """A workload of a study; None if it cannot be had, which is told.
+    """Load a workload of a study; None for an unavailable workload, which is reported.
 
     Raises:
-        WorkloadError: it cannot be had, and is demanded.
+        WorkloadError: the workload is unavailable and ``demanded``.
     """
     try:
         return load(name, exact=not surrogates)

@@ -84,19 +84,13 @@ def simulate(
     ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
     files, replacements = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, replacements, ignore_progress, files)
-    options = _with_sampling(
-        descriptor, replace(options, values_only=values_only), sample, chain, ready.formats
-    )
-    operands = _check_request(
-        descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config
-    )
-    request = _recorded_request(
-        accelerator, operands, bool(named), entries, config, exact, options, parts, chain
-    )
+    options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
+    operands = _check(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
+    request = _record(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
     return _run_resolved(ready, a, b, named, replace(options, request=request), progress)
 
 
-def _with_sampling(
+def _sampled(
     accelerator: Accelerator[Any],
     options: RunOptions,
     sample: Sample | float | str | bool | None,
@@ -126,12 +120,10 @@ def _run_resolved(
     """Run one problem, or a chain of products."""
     request = options.request
     assert request is not None
-    with shown_progress(progress) as report_progress:
-        options = replace(options, report_progress=report_progress)
+    with shown_progress(progress) as report:
+        options = replace(options, report_progress=report)
         if ready.chain is None:
-            return execute_converted(
-                ready, ready.maker.load(a, b, request.exact, report_progress, named), options
-            )
+            return execute_converted(ready, ready.maker.load(a, b, request.exact, report, named), options)
         if options.values_only:
             raise InputError("--values-only is for a single product, not for a chain; leave one out")
         from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (needed for chains only)
@@ -167,7 +159,7 @@ def _machine(
     return accelerator, dict(sorted(named.items()))
 
 
-def _recorded_request(
+def _record(
     machine: str | Accelerator[Any],
     operands: Mapping[str, object],
     by_name: bool,
@@ -212,7 +204,7 @@ def _recorders(
     return Recorders(recorded, None if memory_trace is None else Path(memory_trace), states, drive)
 
 
-def _check_request(
+def _check(
     accelerator: Accelerator[Any],
     options: RunOptions,
     operands: Mapping[str, object],

@@ -148,7 +148,7 @@ def test_snapshots_are_few_and_denser_near_the_present_cycle():
     with gamma_session(snapshots=5) as session:
         for _ in range(20):
             session.step(40)
-        kept = list(session._kept)
+        kept = list(session._snapshots)
         assert len(kept) == 6
         assert kept[0] == 0
         gaps = [after - before for before, after in pairwise(kept)]
@@ -160,7 +160,7 @@ def test_a_cycle_gone_to_keeps_a_snapshot_from_which_later_cycles_are_reached():
         session.goto(330)
         for _ in range(20):
             session.step(40)
-        assert 330 in session._kept
+        assert 330 in session._snapshots
         starts = []
         session.followers.append(lambda stop, is_running: is_running and starts.append(stop.cycle))
         session.goto(340)
@@ -175,7 +175,7 @@ def test_snapshots_are_dense_where_the_session_went_back_to():
         for _ in range(4):
             session.step(35)
         session.goto(800)
-        near = [cycle for cycle in session._kept if 100 <= cycle <= 360]
+        near = [cycle for cycle in session._snapshots if 100 <= cycle <= 360]
         assert len(near) >= 2
 
 
@@ -184,12 +184,12 @@ def test_snapshots_are_dropped_above_their_memory():
     with gamma_session() as session:
         for _ in range(10):
             session.step(40)
-        assert len(session._kept) > 5
-        assert session._held() > 0
+        assert len(session._snapshots) > 5
+        assert session._snapshot_bytes() > 0
     with gamma_session(snapshot_memory=1) as session:
         for _ in range(4):
             session.step(40)
-        assert list(session._kept) == [0]
+        assert list(session._snapshots) == [0]
         session.back(100)
         assert session.cycle == 60
 

@@ -176,7 +176,7 @@ def test_a_machine_of_two_phases_by_hand() -> None:
     )
     groups = [Group(part="memory", kinds=("memory",)), Group(part="drain", kinds=("writer",))]
     last = SimpleNamespace(cycles=60, components=components)
-    parts = study._parts([["a"], ["c", "b"]], last, seen, groups)
+    parts = study._split_cycles([["a"], ["c", "b"]], last, seen, groups)
     assert list(parts.values()) == [24, 3, 16, 2, 5, 2, 0, 4, 4]
     assert sum(parts.values()) == 60
     assert list(parts)[-1] == "while the busiest a and b are idle: unexplained"
@@ -204,11 +204,11 @@ def test_each_rung_stands_on_those_before_it_and_the_last_is_watched() -> None:
         study._Rung(part="first", settings={"x": 1}),
         study._Rung(part="second", settings={"y": 2, "z": 3}),
     ]
-    saved, last = study._climbed(SimpleNamespace(cycles=100), ladder, run, files)
+    saved, last = study._run_ladder(SimpleNamespace(cycles=100), ladder, run, files)
     assert asked == [({"x": 1}, False), ({"x": 1, "y": 2, "z": 3}, True)]
     assert saved == {"first": 30, "second": 60}
     assert last.cycles == 10
-    assert study._climbed(SimpleNamespace(cycles=100), [], run, files)[0] == {}
+    assert study._run_ladder(SimpleNamespace(cycles=100), [], run, files)[0] == {}
     assert asked[-1] == ({}, True)
 
 

@@ -203,7 +203,7 @@ def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) 
 
     sent: list[float] = []
     run = dask_execution._Execution
-    monkeypatch.setattr(run, "_hear", ticking(signal.SIGINT, run._hear, sent))
+    monkeypatch.setattr(run, "_process_event", ticking(signal.SIGINT, run._process_event, sent))
     long = "uniform:rows=9000,cols=9000,nonzeros=900000,seed=1"
     command = ["sweep", "gamma", long, "--grid", "pe.count=8,16", "--workers", "2", "-q"]
     before = time.monotonic()

@@ -1,10 +1,10 @@
 """Sweeps: many runs over points of a parameter space, on this computer or on the workers of a cluster.
 
-A point goes through these modules:
+A point passes through these modules:
 
-- ``dispatch``: pass points to ``runner`` one by one, or with several workers to ``engine`` in batches;
-- ``engine``: send batches to the workers of Dask, store the row of each point, and resend unfinished points;
-- ``runner``: run the points in a child process, and end the process if a point exceeds its time limit;
-- ``worker``: the child process, which reads points from one pipe and writes their outcomes to another;
-- ``outcome``: run one point in the child process under its memory limit, and return its status and row.
+- ``dispatch``: runs points one by one through ``point_process``, or in batches through ``dask_execution``;
+- ``dask_execution``: sends batches to Dask workers, stores the row of each point, resends unfinished points;
+- ``point_process``: runs points in a child process, and ends the process at the time limit of a point;
+- ``worker``: the child process, which reads points from a pipe and writes outcomes to another pipe;
+- ``outcome``: runs a point in the child process under its memory limit, and returns status and row.
 """

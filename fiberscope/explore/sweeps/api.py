@@ -1,4 +1,4 @@
-"""Running of the points of a study that a store does not have."""
+"""Execution of the points of a study that are missing in a store."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class SweepResult:
     """Result of a sweep.
 
     Args:
-        store: that has the rows.
-        digests: the digest of each point; points that are alike have the same.
-        had: how many runs the store had before.
-        statuses: the statuses of the others, how often each.
-        others: rows of the same machines that the store has of other sources.
+        store: the store with the rows.
+        digests: the digest of each point; equal points share a digest.
+        had: the number of runs that the store had before.
+        statuses: the number of new runs by status.
+        others: the number of rows of the same machines from other sources.
     """
 
     store: Store
@@ -46,25 +46,25 @@ class SweepResult:
 
     @property
     def failed(self) -> int:
-        """Points that were run now and not done."""
+        """Return the number of new runs that failed."""
         return sum(self.statuses.values()) - self.statuses.get(DONE, 0)
 
     def failures(self, most: int) -> list[str]:
-        """A line for each of the first of its points that failed, now or before."""
+        """Return a line for each of the first ``most`` failed points, new or old."""
         columns = "machine, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
-        ours = [row for row in rows if row["digest"] in set(self.digests)]
-        lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
-        return lines + ([f"and {len(ours) - most:,} more"] if len(ours) > most else [])
+        own_rows = [row for row in rows if row["digest"] in set(self.digests)]
+        lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in own_rows[:most]]
+        return lines + ([f"and {len(own_rows) - most:,} more"] if len(own_rows) > most else [])
 
     def surrogates(self) -> list[str]:
-        """The workloads of its points that are surrogates."""
+        """Return the surrogate workloads of the points."""
         query = f"SELECT digest, workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
         rows = self.store.table(query).to_pylist()
         return [row["workload"] for row in rows if row["digest"] in set(self.digests)]
 
     def frame(self) -> pd.DataFrame:
-        """The rows of its points, in their order, with all columns but the report."""
+        """Return the rows of the points in order, with all columns but the report."""
         rows = self.store.frame(all_sources=True).set_index("digest")
         return rows.loc[list(self.digests)].reset_index()
 
@@ -86,47 +86,47 @@ def run_study(
     """Run the points of a study that a store does not have.
 
     Args:
-        study: the points, and what each may take.
-        address: the address of the store, which is made when all that can never be has been refused.
-        executors: it is run on these.
-        retry: run those of its points again that failed.
+        study: the points and their limits.
+        address: the address of the store, which is created after all checks of the points.
+        executors: the workers.
+        retry: run failed points again.
         quiet: show no progress.
-        follow: follows the progress.
+        follow: receives the progress.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: as of ``sweep``.
+        ConfigurationError, InputError, WorkloadError: the errors of ``sweep``.
     """
     planned = plan_points(study.sweep())
     tasks = unique_tasks(planned)
     store = Store(address, make=True)
-    have = store.digests() - (_failures(store) if retry else set())
-    new = [task for task in tasks if task.digest not in have]
+    stored = store.digests() - (_failures(store) if retry else set())
+    new = [task for task in tasks if task.digest not in stored]
     note_stale(store, tasks)
-    named = [task for task in tasks if task.digest in have and task.point.workload_name]
-    store.name_workloads({task.digest: task.point.workload_name for task in named})
+    named_tasks = [task for task in tasks if task.digest in stored and task.point.workload_name]
+    store.name_workloads({task.digest: task.point.workload_name for task in named_tasks})
     progress = Progress(new)
     try:
         with show_progress(progress, quiet, follow):
-            _keep_refused(new, store, progress)
+            _store_refused(new, store, progress)
             run_tasks(
                 [task for task in new if not task.refused], store, executors, limits_of(study), progress
             )
     except KeyboardInterrupt:
-        had = len(tasks) - progress.total + progress.done
-        raise KeyboardInterrupt(_interruption(had, len(tasks), address)) from None
+        stored_count = len(tasks) - progress.total + progress.done
+        raise KeyboardInterrupt(_interruption(stored_count, len(tasks), address)) from None
     return SweepResult(
         store,
         [task.digest for task in planned],
         len(tasks) - len(new),
         progress.statuses,
-        _of_others(store, tasks),
+        _count_other_sources(store, tasks),
     )
 
 
-def _interruption(had: int, total: int, address: str | Path) -> str:
-    """Say which points an interrupted sweep has, and how to run the rest."""
-    rest = "" if had == total else "; the same command runs the others"
-    return f"{had:,} of {total:,} runs are in {address}{rest}"
+def _interruption(stored: int, total: int, address: str | Path) -> str:
+    """Describe how many runs of an interrupted sweep are stored, and how to run the others."""
+    advice = "" if stored == total else "; the same command runs the others"
+    return f"{stored:,} of {total:,} runs are in {address}{advice}"
 
 
 def limits_of(study: Study) -> Limits:
@@ -137,7 +137,7 @@ def limits_of(study: Study) -> Limits:
 def run_tasks(
     tasks: Sequence[Task], store: Store, executors: ExecutorChoice, limits: Limits, progress: Progress
 ) -> None:
-    """Run tasks; what comes of them is in the parts of the store then, even if interrupted."""
+    """Run tasks, and compact the store at the end, even after an interruption."""
     if not tasks:
         return
     try:
@@ -146,25 +146,25 @@ def run_tasks(
         store.gather()
 
 
-def _keep_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> None:
-    """Give those their rows that there is nothing to run of."""
+def _store_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> None:
+    """Store the rows of refused tasks."""
     for task in (task for task in tasks if task.refused):
         outcome = make_outcome(asdict(task), REFUSED, task.row["reason"])
         store.add(task.digest, outcome.content)
         progress.ended(task, outcome)
 
 
-def _of_others(store: Store, tasks: Iterable[Task]) -> int:
-    """Rows of what tasks run, by other sources than theirs."""
-    ran = {(task.point.command, task.point.accelerator, task.row["parts"]) for task in tasks}
-    ours = {task.row["source"] for task in tasks} | {""}  # nothing ran
+def _count_other_sources(store: Store, tasks: Iterable[Task]) -> int:
+    """Count the rows of the same machines from other sources."""
+    keys = {(task.point.command, task.point.accelerator, task.row["parts"]) for task in tasks}
+    sources = {task.row["source"] for task in tasks} | {""}  # refused runs have no sources
     rows = store.table(
         "SELECT command, accelerator, parts, source, count(*) AS rows FROM runs GROUP BY ALL"
     ).to_pylist()
     return sum(
         row["rows"]
         for row in rows
-        if (row["command"], row["accelerator"], row["parts"]) in ran and row["source"] not in ours
+        if (row["command"], row["accelerator"], row["parts"]) in keys and row["source"] not in sources
     )
 
 

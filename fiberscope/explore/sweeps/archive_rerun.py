@@ -1,4 +1,4 @@
-"""Runs of an archive again, and the numbers that differ."""
+"""Repetition of the runs of an archive, and the differences of their numbers."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["ArchiveRerun", "RepeatedRun", "rerun_archive"]
 
 Row = Mapping[str, Any]
 REPORT: Final = "report"
-# Columns in which two equal runs may differ, or that are compared as parts of the report.
+# Columns that may differ between equal runs, or that are compared as parts of the report.
 UNCOMPARED: Final = {REPORT, "digest", "wall_seconds", "version", "source", "settings", "kinds"}
 
 
 @dataclass(frozen=True)
 class RepeatedRun:
-    """A run of an archive beside the same run now.
+    """A run of an archive and its repetition.
 
     Args:
-        before, after: the rows; None if there is no run now.
-        differences: the columns in which they differ; ``report`` if only the reports do; the status with its
-            reason if the run is not done now.
+        before, after: the rows; None without a repetition.
+        differences: the columns that differ; ``report`` if only the reports differ; the status with its
+            reason if the repetition failed.
     """
 
     before: Row
@@ -49,7 +49,7 @@ class RepeatedRun:
 
 @dataclass(frozen=True)
 class ArchiveRerun:
-    """An archive, and all of its runs that were done, again."""
+    """An archive and the repetitions of its finished runs."""
 
     index: StudyArchive
     runs: Sequence[RepeatedRun]
@@ -63,16 +63,16 @@ class ArchiveRerun:
 def rerun_archive(
     path: Path, *, workers: int | None = None, anyway: bool = False, quiet: bool = False
 ) -> ArchiveRerun:
-    """Repeat all runs of an archive that were done, and compare the rows and the reports.
+    """Repeat all finished runs of an archive, and compare rows and reports.
 
     Args:
         path: the archive.
-        workers: processes on this computer, one for each core by default.
-        anyway: repeat them also by other sources, and on other operands.
+        workers: processes on this computer; one per core by default.
+        anyway: accept changed sources and operands.
         quiet: show no progress.
 
     Raises:
-        InputError: it is no archive, a run cannot be repeated, or not by the same sources and operands.
+        InputError: the file is no archive, or a run cannot be repeated with the same sources and operands.
     """
     with TemporaryDirectory(prefix="fiberscope-") as folder:
         index, store = extract_archive(path, Path(folder, "archived"))
@@ -91,10 +91,10 @@ def rerun_archive(
 
 
 def _plan(path: Path, rows: Sequence[Row], anyway: bool) -> list[Task]:
-    """Return the tasks of rows, in their order.
+    """Return the tasks of rows, in order.
 
     Raises:
-        InputError: a row has no report, or its run is by other sources or on other operands now.
+        InputError: a row has no report, or the sources or operands of its run have changed.
     """
     resolver, tasks = ParameterResolver(), []
     for row in rows:
@@ -115,13 +115,13 @@ def _point(row: Row, before: Report, place: str) -> Point:
     """Return the point of a row."""
     if before.source is None:
         raise InputError(f"{place}: written by {before.version}, which did not record the request")
-    asked = before.source.asked
+    request = before.source.asked
     return Point(
         row["command"],
         row["accelerator"],
         row["workload"],
-        asked.settings,
-        exact=asked.exact,
+        request.settings,
+        exact=request.exact,
         sample=json.loads(row["sampling"]) if row["sampling"] else None,
         name=row["machine"] if row["machine"] != row["accelerator"] else "",
         parts=json.loads(row["parts"]) if row["parts"] else {},
@@ -130,7 +130,7 @@ def _point(row: Row, before: Report, place: str) -> Point:
 
 
 def _compare(before: Row, after: Row | None) -> RepeatedRun:
-    """Return two rows of a run with the columns in which they differ."""
+    """Return two rows of a run with the columns that differ."""
     if after is None:
         return RepeatedRun(before, None, ["status"])
     if after["status"] != DONE:
@@ -143,6 +143,6 @@ def _compare(before: Row, after: Row | None) -> RepeatedRun:
 
 
 def _numbers(row: Row) -> dict[str, Any]:
-    """Return the report of a row without the parts in which two equal runs may differ."""
+    """Return the report of a row without the fields that may differ between equal runs."""
     report: dict[str, Any] = json.loads(row[REPORT] or "{}")
     return {key: value for key, value in report.items() if key not in (*CIRCUMSTANCES, "version")}

@@ -1,4 +1,4 @@
-"""Workers of a sweep: here, at an existing Dask scheduler, or in jobs of a batch system."""
+"""Workers of a sweep: local, at an existing Dask scheduler, or in jobs of a batch system."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ PATIENCE = "30s"
 
 @contextmanager
 def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
-    """A client of the workers, who are there; those that were started for it go with it.
+    """Yield a client of the workers; workers started for the client end with it.
 
     Raises:
-        InputError: nobody answers, or the file is not as it should be.
+        InputError: no scheduler answers, or the options of the cluster are invalid.
     """
     with dask.config.set(CONFIGURATION):
         if executors.scheduler is not None:
-            opened = _there(executors.scheduler)
+            context = _existing_scheduler(executors.scheduler)
         elif executors.slurm is not None or executors.pbs is not None:
-            opened = _jobs(executors)
+            context = _batch_jobs(executors)
         else:
-            opened = local_client(executors.local_workers(len(os.sched_getaffinity(0))) or 1)
-        with opened as client:
+            context = local_client(executors.local_workers(len(os.sched_getaffinity(0))) or 1)
+        with context as client:
             yield client
 
 
 @contextmanager
-def _there(address: str) -> Iterator[Client]:
+def _existing_scheduler(address: str) -> Iterator[Client]:
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise InputError(f"{address}: no Dask scheduler answers ({' '.join(str(error).split())})") from error
-    except TypeError as error:  # what Dask raises where its configuration has no key
+    except TypeError as error:  # raised by Dask without a key
         raise InputError(
             f"{address}: the scheduler uses TLS and there is no key for it; "
             "give one in Dask's configuration under distributed.comm.tls"
@@ -60,24 +60,24 @@ def _there(address: str) -> Iterator[Client]:
 
 
 def _dask_jobqueue() -> ModuleType:
-    """The library, whose import has Ctrl-C end the process without a word, with Ctrl-C as it was."""
+    """Import dask_jobqueue, and restore the handler of Ctrl-C that its import replaces."""
     before = signal.getsignal(signal.SIGINT)
-    import dask_jobqueue  # noqa: PLC0415  (only here)
+    import dask_jobqueue  # noqa: PLC0415  (optional)
 
     signal.signal(signal.SIGINT, before)
     return dask_jobqueue
 
 
 @contextmanager
-def _jobs(executors: ExecutorChoice) -> Iterator[Client]:
-    """Workers in jobs of a batch system, which talk by TLS with a key of this sweep."""
+def _batch_jobs(executors: ExecutorChoice) -> Iterator[Client]:
+    """Yield a client of workers in jobs of a batch system, with TLS and a temporary key."""
     kind, file = ("SLURMCluster", executors.slurm) if executors.slurm else ("PBSCluster", executors.pbs)
     assert file is not None
     options = _options(file)
     jobs = options.pop("jobs", 1)
-    with tempfile.TemporaryDirectory(prefix=".fiberscope-tls-", dir=_shared(options)) as folder:
+    with tempfile.TemporaryDirectory(prefix=".fiberscope-tls-", dir=_shared_folder(options)) as folder:
         try:
-            cluster = getattr(_dask_jobqueue(), kind)(**_secured(options, folder))
+            cluster = getattr(_dask_jobqueue(), kind)(**_with_tls(options, folder))
         except (TypeError, ValueError) as error:
             raise InputError(f"{file}: {' '.join(str(error).split())}") from error
         with cluster, Client(cluster) as client:
@@ -86,17 +86,17 @@ def _jobs(executors: ExecutorChoice) -> Iterator[Client]:
             yield client
 
 
-def _shared(options: Mapping[str, Any]) -> str:
-    """The folder that jobs see too; the working directory unless the file names another."""
+def _shared_folder(options: Mapping[str, Any]) -> str:
+    """Return the folder that jobs share: an option of the file, or the working directory."""
     return os.path.expanduser(os.path.expandvars(str(options.get("shared_temp_directory") or os.getcwd())))
 
 
-def _secured(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """The options of a cluster with TLS and without HTTP servers.
+def _with_tls(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Return the options of a cluster with TLS and without HTTP servers.
 
     Args:
         options: the options of the user.
-        folder: for the key, which jobs read there; nobody but the user may look into it.
+        folder: the folder of the key, which jobs read and only the user can access.
     """
     extra = ["--no-dashboard", "--worker-class", WORKER, *options.get("worker_extra_args", ())]
     scheduler = {"dashboard": False, "dashboard_address": None, **options.get("scheduler_options", {})}

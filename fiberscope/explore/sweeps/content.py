@@ -1,4 +1,4 @@
-"""Digests of the contents of a point: files by their bytes, generators by their words, and its size."""
+"""Digests and sizes of the operands of a point: files by content, generators by their text."""
 
 from __future__ import annotations
 
@@ -14,51 +14,52 @@ from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_i
 
 __all__ = ["estimate_nonzeros", "file_digest", "operand_digest", "text_digest"]
 
-BYTES_A_NONZERO = 10  # of a file, about; for the time that is left
+BYTES_A_NONZERO = 10  # approximate file size, for estimates of remaining time
 
 
 def operand_digest(operand: str, exact: bool) -> str:
-    """Return the digest of an operand: of a file its bytes, of a generator its words.
+    """Return the digest of an operand: the content of a file, or the text of a generator.
 
-    Of a view these are the words and those of what it reads, of an array of a file its name too.
+    The digest of a view includes the digest of its operand, the digest of an array in a file includes its
+    name.
 
     Raises:
-        WorkloadError: there is no such operand, or it cannot be had ``exact``.
-        InputError: a file that cannot be read.
+        WorkloadError: there is no such operand, or only a surrogate and ``exact`` is set.
+        InputError: a file cannot be read.
     """
     if view_in(operand):
-        head, of = split_view(operand)
-        return f"{head}of={operand_digest(of, exact)}"
-    if (place := named_array(operand)) is not None:
-        return f"{file_digest(Path(place[0]))}:{place[1]}"
+        head, base = split_view(operand)
+        return f"{head}of={operand_digest(base, exact)}"
+    if (array := named_array(operand)) is not None:
+        return f"{file_digest(Path(array[0]))}:{array[1]}"
     path = Path(operand)
     if path.is_dir():
         return text_digest("".join(f"{file.name} {file_digest(file)}\n" for file in sorted(path.iterdir())))
     file = file_of(operand)
     if file is not None:
         return file_digest(file)
-    if _is_drawn(operand):
+    if _is_generated(operand):
         return operand
-    return describe_spec(operand) if is_spec(operand) else _loaded(operand, exact)
+    return describe_spec(operand) if is_spec(operand) else _loaded_digest(operand, exact)
 
 
-def _is_drawn(operand: str) -> bool:
-    """Return whether a command draws it of its words alone."""
+def _is_generated(operand: str) -> bool:
+    """Return whether an operand is generated from its text alone."""
     number = re.fullmatch(r"[-+0-9.eE]+", operand)
     return bool(number) or is_gemm(operand) or operand.startswith(("ones", "sam-"))
 
 
 def file_digest(path: Path) -> str:
-    """The sha256 of its bytes."""
+    """Return the sha256 of a file."""
     try:
         state = path.stat()
     except OSError as error:
         raise InputError(f"{path}: {(error.strerror or '').lower()}") from error
-    return _hashed(path, state.st_mtime_ns, state.st_size)
+    return _cached_digest(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=1024)
-def _hashed(path: Path, _written: int, _size: int) -> str:
+def _cached_digest(path: Path, _modified: int, _size: int) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -67,7 +68,7 @@ def _hashed(path: Path, _written: int, _size: int) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _loaded(operand: str, exact: bool) -> str:
+def _loaded_digest(operand: str, exact: bool) -> str:
     return load(operand, exact=exact).digest
 
 
@@ -77,7 +78,7 @@ def text_digest(text: str) -> str:
 
 
 def estimate_nonzeros(operand: str) -> float:
-    """About how many nonzeros an operand has, before it is loaded."""
+    """Estimate the number of nonzeros of an operand without loading it."""
     match = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
     if match:
         return float(match[1])

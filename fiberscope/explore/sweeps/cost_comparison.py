@@ -1,4 +1,4 @@
-"""Comparison of the areas and energies of designs: only of sums over the same parts."""
+"""Check that areas and energies of compared designs are sums over the same parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fiberscope.results.report.numbers import SEPARATOR
 
 __all__ = ["CostComparison"]
 
-COLUMNS: Final = {  # the columns of sums, by the column of the parts that they lack
+COLUMNS: Final = {  # columns of sums by the column of their missing parts
     "area_without": ("area_um2", "area_upper"),
     "energy_without": ("energy_pj", "energy_upper", "edp", "ed2p"),
 }
@@ -22,7 +22,7 @@ COLUMNS: Final = {  # the columns of sums, by the column of the parts that they 
 
 @dataclass
 class CostComparison:
-    """Compares the parts that are missing in the sums of all designs of a search.
+    """Compares the missing parts of the sums of all designs of a search.
 
     Args:
         missing: the missing parts of the first design, by column and workload.
@@ -31,15 +31,15 @@ class CostComparison:
     missing: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def check(self, measure: str, row: Mapping[str, Any]) -> None:
-        """Check the sums that a measure is of.
+        """Check the sums that a measure uses.
 
         Args:
-            measure: a column of a store, or SQL over several.
+            measure: a column of a store, or SQL over columns.
             row: the row of a run.
 
         Raises:
-            InputError: a sum is null because a part has no figure, or it is not over the same parts as that
-                of an earlier design; the line names the part.
+            InputError: a sum is null because a part has no figure, or covers other parts than an earlier
+                design; the message names the part.
         """
         for column, sums in _sums(measure):
             parts = frozenset(filter(None, (row.get(column) or "").split(SEPARATOR)))
@@ -54,10 +54,10 @@ class CostComparison:
 
 
 def _sums(measure: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the column of missing parts, and the sums in the measure that it is of."""
-    words = {*re.findall(r"\w+", measure)}
+    """Yield the column of missing parts, and the sums of the measure that belong to this column."""
+    identifiers = {*re.findall(r"\w+", measure)}
     for column, names in COLUMNS.items():
-        if used := [name for name in names if name in words]:
+        if used := [name for name in names if name in identifiers]:
             yield column, used
 
 

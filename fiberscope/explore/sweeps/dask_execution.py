@@ -1,8 +1,7 @@
-"""Runs batches of points on the workers of a Dask scheduler, and keeps each row as it comes.
+"""Execution of batches of points on the workers of a Dask scheduler.
 
-A batch is a task of Dask's. A worker tells of each point of it as it ends, by an event that the scheduler
-passes on; of the task itself comes nothing but that it is over. What is unfinished then, as its worker died,
-is given again.
+A batch is a Dask task. A worker reports the end of each point by an event; the task itself has no result.
+Points that are unfinished when their worker dies are submitted again.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ from fiberscope.results.store import Store
 __all__ = ["DEATHS", "count_threads", "execute_batches"]
 
 
-LOOK_SECONDS = 5.0  # workers come and go
-DEATHS = 10  # workers that a point may be on when they die, before it is taken for the cause
+LOOK_SECONDS = 5.0  # interval of checks for new workers
+DEATHS = 10  # deaths of workers after which a point is considered the cause
 
 
 def execute_batches(
     client: Client, batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher
 ) -> None:
-    """Run tasks to their ends, whatever these are; each row is in the store as soon as it has come.
+    """Run batches of tasks, and store each row when its point ends.
 
     Args:
         client: the client of the scheduler.
-        batches: tasks that a worker gets together; asked for one by one, as a worker has nothing to do.
-        store: that gets the rows.
-        limits: what a point may take.
-        watcher: is told.
+        batches: batches of tasks, consumed as workers become idle.
+        store: receives the rows.
+        limits: the limits of a point.
+        watcher: receives progress.
 
     Raises:
-        InputError: the scheduler is gone, or a worker can start no process for points.
+        InputError: the scheduler is gone, or a worker cannot start a process for points.
     """
     _Execution(client, batches, store, limits, watcher).run()
 
 
 def count_threads(client: Client) -> int:
-    """Return the number of points that all workers run at a time."""
+    """Return the number of points that all workers run concurrently."""
     return sum(map(int, client.nthreads().values()))
 
 
@@ -69,81 +68,81 @@ class _Execution:
     ) -> None:
         self._client, self._batches, self._store = client, batches, store
         self._limits, self._watcher = limits, watcher
-        self._news: queue.SimpleQueue[Future[Any] | tuple[str, TaskOutcome]] = queue.SimpleQueue()
-        self._at_work: dict[Future[Any], Sequence[Task]] = {}
+        self._events: queue.SimpleQueue[Future[Any] | tuple[str, TaskOutcome]] = queue.SimpleQueue()
+        self._running: dict[Future[Any], Sequence[Task]] = {}
         self._unfinished: dict[str, Task] = {}
-        self._deaths: Counter[str] = Counter()  # of workers, by point
+        self._deaths: Counter[str] = Counter()  # deaths of workers by point
 
     def run(self) -> None:
-        """Give and hear, until there is nothing to hear of."""
-        topic = self._client.id  # a scheduler forgets such events some time after their client has gone
-        self._client.subscribe_topic(topic, self._heard)
+        """Submit batches and process events until all points have ended."""
+        topic = self._client.id  # schedulers forget these events after their client has gone
+        self._client.subscribe_topic(topic, self._receive_event)
         try:
-            self._look()
-            self._fill()
-            while self._at_work:
-                self._hear()
-                self._fill()
+            self._count_workers()
+            self._submit_batches()
+            while self._running:
+                self._process_event()
+                self._submit_batches()
         finally:
             self._client.unsubscribe_topic(topic)
 
-    def _look(self) -> None:
-        self._ahead, self._looked = max(1, count_threads(self._client)), time.monotonic()
-        self._watcher.working(self._ahead)
+    def _count_workers(self) -> None:
+        self._capacity, self._counted_at = max(1, count_threads(self._client)), time.monotonic()
+        self._watcher.working(self._capacity)
 
-    def _fill(self) -> None:
-        """Have every worker at work."""
-        if time.monotonic() - self._looked > LOOK_SECONDS:
-            self._look()
-        for batch in islice(self._batches, max(0, self._ahead - len(self._at_work))):
-            self._give(batch)
+    def _submit_batches(self) -> None:
+        """Submit a batch for each idle worker."""
+        if time.monotonic() - self._counted_at > LOOK_SECONDS:
+            self._count_workers()
+        for batch in islice(self._batches, max(0, self._capacity - len(self._running))):
+            self._submit(batch)
 
-    def _give(self, batch: Sequence[Task]) -> None:
+    def _submit(self, batch: Sequence[Task]) -> None:
         self._unfinished |= {task.digest: task for task in batch}
         points = list(map(asdict, batch))
         future = self._client.submit(run_batch, points, self._limits, self._client.id, pure=False)
-        self._at_work[future] = batch
-        future.add_done_callback(self._news.put)
+        self._running[future] = batch
+        future.add_done_callback(self._events.put)
 
-    def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
+    def _receive_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
         message = event[1]
-        if message.get("action") == ENDED:  # others are of the scheduler itself
-            self._news.put((message["digest"], TaskOutcome(*message["outcome"])))
+        if message.get("action") == ENDED:  # other actions belong to the scheduler
+            self._events.put((message["digest"], TaskOutcome(*message["outcome"])))
 
-    def _hear(self) -> None:
+    def _process_event(self) -> None:
         try:
-            came = self._news.get(timeout=LOOK_SECONDS)
+            event = self._events.get(timeout=LOOK_SECONDS)
         except queue.Empty:
             return
-        if isinstance(came, Future):
-            self._over(came)
+        if isinstance(event, Future):
+            self._resubmit_unfinished(event)
         else:
-            self._keep(*came)
+            self._store_outcome(*event)
 
-    def _keep(self, digest: str, outcome: TaskOutcome) -> None:
-        """Keep what a point has come to; one that was run again as its worker seemed dead counts once."""
+    def _store_outcome(self, digest: str, outcome: TaskOutcome) -> None:
+        """Store the outcome of a point; a second outcome of a resubmitted point is ignored."""
         task = self._unfinished.pop(digest, None)
         if task is not None:
             self._store.add(digest, outcome.content)
             self._watcher.ended(task, outcome)
 
-    def _over(self, future: Future[Any]) -> None:
-        """Give again what a batch has left undone."""
-        batch = self._at_work.pop(future)
+    def _resubmit_unfinished(self, future: Future[Any]) -> None:
+        """Submit the unfinished points of an ended batch again."""
+        batch = self._running.pop(future)
         if future.cancelled():
             raise InputError("the Dask scheduler is gone; what has finished is in the store")
         error = future.exception()
         if error is not None:
             self._blame(next((task for task in batch if task.digest in self._unfinished), None), error)
-        left = [task for task in batch if task.digest in self._unfinished]
-        if left:
-            self._give(left)
+        unfinished = [task for task in batch if task.digest in self._unfinished]
+        if unfinished:
+            self._submit(unfinished)
 
     def _blame(self, task: Task | None, error: BaseException) -> None:
-        """The first point that is unfinished is the one that was running."""
+        """Record a failure of the first unfinished point, which was running."""
         if task is None:
             return
-        if isinstance(error, ChildStartError):  # no other point would fare better
+        if isinstance(error, ChildStartError):  # other points would also fail
             raise error
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, KilledWorker):
@@ -151,4 +150,4 @@ class _Execution:
             if self._deaths[task.digest] < DEATHS:
                 return
             reason = "the workers that it ran on died again and again"
-        self._keep(task.digest, make_outcome(asdict(task), "crashed", reason))
+        self._store_outcome(task.digest, make_outcome(asdict(task), "crashed", reason))

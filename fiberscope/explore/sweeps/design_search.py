@@ -1,4 +1,4 @@
-"""Searches from Python: ``fiberscope.search("gamma", "wiki-Vote", SPACE, minimise="cycles")``."""
+"""Python entry point of searches: ``fiberscope.search("gamma", "wiki-Vote", SPACE, minimise="cycles")``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["Objectives", "SearchKeys", "SearchResult", "prepare_search", "search
 
 
 class SearchKeys(TypedDict, total=False):
-    """Keys of the runs of a search, each as ``fiberscope.sweep`` takes it.
+    """Options of the runs of a search, as for ``fiberscope.sweep``.
 
-    ``parts`` are components of the user, ``module:Class`` by the name of the part.
+    ``parts`` are the user's components, ``module:Class`` by the name of the part.
     """
 
     command: str
@@ -47,12 +47,12 @@ class SearchKeys(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Objectives:
-    """Goals and limits of a search: columns of a store, or SQL over them.
+    """Goals and limits of a search: columns of a store, or SQL over columns.
 
     Args:
-        minimise, maximise: measures that are to be small or large.
-        subject_to: limits, as ``area_um2 < 40e6``.
-        points: the number of designs, those in the store among them.
+        minimise, maximise: measures to minimise or maximise.
+        subject_to: limits, such as ``area_um2 < 40e6``.
+        points: the number of designs, including those in the store.
         seed: the seed of the suggestions.
     """
 
@@ -68,7 +68,7 @@ class SearchResult:
     """Result of a search.
 
     Args:
-        best: the designs that no other design beats in all measures: parameters and measures by name.
+        best: the Pareto-optimal designs: parameters and measures by name.
         runs: the rows of all runs in the store of the search.
     """
 
@@ -76,7 +76,7 @@ class SearchResult:
     runs: pd.DataFrame = field(repr=False, compare=False)
 
     def frame(self) -> pd.DataFrame:
-        """Return a row for each of the best designs, with its parameters by dotted key and its measures."""
+        """Return a row for each of the best designs, with parameters by dotted key and measures."""
         import pandas as pd  # noqa: PLC0415  (it takes time to load)
 
         return pd.DataFrame(self.best)
@@ -100,32 +100,32 @@ def search(
     progress: bool = True,
     **keys: Unpack[SearchKeys],
 ) -> SearchResult:
-    """Search for the parameters with the lowest cycles, or other measures.
+    """Search for the parameters that optimise measures such as cycles.
 
     Args:
-        accelerator, workloads: as ``fiberscope.sweep`` takes them; of several workloads, a measure is the
+        accelerator, workloads: as for ``fiberscope.sweep``; with several workloads, a measure is the
             geometric mean.
         over: for each parameter a list of values, or a range as ``{"from": 1, "to": 9}``; or a YAML file.
-        minimise, maximise: columns of a store or SQL over them, as ``"cycles * pe_count"``.
-        subject_to: limits, as ``"area_um2 < 40e6"``.
-        points: the number of designs, those in the store among them.
+        minimise, maximise: columns of a store or SQL over columns, such as ``"cycles * pe_count"``.
+        subject_to: limits, such as ``"area_um2 < 40e6"``.
+        points: the number of designs, including those in the store.
         seed: the seed of the suggestions.
         store: the folder or address of the results; a search with the same store continues.
-        progress: whether the progress is shown.
+        progress: whether to show the progress.
         keys: see ``SearchKeys``.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: a value, an operand or a measure that can never be.
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a measure is invalid.
     """
     with naming_extras("fiberscope.search"):
         from fiberscope.explore.sweeps.point_process import Limits  # noqa: PLC0415
 
-    objectives = Objectives(_several(minimise), _several(maximise), _several(subject_to), points, seed)
+    objectives = Objectives(_as_list(minimise), _as_list(maximise), _as_list(subject_to), points, seed)
     memory = keys.get("memory")
     limits = Limits(keys.get("timeout"), None if memory is None else SIZE.read(memory, "memory"))
     executors = ExecutorChoice(keys.get("scheduler"), keys.get("slurm"), keys.get("pbs"), keys.get("workers"))
-    named = None if store is None else str(store)
-    with saved_operands(workloads, store) as names, store_address(named) as address:
+    address_text = None if store is None else str(store)
+    with saved_operands(workloads, store) as names, store_address(address_text) as address:
         study = prepare_search(_design(accelerator, keys), list(names), over, objectives, address)
         study.run(executors, limits, quiet=not progress)
         return _result(study)
@@ -138,17 +138,17 @@ def prepare_search(
     objectives: Objectives,
     store: str | Path,
 ) -> Search:
-    """Return a search that can be run.
+    """Return a search that is ready to run.
 
     Args:
-        design: what is the same for all designs, without a workload.
-        workloads: the workloads, each once.
-        over: spans by parameter, or the file that has them.
+        design: the common fields of all designs, without a workload.
+        workloads: the workloads.
+        over: spans by parameter, or the file with the spans.
         objectives: the goals and limits.
-        store: the folder or address of the results, which is made if all else is right.
+        store: the folder or address of the results, which is created after all checks.
 
     Raises:
-        ConfigurationError, InputError: a goal, a limit or a space that cannot be searched by.
+        ConfigurationError, InputError: a goal, a limit or the space is invalid.
     """
     with naming_extras("fiberscope.search"):
         from fiberscope.explore.sweeps.search import Goal, Limit, Search  # noqa: PLC0415
@@ -161,17 +161,17 @@ def prepare_search(
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
     shared = [replace(design, workload=workload) for workload in dict.fromkeys(workloads)]
     limits, space = [Limit.parse(text) for text in objectives.subject_to], read_space(over, shared[0])
-    kept = Store(store, make=True)
-    return Search(shared, space, goals, kept, objectives.points, limits, objectives.seed)
+    opened_store = Store(store, make=True)
+    return Search(shared, space, goals, opened_store, objectives.points, limits, objectives.seed)
 
 
-def _several(texts: str | Sequence[str]) -> Sequence[str]:
+def _as_list(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
 def _design(accelerator: AnyMachine, keys: SearchKeys) -> Point:
-    """Return the design that a search begins with, without a workload."""
-    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (few searches are of sampled runs)
+    """Return the initial design of a search, without a workload."""
+    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (needed for sampled runs only)
 
     machine, sample = parse_machine(accelerator), requested_sample(keys.get("sample"))
     return Point(

@@ -1,4 +1,4 @@
-"""Run batches of points where a sweep says: in one process on this computer, or on the workers of Dask."""
+"""Dispatch of batches of points: to one local process, or to Dask workers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def run_batches(
     limits: Limits,
     watcher: Watcher,
 ) -> None:
-    """Run tasks to their ends; each row is in the store as soon as its point has ended.
+    """Run batches of tasks, and store each row when its point ends.
 
     Args:
-        executors: what runs the points; one worker on this computer needs no Dask.
-        batches: tasks that a worker gets together.
-        store: that gets the rows.
-        limits: what a point may take.
-        watcher: is told of each end.
+        executors: the workers; a single local worker needs no Dask.
+        batches: batches of tasks.
+        store: receives the rows.
+        limits: the limits of a point.
+        watcher: receives progress.
 
     Raises:
         InputError: no worker can be started or reached.
@@ -39,7 +39,7 @@ def run_batches(
     if workers == 1:
         _run_alone(batches, store, limits, watcher)
         return
-    from fiberscope.explore.sweeps.clusters import connect_workers  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
+    from fiberscope.explore.sweeps.clusters import connect_workers  # noqa: PLC0415  (Dask takes seconds to load)
     from fiberscope.explore.sweeps.dask_execution import execute_batches  # noqa: PLC0415  (as above)
 
     with connect_workers(executors) as client:
@@ -60,12 +60,12 @@ def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, 
 
 
 def _outcome(task: Task, limits: Limits) -> TaskOutcome:
-    """Run a task in a process of its own, which a limit can end, or here where none can be started."""
+    """Run a task in a child process, or in this process if no process can be started."""
     fields = asdict(task)
     try:
         return run_task(fields, limits)
     except ChildStartError:
-        if limits.seconds is not None:  # a point here cannot be ended
+        if limits.seconds is not None:  # this process cannot end a point
             raise
     from fiberscope.explore.sweeps.outcome import execute_task  # noqa: PLC0415  (imports the simulator)
 

@@ -1,4 +1,4 @@
-"""The part of a study file that is about a comparison: its baseline, tables and figures."""
+"""Evaluation section of a study file: the baseline, tables and figures of a comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["COLUMN_NAMES", "FIGURE_KINDS", "MEAN_NAMES", "RESOURCES", "Evaluation", "Illustration"]
 
-RESOURCES = "resources"  # the table of the resources of the machines
+RESOURCES = "resources"  # name of the table of resources
 COLUMN_NAMES = ("cycles", "time", "speedup", "traffic", "energy", "edp", "area", "utilization", "bandwidth")
 MEAN_NAMES = ("geometric", "arithmetic", "harmonic")
 FIGURE_KINDS = ("speedup", "roofline", "energy", "traffic", "front")
@@ -31,7 +31,7 @@ def _choices(names: Sequence[str]) -> BeforeValidator:
 
 
 def _illustration(value: object) -> object:
-    """Return a text or a list as the contents of an illustration without a caption."""
+    """Accept a text or a list as the content of an illustration without a caption."""
     return {"show": value} if isinstance(value, str | list) else value
 
 
@@ -43,7 +43,7 @@ class Illustration(BaseModel):
 
     Args:
         show: the kind of the figure; the columns of the table, or ``resources``.
-        caption: its caption; empty for a usual one.
+        caption: the caption; empty for the default caption.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,14 +68,14 @@ class Evaluation(BaseModel):
     """Baseline, tables and figures of a suite.
 
     Args:
-        against: the machine that speed-ups are over; the first by default.
-        same: ``multipliers``, ``bandwidth`` or ``area``, of which all machines get as much as ``against``.
+        against: the baseline of speed-ups; the first machine by default.
+        same: ``multipliers``, ``bandwidth`` or ``area``, which all machines are scaled to.
         columns: the columns of the table in the terminal.
         mean: the means of the tables: ``geometric``, ``arithmetic``, ``harmonic``.
         title: the title of the paper.
-        width: the width of its figures, as ``--figure-width`` takes it.
-        figures: its figures; all that can be drawn by default.
-        tables: its tables; by default that of ``columns``, and the resources.
+        width: the width of figures, as for ``--figure-width``.
+        figures: the figures; all possible figures by default.
+        tables: the tables; by default the table of ``columns`` and the table of resources.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,7 +90,7 @@ class Evaluation(BaseModel):
     tables: list[_AnyTable] | None = None
 
     def all_tables(self) -> list[Illustration]:
-        """The tables of the paper."""
+        """Return the tables of the paper."""
         if self.tables is not None:
             return [*self.tables]
         return [Illustration(show=self.columns), Illustration(show=[RESOURCES])]

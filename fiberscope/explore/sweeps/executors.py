@@ -1,4 +1,4 @@
-"""Names of the executors of a sweep, without an import of what runs it."""
+"""Choice of the executors of a sweep, without an import of their libraries."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["ExecutorChoice"]
 
 @dataclass(frozen=True)
 class ExecutorChoice:
-    """One of these, or else this computer.
+    """A scheduler or a batch system; this computer by default.
 
     Args:
-        scheduler: the address of one.
-        slurm, pbs: a YAML file of what ``dask_jobqueue``'s cluster of that name takes; ``jobs`` is how many.
-        workers: on this computer; a core each by default.
+        scheduler: the address of a Dask scheduler.
+        slurm, pbs: a YAML file of options of ``dask_jobqueue``'s cluster; ``jobs`` is the number of jobs.
+        workers: processes on this computer; one per core by default.
     """
 
     scheduler: str | None = None
@@ -24,6 +24,6 @@ class ExecutorChoice:
     workers: int | None = None
 
     def local_workers(self, cores: int) -> int | None:
-        """Return the number of workers on this computer; None where a cluster runs the points."""
-        elsewhere = self.scheduler is not None or self.slurm is not None or self.pbs is not None
-        return None if elsewhere else self.workers or cores
+        """Return the number of workers on this computer; None if a cluster runs the points."""
+        is_remote = self.scheduler is not None or self.slurm is not None or self.pbs is not None
+        return None if is_remote else self.workers or cores

@@ -1,7 +1,7 @@
-"""A Dask scheduler and workers on this computer, which nobody else can talk to.
+"""A private Dask scheduler and workers on this computer.
 
-All sockets are on the loopback address, all connections use TLS with a key made for this sweep, and no HTTP
-server runs. Another user of the computer can connect to a port, and is refused for want of the key.
+All sockets use the loopback address, all connections use TLS with a key of this sweep, and no HTTP server
+runs. Other users of the computer are refused because they lack the key.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
 __all__ = ["CONFIGURATION", "credentials", "local_client"]
 
-START_SECONDS = 120.0  # of workers on this computer, which may be busy
+START_SECONDS = 120.0  # maximum start time of workers, on a busy computer
 LOOK_SECONDS = 0.2
 LAST_SECONDS = 3.0
-SHORT_SECONDS = 20.0  # a command that ends sooner has not got to work
-MOST_SHORT = 3  # such ends, one after the other, before a sweep gives up
-FILES_EACH = 8  # that this process opens for a worker
+SHORT_SECONDS = 20.0  # a command that ends sooner has not begun its work
+MOST_SHORT = 3  # consecutive early ends before a sweep gives up
+FILES_EACH = 8  # files that this process opens for each worker
 LOOPBACK = "127.0.0.1"
 _OPTIONS = (
     *("--host", LOOPBACK, "--protocol", "tls"),
     *("--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--worker-class", WORKER),
     *("--preload-nanny", "fiberscope.explore.sweeps.watchdog"),
 )
-# It cleans up after who was killed, and need not say so.
+# Silences the clean-up messages of killed workers.
 _QUIET = {"PYTHONWARNINGS": "ignore:resource_tracker"}
-CONFIGURATION = {  # of Dask; what it looks after many times a second costs more than short points bear
+CONFIGURATION = {  # of Dask, with less frequent housekeeping for short points
     "logging.distributed": "critical",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "1s",
     "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.scheduler.allowed-failures": 0,  # the sweep gives again what is unfinished of a batch
+    "distributed.scheduler.allowed-failures": 0,  # the sweep resubmits unfinished points
     "distributed.scheduler.work-stealing-interval": "1s",
     "distributed.worker.profile.enabled": False,
 }
@@ -56,13 +56,13 @@ CONFIGURATION = {  # of Dask; what it looks after many times a second costs more
 def local_client(workers: int) -> Iterator[Client]:
     """Start a scheduler in this process, and workers by Dask's command.
 
-    A script that sweeps so needs no guard of ``__main__``.
+    Scripts need no guard of ``__main__``.
 
     Args:
-        workers: processes that run points.
+        workers: the number of worker processes.
 
     Raises:
-        StartError: the workers do not start, or die again and again; the message names the resource.
+        StartError: the workers do not start, or die repeatedly; the message names the missing resource.
     """
     check_processes(workers, FILES_EACH)
     security = Security.temporary()
@@ -83,7 +83,7 @@ def local_client(workers: int) -> Iterator[Client]:
 
 
 class _Workers:
-    """Dask's command for workers, which is started again when it dies; their points are then run again."""
+    """Dask's command for workers, restarted when it dies; the sweep then resubmits their points."""
 
     def __init__(self, cluster: SpecCluster, workers: int, security: Security) -> None:
         self._cluster, self._workers = cluster, workers
@@ -92,20 +92,20 @@ class _Workers:
         self._command = [*command, "--nworkers", str(workers)]
         settings = {**CONFIGURATION, **credentials(security, "worker")}
         self._environment = {**os.environ, **_as_environment(settings), **_QUIET}
-        self._ending = threading.Event()
-        self._short, self._allowed = 0, 1  # the first time they have to start
+        self._is_ending = threading.Event()
+        self._early_ends, self._allowed_early_ends = 0, 1  # the first start must succeed
         self.failure: str | None = None
         self._start()
-        self._keeper = threading.Thread(target=self._keep, daemon=True)
-        self._keeper.start()
+        self._supervisor = threading.Thread(target=self._supervise, daemon=True)
+        self._supervisor.start()
 
     def _start(self) -> None:
-        self._began = time.monotonic()
+        self._started_at = time.monotonic()
         try:
             self._process = subprocess.Popen(
                 self._command,
                 env=self._environment,
-                start_new_session=True,  # Ctrl-C is for the sweep
+                start_new_session=True,  # Ctrl-C goes to the sweep only
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -117,16 +117,16 @@ class _Workers:
         assert self._process.stderr is not None
         self._errors = _Errors(self._process.stderr)
 
-    def _keep(self) -> None:
-        """Start the command again when it has died, until it dies again and again without working."""
-        while not self._ending.wait(LOOK_SECONDS):
-            if self._present() >= self._workers:
+    def _supervise(self) -> None:
+        """Restart the command when it has died, unless it dies repeatedly without working."""
+        while not self._is_ending.wait(LOOK_SECONDS):
+            if self._connected() >= self._workers:
                 self._errors.release()
-                self._short = 0
+                self._early_ends = 0
             if self._process.poll() is None:
                 continue
-            self._short += time.monotonic() - self._began < SHORT_SECONDS
-            if self._short >= self._allowed:
+            self._early_ends += time.monotonic() - self._started_at < SHORT_SECONDS
+            if self._early_ends >= self._allowed_early_ends:
                 self._fail()
                 return
             try:
@@ -135,39 +135,39 @@ class _Workers:
                 self._fail(str(error))
                 return
 
-    def _present(self) -> int:
+    def _connected(self) -> int:
         return len(self._scheduler.workers)
 
     def _fail(self, reason: str | None = None) -> None:
-        """Give up: whoever waits for a point learns of it as the scheduler goes."""
+        """Give up; closing the scheduler informs all waiting clients."""
         last = self._errors.last_line()
         self.failure = reason or f"workers cannot start: {last}; {ALONE}"
         self._cluster.sync(self._scheduler.close)
 
     def wait(self) -> None:
-        """Return when all workers are there.
+        """Return when all workers are connected.
 
         Raises:
-            StartError: they are not within their time, or one has died.
+            StartError: the time limit is exceeded, or a worker has died.
         """
-        last = time.monotonic() + START_SECONDS
-        while self._present() < self._workers:
+        deadline = time.monotonic() + START_SECONDS
+        while self._connected() < self._workers:
             if self.failure is not None:
                 raise StartError(self.failure)
-            if time.monotonic() > last:
+            if time.monotonic() > deadline:
                 raise StartError(
                     f"{self._workers} workers have not started within {START_SECONDS:g} s; {ALONE}"
                 )
             time.sleep(0.02)
-        self._short, self._allowed = 0, MOST_SHORT
+        self._early_ends, self._allowed_early_ends = 0, MOST_SHORT
 
     def __enter__(self) -> _Workers:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        """End the workers, and the points that they run: at once where nobody waits for these any more."""
-        self._ending.set()
-        self._keeper.join()
+        """End the workers and their points, immediately after an exception."""
+        self._is_ending.set()
+        self._supervisor.join()
         self._errors.quiet()
         self._process.terminate()
         try:
@@ -178,54 +178,54 @@ class _Workers:
 
 
 class _Errors:
-    """The messages of the workers: held back until all have started, then passed on to stderr.
+    """The error output of the workers: buffered until all have started, then forwarded to stderr.
 
     Args:
-        stream: the messages.
+        stream: the error output.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lock = stream, threading.Lock()
-        self._held: deque[bytes] = deque(maxlen=1000)
-        self._passing = self._silent = False
+        self._buffer: deque[bytes] = deque(maxlen=1000)
+        self._is_forwarding = self._is_silent = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         for line in self._stream:
             with self._lock:
-                self._held.append(line)
-                if self._passing:
+                self._buffer.append(line)
+                if self._is_forwarding:
                     self._flush()
 
     def _flush(self) -> None:
-        while self._held:
-            line = self._held.popleft()
-            if not self._silent:
+        while self._buffer:
+            line = self._buffer.popleft()
+            if not self._is_silent:
                 sys.stderr.write(line.decode(errors="backslashreplace"))
         sys.stderr.flush()
 
     def release(self) -> None:
-        """Pass on what is held, and from now on each line as it comes."""
+        """Forward the buffer, and from now on each line."""
         with self._lock:
-            self._passing = True
+            self._is_forwarding = True
             self._flush()
 
     def quiet(self) -> None:
-        """Pass on nothing more: the workers are being ended."""
+        """Stop forwarding, because the workers are being ended."""
         with self._lock:
-            self._silent = True
+            self._is_silent = True
 
     def last_line(self) -> str:
-        """Return the last line of the messages of a command that has ended."""
+        """Return the last line of the error output of an ended command."""
         self._reader.join(1.0)
         with self._lock:
-            lines = [line.decode(errors="replace").strip() for line in self._held]
+            lines = [line.decode(errors="replace").strip() for line in self._buffer]
         return next((line for line in reversed(lines) if line), "their process ends at once")
 
 
 def credentials(security: Security, role: str) -> dict[str, object]:
-    """Return key and certificate as Dask's configuration; an environment is readable by its user alone.
+    """Return key and certificate as Dask's configuration; an environment is readable by its user only.
 
     Args:
         security: the security of the scheduler.
@@ -238,7 +238,7 @@ def credentials(security: Security, role: str) -> dict[str, object]:
 
 
 def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:
-    """Return the value as Dask reads it from the environment."""
+    """Return the configuration as environment variables of Dask."""
     return {
         f"DASK_{key.upper().replace('-', '_').replace('.', '__')}": str(value)
         for key, value in configuration.items()

@@ -1,4 +1,4 @@
-"""Machines of a study: a name, an accelerator, settings and parts of their own."""
+"""Machines of a study, each with a name, an accelerator, settings and parts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fiberscope.results.provenance.source_digest import named_parts
 __all__ = ["AnyMachine", "MachineText", "NamedMachine", "PartNames", "check_names", "parse_machine"]
 
 NAME = r"[^\s=:/\\]+"
-PART = "part."  # begins the key of a part
+PART = "part."  # prefix of the key of a part
 _NAMED = re.compile(rf"({NAME})=(.*)", re.DOTALL)
 _KEY = r"(?=[\w.-]+=)"  # a colon or a comma separates settings only before a key
 _FORM = "NAME=MACHINE:KEY=VALUE,KEY=VALUE, for example gamma-16=gamma:pe.count=16"
 
 
 def _part_names(parts: object) -> object:
-    """Return the parts as texts: of a class, its module and name."""
+    """Convert classes of parts to their modules and names."""
     if not isinstance(parts, Mapping):
         return parts
     classes = {name: part for name, part in parts.items() if callable(part)}
@@ -37,10 +37,10 @@ class NamedMachine(BaseModel):
     """A machine of a study.
 
     Args:
-        name: its name in tables, legends and stores.
-        accelerator: a name, ``spec:NAME``, or a path; what the command of the study runs.
-        set: parameters by dotted key, which replace the settings of the study.
-        parts: components of the user, ``module:Class`` or ``file.py:Class``, by the name of the part.
+        name: the name in tables, legends and stores.
+        accelerator: a name, ``spec:NAME``, or a path, as for the command of the study.
+        set: parameters by dotted key, which override the settings of the study.
+        parts: the user's components, ``module:Class`` or ``file.py:Class``, by the name of the part.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +52,7 @@ class NamedMachine(BaseModel):
 
     @property
     def own_name(self) -> str:
-        """The name; empty for a machine that only has the name of its accelerator."""
+        """Return the name; empty if the name is that of the accelerator."""
         return "" if self.name == self.accelerator else self.name
 
 
@@ -60,36 +60,36 @@ AnyMachine: TypeAlias = str | Mapping[str, Any] | NamedMachine
 
 
 def parse_machine(machine: AnyMachine) -> NamedMachine:
-    """Return a machine from its text, or from a mapping with the keys of ``NamedMachine``.
+    """Parse a machine from its text, or from a mapping with the keys of ``NamedMachine``.
 
     The text is ``MACHINE`` or ``NAME=MACHINE[:KEY=VALUE[,KEY=VALUE...]]``. The settings begin at the first
     colon before a ``KEY=``; a comma ends a value only before a ``KEY=``. ``part.NAME`` is the key of a part.
 
     Raises:
-        InputError: the text or the mapping has another form, or gives a parameter twice.
+        InputError: the form is invalid, or a parameter is given twice.
     """
     if isinstance(machine, NamedMachine):
         return machine
     if isinstance(machine, Mapping):
-        return _checked(dict(machine))
+        return _validated(dict(machine))
     named = _NAMED.fullmatch(machine)
     if named is None:
         if re.search(f":{_KEY}", machine):
             raise InputError(f"{machine}: a machine with settings needs a name; write it as {_FORM}")
         return NamedMachine.model_construct(name=machine, accelerator=machine)
-    name, rest = named.groups()
-    accelerator, *settings = re.split(f":{_KEY}", rest, maxsplit=1)
+    name, definition = named.groups()
+    accelerator, *settings = re.split(f":{_KEY}", definition, maxsplit=1)
     if not accelerator:
         raise InputError(f"{machine}: {name} has no machine; write it as {_FORM}")
-    own, parts = _settings(machine, settings[0] if settings else "")
-    return _checked({"name": name, "accelerator": accelerator, "set": own, "parts": parts})
+    own_settings, parts = _settings(machine, settings[0] if settings else "")
+    return _validated({"name": name, "accelerator": accelerator, "set": own_settings, "parts": parts})
 
 
 def _settings(machine: str, text: str) -> tuple[dict[str, object], dict[str, str]]:
-    """Settings and parts of the text of a machine.
+    """Parse the settings and parts of a machine's text.
 
     Raises:
-        InputError: a parameter that is given twice, or has no value.
+        InputError: a parameter is given twice, or has no value.
     """
     settings: dict[str, object] = {}
     parts: dict[str, str] = {}
@@ -106,38 +106,38 @@ def _settings(machine: str, text: str) -> tuple[dict[str, object], dict[str, str
     return settings, parts
 
 
-def _checked(document: dict[str, Any]) -> NamedMachine:
+def _validated(document: dict[str, Any]) -> NamedMachine:
     try:
         return NamedMachine.model_validate(document)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it should be", 1)
-        of = document.get("name") or document
-        raise InputError(f"machine {of}: {key}: {message[0].lower()}{message[1:]}") from error
+        name = document.get("name") or document
+        raise InputError(f"machine {name}: {key}: {message[0].lower()}{message[1:]}") from error
 
 
-def _machine(machine: object) -> object:
-    """A machine of a study file, where a text stands for one, too."""
+def _expand_text(machine: object) -> object:
+    """Expand the text of a machine in a study file to a mapping."""
     return parse_machine(machine).model_dump() if isinstance(machine, str) else machine
 
 
-MachineText: TypeAlias = Annotated[NamedMachine, BeforeValidator(_machine)]
+MachineText: TypeAlias = Annotated[NamedMachine, BeforeValidator(_expand_text)]
 
 
 def check_names(machines: Iterable[NamedMachine], place: Callable[[int], str] = lambda _at: "") -> None:
-    """Refuse a name that two machines have.
+    """Check that all machines have different names.
 
     Args:
-        machines: in their order.
-        place: the place of a machine in a file; empty without one.
+        machines: the machines in order.
+        place: the position of a machine in a file; empty without a file.
 
     Raises:
-        InputError: naming it.
+        InputError: two machines have the same name; the message has the name.
     """
     names: set[str] = set()
-    for at, machine in enumerate(machines):
+    for number, machine in enumerate(machines):
         if machine.name in names:
             message = f"two machines are called {machine.name}; give each its own name"
-            raise InputError(": ".join([*filter(None, [place(at)]), message]))
+            raise InputError(": ".join([*filter(None, [place(number)]), message]))
         names.add(machine.name)

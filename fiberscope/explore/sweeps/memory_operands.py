@@ -1,4 +1,4 @@
-"""Operands in memory as files, so that the processes of a sweep can read them."""
+"""Storage of in-memory operands as files, for the processes of a sweep."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ __all__ = ["saved_operands"]
 
 @contextmanager
 def saved_operands(workloads: object, store: str | Path | None) -> Iterator[dict[str, str]]:
-    """Save the matrices among the workloads of a sweep while the context lasts.
+    """Save the in-memory matrices among the workloads of a sweep during the context.
 
     Args:
-        workloads: one or several texts, paths, matrices of numpy or scipy, or ``Workload`` objects; or the
-            names of texts, which may be empty.
-        store: the store of the sweep. If it is a folder of this computer, the files stay in it.
+        workloads: one or several texts, paths, matrices of numpy or scipy, or ``Workload`` objects; or names
+            by text, which may be empty.
+        store: the store of the sweep; in a local store, the files are permanent.
 
     Yields:
-        The text of each workload, with the name that tables show; an empty name without one.
+        The text of each workload, with its name in tables or an empty name.
 
     Raises:
         InputError: two matrices have the same name.
-        WorkloadError: an object that is no matrix.
+        WorkloadError: an object is no matrix.
     """
     if isinstance(workloads, Mapping):
         yield dict(workloads)
         return
-    alone = isinstance(workloads, str) or not isinstance(workloads, Sequence)
-    every = [workloads] if alone else list(workloads)  # type: ignore[call-overload]
-    several = [shlex.quote(str(each)) if isinstance(each, Path) else each for each in every]
-    texts = [workload for workload in several if isinstance(workload, str)]
-    if len(texts) == len(several):
+    is_single = isinstance(workloads, str) or not isinstance(workloads, Sequence)
+    listed = [workloads] if is_single else list(workloads)  # type: ignore[call-overload]
+    items = [shlex.quote(str(workload)) if isinstance(workload, Path) else workload for workload in listed]
+    texts = [workload for workload in items if isinstance(workload, str)]
+    if len(texts) == len(items):
         yield dict.fromkeys(texts, "")
         return
     if store is not None and not address_of(str(store)):
-        yield _save(several, Path(store, OPERANDS))
+        yield _save(items, Path(store, OPERANDS))
         return
     with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
-        yield _save(several, Path(folder))
+        yield _save(items, Path(folder))
 
 
 def _save(workloads: Sequence[object], folder: Path) -> dict[str, str]:
@@ -59,7 +59,7 @@ def _save(workloads: Sequence[object], folder: Path) -> dict[str, str]:
             names[workload] = ""
             continue
         matrix = workload if isinstance(workload, Workload) else from_scipy(workload)
-        text = shlex.quote(str(_written(matrix, folder)))
+        text = shlex.quote(str(_save_matrix(matrix, folder)))
         if text not in names and matrix.name in names.values():
             fix = 'fiberscope.workloads.from_scipy(matrix, "name") names a matrix'
             raise InputError(f"two workloads in memory are called {matrix.name}; {fix}")
@@ -67,13 +67,13 @@ def _save(workloads: Sequence[object], folder: Path) -> dict[str, str]:
     return names
 
 
-def _written(workload: Workload, folder: Path) -> Path:
-    """Return the file of a matrix, in a folder for its content, so that the same matrix has the same file."""
+def _save_matrix(workload: Workload, folder: Path) -> Path:
+    """Save a matrix in a folder named by its content, and return the path."""
     name = re.sub(r"[^\w.-]", "_", workload.name)
     path = folder / workload.digest[:12] / f"{name}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_suffix(f".{os.getpid()}.npz")
-        sparse.save_npz(half, workload.matrix)
-        half.rename(path)
+        partial = path.with_suffix(f".{os.getpid()}.npz")
+        sparse.save_npz(partial, workload.matrix)
+        partial.rename(path)
     return path

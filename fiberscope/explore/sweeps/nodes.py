@@ -1,4 +1,4 @@
-"""A scheduler and a worker of Dask that listen for messages of the cluster alone: they run no HTTP server."""
+"""Dask scheduler and worker without HTTP servers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class QuietScheduler(Scheduler):
     """A Dask scheduler without an HTTP server."""
 
     def start_http_server(self, *_arguments: Any, **_options: Any) -> None:  # noqa: ANN401  (of Dask)
-        """Open no port: nobody looks at the dashboard of a sweep."""
+        """Do nothing, because a sweep has no dashboard."""
 
 
 class QuietWorker(Worker):
     """A Dask worker without an HTTP server."""
 
     def start_http_server(self, *_arguments: Any, **_options: Any) -> None:  # noqa: ANN401  (of Dask)
-        """Open no port, as ``QuietScheduler``."""
+        """Do nothing, as ``QuietScheduler``."""
 
 
-WORKER = f"{QuietWorker.__module__}.{QuietWorker.__qualname__}"  # as the option --worker-class takes it
+WORKER = f"{QuietWorker.__module__}.{QuietWorker.__qualname__}"  # for the option --worker-class

@@ -1,4 +1,4 @@
-"""Runs a task here and now, and makes the row of whatever comes of it."""
+"""Execution of a task in this process, and the row of its outcome."""
 
 from __future__ import annotations
 
@@ -28,73 +28,76 @@ def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutco
 
     Args:
         task: the fields of a ``Task``.
-        memory_bytes: how much more than this process has already it may take.
+        memory_bytes: the limit of additional memory of this process.
     """
-    point, began = Point(**task["point"]), time.perf_counter()
-    report, stale = None, False
+    point, start = Point(**task["point"]), time.perf_counter()
+    report, is_stale = None, False
     try:
-        with _limited(memory_bytes):
+        with _memory_limit(memory_bytes):
             report = _run(point, task["row"]["source"])
         status, reason = DONE, ""
     except _StaleError as error:
-        stale, status, reason = True, REFUSED, str(error)
+        is_stale, status, reason = True, REFUSED, str(error)
     except (DeadlockedRunError, VerificationError) as error:
         report, reason = error.report, str(error)
         status = "deadlock" if isinstance(error, DeadlockedRunError) else "wrong"
     except (ConfigurationError, InputError, WorkloadError) as error:
         status, reason = REFUSED, str(error)
-    except Exception as error:  # a fault of ours, or of a block of the user's, costs one point
+    except Exception as error:  # any other fault costs one point only
         status, reason = "crashed", f"{type(error).__name__}: {error}"
         if _is_out_of_memory(error):
-            status, reason = "memory", f"took more than {_allowed(memory_bytes)} of memory"
+            status, reason = "memory", f"took more than {_describe_limit(memory_bytes)} of memory"
     measured = {} if report is None else measures(report, build_request(point).worker_families)
-    came = make_outcome(task, status, reason, time.perf_counter() - began, measured)
-    return came._replace(status=STALE) if stale else came
+    outcome = make_outcome(task, status, reason, time.perf_counter() - start, measured)
+    return outcome._replace(status=STALE) if is_stale else outcome
 
 
 class _StaleError(Exception):
-    """Error: this process has other sources than those that the point should run with."""
+    """The process has loaded other sources than the point requires."""
 
 
-_known: set[str] = set()  # digests of sources that this process has, as far as it was asked
+_loaded_sources: set[str] = set()  # digests of sources that this process has loaded
 
 
 def _run(point: Point, source: str) -> Report:
-    """Run a point by its sources.
+    """Run a point with its sources.
 
     Raises:
-        _StaleError: the process has others.
+        _StaleError: the process has loaded other sources.
     """
-    run, others = build_request(point), _StaleError("its sources are others than when the sweep began")
+    run, stale = build_request(point), _StaleError("its sources are others than when the sweep began")
     options = options_of(point)
-    if source not in _known and run.roots(options.get("parts", {}).values()).loaded().digest != source:
-        raise others
-    _known.add(source)
+    if (
+        source not in _loaded_sources
+        and run.roots(options.get("parts", {}).values()).loaded().digest != source
+    ):
+        raise stale
+    _loaded_sources.add(source)
     report = run.run(**options)
-    if report.source is None or report.source.digest != source:  # a machine's file is read again each time
-        raise others
+    if report.source is None or report.source.digest != source:  # a machine's file is read for each run
+        raise stale
     return report
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Return whether Python, the system or its loader of libraries had no more."""
-    ended = isinstance(error, OSError) and error.errno == errno.ENOMEM
-    return ended or isinstance(error, MemoryError) or "failed to map segment" in str(error)
+    """Return whether Python, the system or the library loader had no memory."""
+    is_system_error = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return is_system_error or isinstance(error, MemoryError) or "failed to map segment" in str(error)
 
 
-def _allowed(memory_bytes: int | None) -> str:
+def _describe_limit(memory_bytes: int | None) -> str:
     return "there is" if memory_bytes is None else f"{memory_bytes:,} bytes"
 
 
 @contextmanager
-def _limited(memory_bytes: int | None) -> Iterator[None]:
-    """Have what is allocated here fail above so many bytes beside those that are taken already."""
+def _memory_limit(memory_bytes: int | None) -> Iterator[None]:
+    """Limit the memory that this process allocates during the context."""
     if memory_bytes is None:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (taken + memory_bytes, hard))
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory_bytes, hard))
     try:
         yield
     finally:

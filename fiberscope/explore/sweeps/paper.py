@@ -1,4 +1,4 @@
-"""The figures and tables of a suite with captions, as pages."""
+"""Pages with the figures and tables of a suite, with captions."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def draw_paper(suite: Suite, store: Store | str) -> list[Figure]:
     """Draw the figures and tables of a suite on letter pages, and return a figure for each page.
 
     Args:
-        suite: machines, workloads and runs; its ``evaluation`` says what is drawn.
-        store: the store of its runs, or its address.
+        suite: machines, workloads and runs; its ``evaluation`` selects figures and tables.
+        store: the store of its runs, or the address of the store.
 
     Raises:
-        InputError: a figure that the evaluation names cannot be drawn, or matplotlib is missing.
+        InputError: a selected figure cannot be drawn, or matplotlib is missing.
     """
     opened = Store(store) if isinstance(store, str) else store
     items: list[FigureItem | TableItem] = []
@@ -61,22 +61,25 @@ def _title(suite: Suite) -> str:
 
 
 def _caption(suite: Suite, kind: str) -> str:
-    """Return the usual caption of a figure."""
-    several = len(suite.workloads) > 1
+    """Return the default caption of a figure."""
+    has_several = len(suite.workloads) > 1
     ratios = {
-        name: OVER.format(what=what, against=suite.against) if several else ""
+        name: OVER.format(what=what, against=suite.against) if has_several else ""
         for name, what in (("energy", "the energy"), ("traffic", "the smallest possible traffic"))
     }
     return CAPTIONS[kind].format(against=suite.against, **ratios)
 
 
 def _figures(suite: Suite, store: Store) -> list[tuple[Figure, Illustration]]:
-    """The figures of the evaluation; without a list of them, those that can be drawn."""
+    """Return the figures of the evaluation, by default all that can be drawn."""
     if suite.evaluation.figures is not None:
-        return [(_draw(suite, store, each.show[0]), each) for each in suite.evaluation.figures]
+        return [
+            (_draw(suite, store, illustration.show[0]), illustration)
+            for illustration in suite.evaluation.figures
+        ]
     figures = []
     for kind in FIGURE_KINDS:
-        with suppress(InputError):  # of machines that do not say their energy or area
+        with suppress(InputError):  # machines without energy or area
             figures.append((_draw(suite, store, kind), Illustration(show=[kind])))
     return figures
 

@@ -1,4 +1,4 @@
-"""Plan of a sweep: points with their digests, and the columns of their rows that are known beforehand."""
+"""Plan of a sweep: points with their digests, and the columns of their rows that are known before the run."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ __all__ = ["ParameterResolver", "Task", "plan_points", "plan_tasks", "unique_tas
 
 @dataclass(frozen=True)
 class Task:
-    """A point that can be run, or that is refused already.
+    """A point to run, or a refused point.
 
     Args:
-        point: what is run.
-        row: columns that are known before it runs; ``status`` where it is not run at all.
-        parameters: those that were given, by dotted key, as they are used, quantities in base units.
-        size: the size of its operands, about, in nonzeros.
+        point: the point.
+        row: columns known before the run; a refused point has a ``status``.
+        parameters: the requested parameters by dotted key, with their used values in base units.
+        size: the approximate size of the operands, in nonzeros.
     """
 
     point: Point
@@ -54,32 +54,32 @@ class Task:
 
     @property
     def refused(self) -> bool:
-        """Return whether there is nothing to run."""
+        """Return whether the point is refused without a run."""
         return "status" in self.row
 
 
-def plan_tasks(points: Iterable[Point], settle: ParameterResolver | None = None) -> list[Task]:
-    """The tasks of points, each once.
+def plan_tasks(points: Iterable[Point], resolver: ParameterResolver | None = None) -> list[Task]:
+    """Return the tasks of points, without duplicates.
 
     Args:
         points: the points to run.
-        settle: where points are planned a few at a time, what is known of those before; else of none.
+        resolver: a resolver with the cached parameters of earlier points; a new resolver by default.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be. One
-            whose values are at odds with one another is a task that is refused.
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine is invalid. A point
+            with contradictory values is a refused task.
     """
-    return unique_tasks(plan_points(points, settle))
+    return unique_tasks(plan_points(points, resolver))
 
 
-def plan_points(points: Iterable[Point], settle: ParameterResolver | None = None) -> list[Task]:
-    """Return the task of each point; points that are alike have tasks with the same digest.
+def plan_points(points: Iterable[Point], resolver: ParameterResolver | None = None) -> list[Task]:
+    """Return the task of each point; equal points have tasks with the same digest.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: as of ``plan_tasks``.
+        ConfigurationError, InputError, WorkloadError: the errors of ``plan_tasks``.
     """
-    settle = settle or ParameterResolver()
-    return [_task(point, settle) for point in points]
+    resolver = resolver or ParameterResolver()
+    return [_task(point, resolver) for point in points]
 
 
 def unique_tasks(tasks: Iterable[Task]) -> list[Task]:
@@ -91,9 +91,9 @@ def unique_tasks(tasks: Iterable[Task]) -> list[Task]:
 
 
 class ResolvedPoint(NamedTuple):
-    """Properties of a point before it runs: its parameters as used, the digest of its sources.
+    """Parameters and source digest of a point.
 
-    One that is ``refused``, with the reason, has its parameters as they were given, and no sources.
+    A refused point has the reason in ``refused``, its requested parameters, and no sources.
     """
 
     parameters: dict[str, object]
@@ -102,9 +102,9 @@ class ResolvedPoint(NamedTuple):
 
 
 class ParameterResolver:
-    """Settles parameters, once for all workloads: a machine takes a millisecond to check its own.
+    """Resolver of parameters with a cache, because checking a machine's parameters takes a millisecond.
 
-    Sources are gone through once too, which takes tens of milliseconds.
+    Source digests are cached too, because each takes tens of milliseconds.
     """
 
     def __init__(self) -> None:
@@ -112,9 +112,11 @@ class ParameterResolver:
         self._digest_of = cache(_source)
 
     def __call__(self, point: Point, settings: str) -> ResolvedPoint:
-        """The parameters of a point, by which sources it runs, and why it cannot be."""
-        own = point.workload if point.command == "analyze" else bool(point.workload)
-        key = json.dumps([point.command, point.accelerator, own, settings, point.config, dict(point.parts)])
+        """Return the parameters of a point, its source digest, and the reason of a refusal."""
+        workload = point.workload if point.command == "analyze" else bool(point.workload)
+        key = json.dumps(
+            [point.command, point.accelerator, workload, settings, point.config, dict(point.parts)]
+        )
         if key not in self._cache:
             self._cache[key] = self._resolve(point)
         return self._cache[key]
@@ -128,78 +130,80 @@ class ParameterResolver:
             return ResolvedPoint(dict(point.settings), "", " ".join(str(error).split()))
 
 
-def _task(point: Point, settle: ParameterResolver) -> Task:
+def _task(point: Point, resolver: ParameterResolver) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
-    with _told_of(point, "command"):
+    with _error_places(point, "command"):
         request_type(point)
-    with _told_of(point, "sample"):
+    with _error_places(point, "sample"):
         check_sample(point)
-    with _told_of(point, "workload"):
+    with _error_places(point, "workload"):
         content, size = _content(point.workload, point.exact)
-    with _told_of(point, "accelerator"):
-        settled = settle(point, settings)
-    failed = {"status": REFUSED, "reason": settled.refused} if settled.refused else {}
-    used = _written(
-        settled.parameters
-    )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
-    # A row of a store has the keys of both in another order.
+    with _error_places(point, "accelerator"):
+        resolved = resolver(point, settings)
+    refusal = {"status": REFUSED, "reason": resolved.refused} if resolved.refused else {}
+    used = _serialize(
+        resolved.parameters
+    )  # not ``read``: 128 GB/s and 128e9 differ where a plain number counts bits
+    # Sorted, because a row of a store has another order of keys.
     sample = [] if point.sample is None else [asdict(Sample(**point.sample))]
-    own = {"name": point.name, "parts": dict(sorted(point.parts.items()))}
+    identity_extras = {"name": point.name, "parts": dict(sorted(point.parts.items()))}
     identity = (
-        *(point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA),
+        *(point.command, point.accelerator, used, content, resolved.source or resolved.refused, SCHEMA),
         *sample,
-        *([own] if any(own.values()) else []),
+        *([identity_extras] if any(identity_extras.values()) else []),
     )
-    read = {key: in_base_units(value) for key, value in settled.parameters.items()}
+    read = {key: in_base_units(value) for key, value in resolved.parameters.items()}
     row = {
         "digest": text_digest(json.dumps(identity)),
         "command": point.command,
         "machine": point.machine,
         "accelerator": point.accelerator,
-        "parts": _written(point.parts) if point.parts else None,
+        "parts": _serialize(point.parts) if point.parts else None,
         "workload": point.workload,
         "workload_name": point.workload_name or None,
         "version": __version__,
-        "source": settled.source,
+        "source": resolved.source,
         "workload_digest": text_digest(json.dumps(content)),
         "config_digest": text_digest(used),
-        "config": _written(read),
+        "config": _serialize(read),
         "settings": settings,
-        **({"sampling": _written(sample[0])} if sample else {}),
-        **failed,
+        **({"sampling": _serialize(sample[0])} if sample else {}),
+        **refusal,
     }
-    point = replace(point, places={})  # who runs it needs none
+    point = replace(point, places={})  # not needed for the run
     return Task(point, row, {key: read[key] for key in point.settings}, size)
 
 
 @contextmanager
-def _told_of(point: Point, part: str) -> Iterator[None]:
-    """Say where a file names what is refused, unless that is told already."""
+def _error_places(point: Point, part: str) -> Iterator[None]:
+    """Add the position in a file to errors of a point, unless the message has one."""
     try:
         yield
-    except ConflictError:  # of values, which is a row
+    except ConflictError:  # becomes a row
         raise
     except (ConfigurationError, InputError, WorkloadError) as error:
-        own = point.config is not None and str(error).startswith(point.config)
-        place = point.places.get("config" if own else part)
+        is_of_config = point.config is not None and str(error).startswith(point.config)
+        place = point.places.get("config" if is_of_config else part)
         if not place or str(error).startswith(tuple(filter(None, point.places.values()))):
             raise
         raise InputError(f"{place}: {error}") from error
 
 
-def _written(config: Mapping[str, object]) -> str:
+def _serialize(config: Mapping[str, object]) -> str:
     return json.dumps(config, default=str, sort_keys=True)
 
 
 @lru_cache(maxsize=4096)
 def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
-    """The digests of a workload's operands, their names before them, and their size."""
+    """Return the digests of a workload's operands, prefixed by their names, and their total size."""
     plain, named = parse_operands(workload)
     digests = (
         *(operand_digest(operand, exact) for operand in plain),
         *(f"{name}={operand_digest(operand, exact)}" for name, operand in named.items()),
     )
-    return digests, sum(map(estimate_nonzeros, (*plain, *named.values()))) or 1.0  # of none: all are alike
+    return digests, sum(
+        map(estimate_nonzeros, (*plain, *named.values()))
+    ) or 1.0  # without sizes, all count equally
 
 
 def _source(roots: Roots) -> str:

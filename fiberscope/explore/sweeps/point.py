@@ -1,4 +1,4 @@
-"""A point of a sweep: one run, as plain data that goes to any process of any computer."""
+"""Point of a sweep: one run, as plain data that can be sent to other processes."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Point:
     """One run.
 
     Args:
-        command: that it is of: ``sim``, ``model``, ``analyze``, ``convert`` or ``graph``.
-        accelerator: what runs, in words: an accelerator, a specification, files of the analytical model, the
-            formats of a conversion, a graph.
-        workload: on what, in words: A, A and B, or ``NAME=TENSOR`` for each.
+        command: ``sim``, ``model``, ``analyze``, ``convert`` or ``graph``.
+        accelerator: the text of the machine: an accelerator, a specification, files of the analytical model,
+            the formats of a conversion, or a graph.
+        workload: the text of the operands: A, A and B, or ``NAME=TENSOR`` for each operand.
         settings: parameters by dotted key.
-        config: a YAML file of parameters below them.
+        config: a YAML file of parameters that ``settings`` override.
         exact: refuse surrogates.
-        sample: fields of the ``Sample`` of a run whose cycles are estimated; None for a whole run.
-        places: where a file says what, as ``study.yaml:3:9``: by key of a study, and by dotted key.
-        name: the machine's own name; empty if it only has that of its accelerator.
-        parts: components of the user, ``module:Class`` or ``file.py:Class``, by the name of the part.
-        workload_name: the workload's own name, which tables show; empty if it has none.
+        sample: fields of the ``Sample`` of a sampled run; None for a full run.
+        places: positions in a file, such as ``study.yaml:3:9``, by key of a study and by dotted key.
+        name: the machine's name in the study; empty if it is that of the accelerator.
+        parts: the user's components, ``module:Class`` or ``file.py:Class``, by the name of the part.
+        workload_name: the workload's name in tables; empty if it has none.
     """
 
     command: str
@@ -61,11 +61,11 @@ class Point:
 
     @property
     def machine(self) -> str:
-        """The name of the machine in tables: its own, or that of its accelerator."""
+        """Return the name of the machine in tables: its name in the study, or that of the accelerator."""
         return self.name or self.accelerator
 
     def document(self) -> dict[str, Any]:
-        """The point as JSON has it."""
+        """Return the point as a JSON object."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -75,16 +75,16 @@ class Point:
 
 
 def parse_operands(workload: str) -> tuple[list[str], dict[str, str]]:
-    """The operands of a workload: those without a name in their order, and the others by name.
+    """Parse the operands of a workload: operands in order, and operands by name.
 
     Raises:
-        InputError: a quote that is not closed; or as of ``operands_of``.
+        InputError: a quote is not closed, or the errors of ``operands_of``.
     """
     try:
-        words = shlex.split(workload)
+        texts = shlex.split(workload)
     except ValueError as error:
         raise InputError(f"{workload}: {str(error).lower()}; quote names with blanks") from error
-    return operands_of(words)
+    return operands_of(texts)
 
 
 def request_type(point: Point) -> Callable[..., RunRequest]:
@@ -99,10 +99,10 @@ def request_type(point: Point) -> Callable[..., RunRequest]:
 
 
 def check_sample(point: Point) -> None:
-    """Refuse to sample what cannot be sampled.
+    """Check that a point can be sampled.
 
     Raises:
-        InputError: another command than ``sim``, parts of the user, or a machine without a sampler.
+        InputError: the command is not ``sim``, there are user parts, or the machine has no sampler.
     """
     if point.sample is None:
         return
@@ -110,24 +110,24 @@ def check_sample(point: Point) -> None:
         raise InputError(f"sampled runs are of sim; {point.command} counts all of a run as it is")
     if point.parts:
         raise InputError(f"a sampled run takes no parts, and {point.machine} has some; leave one out")
-    from fiberscope.run.find_machine import find  # noqa: PLC0415  (few runs are sampled)
+    from fiberscope.run.find_machine import find  # noqa: PLC0415  (needed for sampled runs only)
     from fiberscope.run.sampled import check_machine  # noqa: PLC0415
 
     check_machine(find(point.accelerator))
 
 
 def load_parts(point: Point) -> dict[str, PartFactory]:
-    """Return the components of the user that replace parts of the machine.
+    """Load the user's components that replace parts of the machine.
 
     Raises:
-        InputError: the command takes no parts, the machine has no such part, or a part cannot be imported.
+        InputError: the command supports no parts, the machine has no such part, or a part cannot be imported.
     """
     if not point.parts:
         return {}
     request = build_request(point)
     if not isinstance(request, SimulationRequest):
         raise InputError(f"{point.command} takes no parts; sim and convert do")
-    from fiberscope.accelerators.user_parts import parse_parts  # noqa: PLC0415  (few runs have parts)
+    from fiberscope.accelerators.user_parts import parse_parts  # noqa: PLC0415  (needed for user parts only)
     from fiberscope.run.arguments import check_part_names  # noqa: PLC0415
 
     check_part_names(request.accelerator, point.parts)
@@ -135,17 +135,17 @@ def load_parts(point: Point) -> dict[str, PartFactory]:
 
 
 def options_of(point: Point) -> dict[str, Any]:
-    """Return the options with which the run of a point is run."""
+    """Return the options of a point's run."""
     parts = load_parts(point)
     sample = {} if point.sample is None else {"sample": Sample(**point.sample)}
     return sample | ({"parts": parts} if parts else {})
 
 
 def build_request(point: Point) -> RunRequest:
-    """The run of a point; its settings say where a file gives them.
+    """Return the request of a point; its settings carry their positions in a file.
 
     Raises:
-        InputError: it is none.
+        InputError: the command or the operands are invalid.
     """
     factors, tensors = parse_operands(point.workload)
     origins = {key: point.places.get(key) or "settings" for key in point.settings}

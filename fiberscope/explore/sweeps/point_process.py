@@ -1,7 +1,7 @@
-"""Run a batch on a Dask worker: a process of its own runs the points, and the worker outlives it.
+"""Child process that runs points, so that a Dask worker outlives a failing point.
 
-A point that takes too long is ended with its process, and so is one that brings its process down; the next
-one gets a new process. Where points behave one process runs all of them, and imports once.
+A point that exceeds its time limit or crashes ends its process; the next point gets a new process. Otherwise
+one process runs all points, and imports once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["ENDED", "ChildStartError", "Limits", "end_child", "run_batch", "run_
 ENDED = "point-ended"
 
 _CHILD = [sys.executable, "-m", "fiberscope.explore.sweeps.worker"]
-_HERE = threading.local()  # a Dask worker may have several threads
+_THREAD = threading.local()  # a Dask worker may have several threads
 
 
 class Limits(NamedTuple):
@@ -39,15 +39,15 @@ class Limits(NamedTuple):
 
 
 def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) -> None:
-    """Run tasks one after the other, and tell of each as it ends.
+    """Run tasks one after the other, and report the end of each task by an event.
 
     Args:
-        batch: of each the fields of a ``plan.Task``.
-        limits: what each may take.
-        topic: the topic of the events. Their action is ``ENDED``; they carry a digest and the fields of
-            a ``TaskOutcome``.
+        batch: the fields of each ``plan.Task``.
+        limits: the limits of each task.
+        topic: the topic of the events. Their action is ``ENDED``; they carry a digest and the fields of a
+            ``TaskOutcome``.
     """
-    from distributed import get_worker  # noqa: PLC0415  (who gives the points has no need of it)
+    from distributed import get_worker  # noqa: PLC0415  (needed on workers only)
 
     worker = get_worker()
     for task in batch:
@@ -56,42 +56,42 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
 
 
 def run_task(task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
-    """Run a task in the process that this thread has for it.
+    """Run a task in the child process of this thread.
 
     Args:
         task: the fields of a ``plan.Task``.
-        limits: what it may take.
+        limits: the limits of the task.
 
     Raises:
         ChildStartError: no process can be started.
     """
-    from fiberscope.explore.sweeps.task_status import make_outcome  # noqa: PLC0415  (the sweep itself reads this file)
+    from fiberscope.explore.sweeps.task_status import make_outcome  # noqa: PLC0415  (the sweep imports this module)
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
-        came = _child().ask(task, limits)
-        if came.status == STALE:  # a new process has what is there now
+        outcome = _child().ask(task, limits)
+        if outcome.status == STALE:  # a new process loads the current sources
             _child().end()
-            _HERE.child = None
-            came = _child().ask(task, limits)
-        return came._replace(status=REFUSED) if came.status == STALE else came
-    except _GoneError as gone:
-        _HERE.child = None
-        return make_outcome(task, gone.status, str(gone), time.perf_counter() - began)
+            _THREAD.child = None
+            outcome = _child().ask(task, limits)
+        return outcome._replace(status=REFUSED) if outcome.status == STALE else outcome
+    except _ChildGoneError as gone:
+        _THREAD.child = None
+        return make_outcome(task, gone.status, str(gone), time.perf_counter() - start)
 
 
 def end_child() -> None:
-    """End the process that this thread has for tasks, if there is one."""
-    child: _Child | None = getattr(_HERE, "child", None)
+    """End the child process of this thread, if there is one."""
+    child: _Child | None = getattr(_THREAD, "child", None)
     if child is not None:
         child.end()
-        _HERE.child = None
+        _THREAD.child = None
 
 
 def _child() -> _Child:
-    child: _Child | None = getattr(_HERE, "child", None)
+    child: _Child | None = getattr(_THREAD, "child", None)
     if child is None:
-        child = _HERE.child = _Child()
+        child = _THREAD.child = _Child()
     return child
 
 
@@ -99,8 +99,8 @@ class ChildStartError(InputError):
     """The process that runs points cannot be started."""
 
 
-class _GoneError(Exception):
-    """The process of a point is no more; ``status`` says how the point ended."""
+class _ChildGoneError(Exception):
+    """The process of a point has ended; ``status`` is the status of the point."""
 
     def __init__(self, status: str, reason: str) -> None:
         self.status = status
@@ -111,35 +111,35 @@ class _Child:
     """A process that runs tasks, one at a time."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads would take others' cores
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # prevents oversubscription of cores
         try:
             self._process = subprocess.Popen(
                 _CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
             )
         except OSError as error:
-            raise _not_started(str(error.strerror)) from error
+            raise _start_error(str(error.strerror)) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests, self._answers = self._process.stdin, self._process.stdout
-        if not self._answers.readline():  # it is ready: what it imports takes nothing of a point's time
+        if not self._answers.readline():  # ready after its imports, which do not count as time of a point
             code = self._process.wait()
-            raise _not_started(f"it ended by {f'signal {-code}' if code < 0 else f'exit code {code}'}")
+            raise _start_error(f"it ended by {f'signal {-code}' if code < 0 else f'exit code {code}'}")
 
     def ask(self, task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
-        """The outcome of a task.
+        """Return the outcome of a task.
 
         Raises:
-            _GoneError: there is none, and no process any more.
+            _ChildGoneError: the process has ended without an outcome.
         """
         request = {"task": task, "memory_bytes": limits.memory_bytes}
         try:
             self._requests.write(json.dumps(request).encode() + b"\n")
             self._requests.flush()
         except BrokenPipeError:
-            raise self._died(limits) from None
-        if not self._answers_within(limits.seconds):
+            raise self._describe_end(limits) from None
+        if not self._wait_for_answer(limits.seconds):
             self.end()
-            raise _GoneError("timeout", f"took more than {limits.seconds:g} s")
+            raise _ChildGoneError("timeout", f"took more than {limits.seconds:g} s")
         return self._outcome(limits)
 
     def end(self) -> None:
@@ -147,7 +147,7 @@ class _Child:
         self._process.kill()
         self._process.wait()
 
-    def _answers_within(self, seconds: float | None) -> bool:
+    def _wait_for_answer(self, seconds: float | None) -> bool:
         waiting = select.poll()
         waiting.register(self._answers, select.POLLIN)
         return bool(waiting.poll(None if seconds is None else seconds * 1000))
@@ -159,17 +159,17 @@ class _Child:
         answer: dict[str, Any] = json.loads(line) if line else {"length": -1}
         content = self._answers.read(answer["length"]) if line else b""
         if len(content) != answer["length"]:
-            raise self._died(limits)
+            raise self._describe_end(limits)
         return TaskOutcome(answer["status"], answer["seconds"], content)
 
-    def _died(self, limits: Limits) -> _GoneError:
+    def _describe_end(self, limits: Limits) -> _ChildGoneError:
         code = self._process.wait()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        within = f", with {limits.memory_bytes:,} bytes of memory" if limits.memory_bytes is not None else ""
-        return _GoneError("crashed", f"its process ended by {how}{within}")
+        limit = f", with {limits.memory_bytes:,} bytes of memory" if limits.memory_bytes is not None else ""
+        return _ChildGoneError("crashed", f"its process ended by {how}{limit}")
 
 
-def _not_started(reason: str) -> ChildStartError:
+def _start_error(reason: str) -> ChildStartError:
     return ChildStartError(
         f"the process of the runs cannot start: {reason}; see ulimit -n, -u and -v, or {ALONE}"
     )

@@ -1,4 +1,4 @@
-"""Display the progress of a sweep: a bar on a terminal, otherwise a line a minute; failures at the end."""
+"""Progress of a sweep: a bar on a terminal, otherwise a line per minute, and failures at the end."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ if TYPE_CHECKING:
 __all__ = ["Follow", "Progress", "call_repeatedly", "group_singly", "group_tasks", "show_progress"]
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
-KEPT = 0.9  # of what is known, as another point ends
+DECAY = 0.9  # weight of earlier points at the end of another point
 BATCH_SECONDS = 1.0
-SHARES = 2  # a batch is at most this part of what a worker's share of the rest is: all end together
+SHARES = 2  # a batch is at most 1/SHARES of a worker's share, so that all workers end together
 
 
 @dataclass
-class _Spent:
-    """Seconds that points took, and their sizes; early points, which also import, lose weight over time."""
+class _Duration:
+    """Decayed sums of the seconds and sizes of points; early points, which also import, lose weight."""
 
     seconds: float = 0.0
     sizes: float = 0.0
 
     def add(self, seconds: float, size: float) -> None:
-        self.seconds = KEPT * self.seconds + seconds
-        self.sizes = KEPT * self.sizes + size
+        self.seconds = DECAY * self.seconds + seconds
+        self.sizes = DECAY * self.sizes + size
 
 
 class Progress:
-    """The counts of a sweep, and the time that is left.
+    """Counts of a sweep, and the estimated remaining time.
 
     Args:
-        tasks: that are to be run.
+        tasks: the tasks to run.
 
     Attributes:
-        workers: how many are run at a time.
-        statuses: how those ended that did, and how often.
-        listeners: called with each task that has ended, and its outcome.
+        workers: the number of concurrent points.
+        statuses: the number of ended points by status.
+        listeners: called with each ended task and its outcome.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.total, self.workers = len(tasks), 1
         self.statuses: Counter[str] = Counter()
         self.listeners: list[Callable[[Task, TaskOutcome], None]] = []
-        self._left = Counter(task.point.workload for task in tasks)
+        self._remaining = Counter(task.point.workload for task in tasks)
         self._task_by_workload = {task.point.workload: task for task in tasks}
-        self._spent: dict[str, _Spent] = defaultdict(_Spent)  # by workload
-        self._of_all = _Spent()
+        self._durations: dict[str, _Duration] = defaultdict(_Duration)  # by workload
+        self._total_duration = _Duration()
 
     def working(self, workers: int) -> None:
         """See ``watcher.Watcher``."""
@@ -69,49 +69,51 @@ class Progress:
     def ended(self, task: Task, outcome: TaskOutcome) -> None:
         """See ``watcher.Watcher``."""
         self.statuses[outcome.status] += 1
-        self._left[task.point.workload] -= 1
-        for spent in (self._spent[task.point.workload], self._of_all):
+        self._remaining[task.point.workload] -= 1
+        for spent in (self._durations[task.point.workload], self._total_duration):
             spent.add(outcome.seconds, task.size)
         for listener in self.listeners:
             listener(task, outcome)
 
     @property
     def done(self) -> int:
-        """Points that came to an end, whatever it was."""
+        """Return the number of ended points."""
         return self.statuses.total()
 
     @property
     def failed(self) -> int:
-        """Return the number of points that ended without a result."""
+        """Return the number of failed points."""
         return self.done - self.statuses[DONE]
 
     @property
     def running(self) -> int:
-        """Points that are being run."""
+        """Return the number of running points."""
         return min(self.workers, self.total - self.done)
 
     def expected(self, task: Task) -> float:
-        """Seconds it may take, by what others of its workload took, or else any by their sizes.
+        """Return the estimated seconds of a task, from points of its workload, else from all points by size.
 
-        At the beginning nobody knows: infinity.
+        The estimate is infinite before the first point has ended.
         """
-        spent = self._spent.get(task.point.workload, self._of_all)
+        spent = self._durations.get(task.point.workload, self._total_duration)
         return task.size * spent.seconds / spent.sizes if spent.sizes else math.inf
 
     def seconds_left(self) -> float:
         """Return the estimated seconds to the end of the sweep; infinity at the beginning."""
-        left = (
-            count * self.expected(self._task_by_workload[name]) for name, count in self._left.items() if count
+        estimates = (
+            count * self.expected(self._task_by_workload[name])
+            for name, count in self._remaining.items()
+            if count
         )
-        return sum(left) / self.workers
+        return sum(estimates) / self.workers
 
     def time_left(self) -> str:
-        """Return the estimated time to the end in words, empty at the beginning."""
-        left = self.seconds_left()
-        return f"about {timedelta(seconds=round(left))} left" if math.isfinite(left) else ""
+        """Return the estimated time to the end in words; empty at the beginning."""
+        seconds = self.seconds_left()
+        return f"about {timedelta(seconds=round(seconds))} left" if math.isfinite(seconds) else ""
 
     def line(self) -> str:
-        """All of it in a line."""
+        """Return the counts and the remaining time in a line."""
         counts = (
             f"{self.done:,} of {self.total:,} runs",
             f"{self.running} running",
@@ -120,20 +122,20 @@ class Progress:
         return ", ".join(filter(None, (self.time_left(), *counts)))
 
 
-# Follows the progress of a sweep while the context lasts, as a page does.
+# Type of a context manager that follows the progress of a sweep, such as a page.
 Follow: TypeAlias = Callable[[Progress], AbstractContextManager[object]]
 
 
 @contextmanager
 def show_progress(progress: Progress, quiet: bool, follow: Follow | None = None) -> Iterator[None]:
-    """Show it on stderr while it goes on; ``follow`` follows it too."""
+    """Show the progress on stderr during the context, and pass it to ``follow``."""
     with nullcontext() if follow is None else follow(progress), _show_on_stderr(progress, quiet):
         yield
 
 
 @contextmanager
 def _show_on_stderr(progress: Progress, quiet: bool) -> Iterator[None]:
-    from rich.console import Console  # noqa: PLC0415  (not for those who want quiet)
+    from rich.console import Console  # noqa: PLC0415  (not needed if quiet)
 
     console = Console(stderr=True)
     if quiet:
@@ -181,11 +183,11 @@ def _bar(progress: Progress, console: Console) -> Iterator[None]:
 
 @contextmanager
 def call_repeatedly(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call it every so many seconds meanwhile, whether a point ends or not."""
-    over = threading.Event()
+    """Call a function periodically during the context."""
+    is_over = threading.Event()
 
     def repeat() -> None:
-        while not over.wait(seconds):
+        while not is_over.wait(seconds):
             call()
 
     caller = threading.Thread(target=repeat, daemon=True)
@@ -193,27 +195,27 @@ def call_repeatedly(call: Callable[[], None], seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        is_over.set()
         caller.join()
 
 
 def group_tasks(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[Task]]:
-    """Tasks in their order, as many together as take a second; at the end ever fewer, at last one by one.
+    """Yield batches of tasks that take about a second; batches shrink towards the end of the sweep.
 
     Args:
-        tasks: each once.
-        progress: knows better and better what they take; before anything has ended they go one by one.
+        tasks: the tasks.
+        progress: estimates the duration of tasks; before the first estimate, a batch has one task.
     """
-    left = deque(tasks)
-    while left:
-        most = len(left) // (SHARES * progress.workers)
-        batch = [left.popleft()]
+    remaining = deque(tasks)
+    while remaining:
+        most = len(remaining) // (SHARES * progress.workers)
+        batch = [remaining.popleft()]
         seconds = progress.expected(batch[0])
-        while len(batch) < most and (seconds := seconds + progress.expected(left[0])) <= BATCH_SECONDS:
-            batch.append(left.popleft())
+        while len(batch) < most and (seconds := seconds + progress.expected(remaining[0])) <= BATCH_SECONDS:
+            batch.append(remaining.popleft())
         yield batch
 
 
 def group_singly(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
-    """Tasks one by one."""
+    """Yield each task as a batch."""
     return ([task] for task in tasks)

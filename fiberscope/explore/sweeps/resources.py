@@ -22,16 +22,16 @@ FAIR = 2.0  # largest ratio between machines without a warning
 
 @dataclass(frozen=True)
 class Resources:
-    """Resources of a machine; None for what is not known of it.
+    """Resources of a machine; unknown resources are None.
 
     Args:
-        multipliers: values that are multiplied in a cycle, by the machine's ``scaling.yaml``.
+        multipliers: multiplications per cycle, by the machine's ``scaling.yaml``.
         peak_bytes_per_second: peak bandwidth of the memory.
-        sram_bytes: on-chip SRAM that the machine's ``costs.yaml`` lists.
-        area_um2: area of the chip, as far as ``costs.yaml`` knows.
-        area_upper: the upper end of the area; None if a part has none.
+        sram_bytes: on-chip SRAM of the machine's ``costs.yaml``.
+        area_um2: the known area of the chip, by ``costs.yaml``.
+        area_upper: the upper end of the area; None if a part has no upper end.
         hertz: the clock.
-        fault: what is wrong with ``scaling.yaml``; empty if nothing is.
+        fault: the error in ``scaling.yaml``; empty without an error.
     """
 
     multipliers: float | None
@@ -52,7 +52,7 @@ def read_resources(row: Mapping[Any, Any]) -> Resources:
     if accelerator is not None:
         try:
             multipliers = read_scaling(accelerator.folder).amount("multipliers", config)
-        except ConfigurationError as error:  # the runs are done, and their results count
+        except ConfigurationError as error:  # the results of the runs are still valid
             fault = str(error)
     return Resources(
         multipliers,
@@ -71,7 +71,7 @@ def _number(row: Mapping[Any, Any], column: str) -> float | None:
 
 
 def _find(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
-    """The descriptor of the machine of a row; None if another command than ``sim`` ran it."""
+    """Return the descriptor of the machine of a row; None for a command other than ``sim``."""
     if row["command"] != "sim":
         return None
     from fiberscope.run.find_machine import find  # noqa: PLC0415  (it loads the machine)
@@ -80,7 +80,7 @@ def _find(row: Mapping[Any, Any]) -> Any:  # noqa: ANN401
 
 
 def _sram(costs: Any, config: Mapping[str, object], row: Mapping[Any, Any]) -> float | None:  # noqa: ANN401
-    """Bytes of SRAM of all components of a run; None if the costs list none."""
+    """Return the SRAM bytes of all components of a run; None if the costs list none."""
     kinds = row.get("kinds")
     if not (costs.is_file() and isinstance(kinds, str)):
         return None
@@ -97,11 +97,11 @@ def _size_of(family: str, sizes: Mapping[str, float]) -> float:
 
 
 def resource_warnings(resources: Mapping[str, Resources]) -> list[str]:
-    """Return lines about faulty files, and about machines that differ by more than ``FAIR`` times."""
+    """Return warnings about invalid files, and about machines that differ by more than ``FAIR`` times."""
     kinds = {"multipliers": "multipliers", "bandwidth": "peak_bytes_per_second"}
-    lines = [f"{name}: {own.fault}" for name, own in resources.items() if own.fault]
+    lines = [f"{name}: {entry.fault}" for name, entry in resources.items() if entry.fault]
     for kind, field in kinds.items():
-        amounts = {name: amount for name, own in resources.items() if (amount := getattr(own, field))}
+        amounts = {name: amount for name, entry in resources.items() if (amount := getattr(entry, field))}
         if not amounts:
             continue
         least, most = min(amounts, key=amounts.__getitem__), max(amounts, key=amounts.__getitem__)

@@ -1,4 +1,4 @@
-"""Machines of a suite scaled to equal multipliers, bandwidth or area, each by the rule of its own."""
+"""Scaling of the machines of a suite to equal multipliers, bandwidth or area, each by its own rule."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["scale_machines"]
 
-PROBE = "uniform:rows=64,cols=64,nonzeros=256"  # for which a machine is built, to sum its area
-TOLERANCE = {AREA: 0.05, "bandwidth": 1e-6}  # of other resources none
-MOST = 4096  # largest value of a parameter that the search for the nearest machine tries
+PROBE = "uniform:rows=64,cols=64,nonzeros=256"  # operand of the machine that is built to sum its area
+TOLERANCE = {AREA: 0.05, "bandwidth": 1e-6}  # relative; 0 for other resources
+MOST = 4096  # largest parameter value of the search
 
 
 @dataclass(frozen=True)
 class _Design:
-    """A machine with parameters, and how much of a resource it has."""
+    """Parameters of a machine, and its amount of a resource."""
 
     parameters: Mapping[str, Any]
     amount: float
@@ -44,20 +44,20 @@ def scale_machines(
     settings: Mapping[str, object] | None = None,
     config: str | None = None,
 ) -> tuple[list[NamedMachine], list[str]]:
-    """Give all machines as much of some resources as one of them has.
+    """Scale machines to the resources of one of them.
 
     Args:
         machines: the machines.
         resources: ``multipliers``, ``bandwidth`` or ``area``, scaled in this order.
-        against: the name of the machine that the others are scaled to; it stays as it is.
+        against: the name of the reference machine, which is not scaled.
         settings, config: parameters of all machines.
 
     Returns:
-        The machines with further settings, and a line for each machine that changed.
+        The machines with further settings, and a line for each changed machine.
 
     Raises:
-        ConfigurationError, InputError: an unknown resource; a machine without a rule, or that cannot have as
-            much. The message has the nearest machine.
+        ConfigurationError, InputError: a resource is unknown, or a machine has no rule or cannot have this
+            amount. The message has the nearest machine.
     """
     for resource in resources:
         if resource not in RESOURCES:
@@ -70,7 +70,7 @@ def scale_machines(
         target = next(scaler for scaler in scalers if scaler.machine.name == against).amount()
         for place, scaler in enumerate(scalers):
             if scaler.machine.name != against:
-                scaled[place], changes = scaler.scaled_to(target)
+                scaled[place], changes = scaler.scale_to(target)
                 lines += changes
     return scaled, lines
 
@@ -87,79 +87,85 @@ class _Scaler:
         self._scaling = read_scaling(self._accelerator.folder)
 
     def amount(self) -> float:
-        """Return how much of the resource the machine has as it is.
+        """Return the unscaled machine's amount of the resource.
 
         Raises:
-            InputError: it is not known.
+            InputError: the amount is unknown.
         """
         return self._design({}).amount
 
-    def scaled_to(self, target: float) -> tuple[NamedMachine, list[str]]:
-        """Return the machine with as much of the resource, and a line if it changed.
+    def scale_to(self, target: float) -> tuple[NamedMachine, list[str]]:
+        """Return the machine with an amount of the resource, and a line if the machine changed.
 
         Raises:
-            InputError: the machine has no rule, or cannot have as much.
+            InputError: the machine has no rule, or cannot have this amount.
         """
-        own = self._design({})
-        if self._is_met(own.amount, target):
+        original = self._design({})
+        if self._is_met(original.amount, target):
             return self.machine, []
         rule = self._scaling.rule(self._resource)
         if rule is None:
             file = f"{self._accelerator.folder.name}/scaling.yaml"
-            raise self._complaint(f"{self.machine.name} has no rule; write one in {file}")
-        settings, design = self._settings_for(rule, own, target)
-        changed = ", ".join(f"{key}={value} (was {own.parameters[key]})" for key, value in settings.items())
-        line = f"--same {self._resource}: {self.machine.name} has {changed}{self._about(design, target)}"
+            raise self._error(f"{self.machine.name} has no rule; write one in {file}")
+        settings, design = self._settings_for(rule, original, target)
+        changed = ", ".join(
+            f"{key}={value} (was {original.parameters[key]})" for key, value in settings.items()
+        )
+        line = f"--same {self._resource}: {self.machine.name} has {changed}{self._deviation(design, target)}"
         return self.machine.model_copy(update={"set": {**self.machine.set, **settings}}), [line]
 
-    def _about(self, design: _Design, target: float) -> str:
-        """Say how far the resource is from the target, if it cannot be met exactly."""
-        off = design.amount / target - 1
-        return f", {off:+.1%} of the area" if self._resource == AREA else ""
+    def _deviation(self, design: _Design, target: float) -> str:
+        """Describe the deviation of an area from the target."""
+        deviation = design.amount / target - 1
+        return f", {deviation:+.1%} of the area" if self._resource == AREA else ""
 
-    def _settings_for(self, rule: Rule, own: _Design, target: float) -> tuple[dict[str, int], _Design]:
+    def _settings_for(self, rule: Rule, original: _Design, target: float) -> tuple[dict[str, int], _Design]:
         """Return the settings that meet the target, and the machine with them.
 
         Raises:
-            InputError: there are none; with the nearest.
+            InputError: no settings meet the target; the message has the nearest.
         """
         if self._resource != AREA:
-            settings = rule.scaled(own.parameters, target / own.amount)
-            design = None if settings is None else self._possible(settings)
+            settings = rule.scaled(original.parameters, target / original.amount)
+            design = None if settings is None else self._try_design(settings)
             if settings is not None and design is not None and self._is_met(design.amount, target):
                 return settings, design
-        designs = self._near(rule, own, target)
+        designs = self._candidates(rule, original, target)
         best = min(designs, key=lambda pair: abs(pair[1].amount - target), default=None)
         if best is not None and self._resource == AREA and self._is_met(best[1].amount, target):
             return best
         close = (
-            "" if best is None else f"; the nearest has {self._text(best[1].amount)}: {_assigned(best[0])}"
+            ""
+            if best is None
+            else f"; the nearest has {self._format_amount(best[1].amount)}: {_format_settings(best[0])}"
         )
-        raise self._complaint(f"{self.machine.name} cannot have {self._text(target)} by its rule{close}")
+        raise self._error(f"{self.machine.name} cannot have {self._format_amount(target)} by its rule{close}")
 
-    def _complaint(self, message: str) -> InputError:
+    def _error(self, message: str) -> InputError:
         return InputError(f"--same {self._resource}: {message}")
 
-    def _text(self, amount: float) -> str:
-        """An amount with its unit."""
+    def _format_amount(self, amount: float) -> str:
+        """Format an amount with its unit."""
         return {
             "multipliers": f"{amount:,.0f} multipliers",
             "bandwidth": f"{amount / 1e9:,.4g} GB/s",
             AREA: f"{amount:,.3g} mm2",
         }[self._resource]
 
-    def _near(self, rule: Rule, own: _Design, target: float) -> Iterator[tuple[dict[str, int], _Design]]:
-        """Designs on both sides of the target: the amount grows with the first parameter of the rule."""
-        lead = own.parameters[next(iter(rule.parameters))]
+    def _candidates(
+        self, rule: Rule, original: _Design, target: float
+    ) -> Iterator[tuple[dict[str, int], _Design]]:
+        """Yield designs around the target by bisection; the amount grows with the rule's first parameter."""
+        lead = original.parameters[next(iter(rule.parameters))]
         options = [
             settings
             for value in range(1, MOST + 1)
-            if (settings := rule.scaled(own.parameters, value / lead)) is not None
+            if (settings := rule.scaled(original.parameters, value / lead)) is not None
         ]
         low, high = -1, len(options)
-        while high - low > 1:  # options up to low have less than the target, from high on more or cannot be
+        while high - low > 1:  # options up to low are below the target; from high on above or impossible
             middle = (low + high) // 2
-            design = self._possible(options[middle])
+            design = self._try_design(options[middle])
             if design is not None:
                 yield options[middle], design
             grows = next(iter(options[middle].values())) > lead
@@ -168,7 +174,7 @@ class _Scaler:
             else:
                 high = middle
 
-    def _possible(self, settings: Mapping[str, object]) -> _Design | None:
+    def _try_design(self, settings: Mapping[str, object]) -> _Design | None:
         try:
             return self._design(settings)
         except ConfigurationError:
@@ -183,9 +189,7 @@ class _Scaler:
             amount = self._scaling.amount(self._resource, parameters)
         if not amount:
             file = "costs.yaml" if self._resource == AREA else "scaling.yaml"
-            raise self._complaint(
-                f"that of {self.machine.name} is not known; write it in {file} in its folder"
-            )
+            raise self._error(f"that of {self.machine.name} is not known; write it in {file} in its folder")
         return _Design(parameters, amount)
 
     def _is_met(self, amount: float, target: float) -> bool:
@@ -193,7 +197,7 @@ class _Scaler:
 
 
 def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
-    """The area in mm2 as a report has it, of the machine that is built for a small product."""
+    """Return the area in mm2 of a machine that is built for a small product."""
     prices = prices_of(accelerator, ready.configured)
     if prices is None:
         return None
@@ -205,5 +209,5 @@ def _area(accelerator: Accelerator[Any], ready: ResolvedRun) -> float | None:
     return None if um2 is None else um2 / 1e6
 
 
-def _assigned(settings: Mapping[str, object]) -> str:
+def _format_settings(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={value}" for key, value in settings.items())

@@ -1,4 +1,4 @@
-"""The file ``scaling.yaml`` of a machine: its multipliers, and by which parameters the machine is scaled."""
+"""File ``scaling.yaml`` of a machine: its multipliers, its bandwidth, and its scaling rules."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fiberscope.accelerators.yaml_schema import validate_document
 __all__ = ["AREA", "RESOURCES", "Rule", "Scaling", "read_scaling"]
 
 AREA = "area"
-RESOURCES = ("multipliers", "bandwidth", AREA)  # that machines can have in the same amount
-WHOLE = 1e-9  # deviation from a whole number that is taken for rounding
+RESOURCES = ("multipliers", "bandwidth", AREA)  # resources that can be equalized
+WHOLE = 1e-9  # tolerance of rounding to integers
 FILE = "scaling.yaml"
 
 
@@ -26,11 +26,11 @@ _Resource: TypeAlias = Literal["multipliers", "bandwidth", "area"]
 
 
 class Rule(BaseModel):
-    """Rule by which a machine is scaled to have more or less of a resource.
+    """Rule that scales a machine's amount of a resource.
 
     Args:
-        source: why these parameters.
-        parameters: each is multiplied by the factor of the scaling to this power.
+        source: the reason for these parameters.
+        parameters: exponents by parameter; a parameter is multiplied by the scaling factor to this power.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,11 +39,11 @@ class Rule(BaseModel):
     parameters: dict[str, float] = Field(min_length=1)
 
     def scaled(self, values: Mapping[str, Any], factor: float) -> dict[str, int] | None:
-        """Return the scaled parameters; None if one of them is not a whole number of at least 1.
+        """Return the scaled parameters; None unless all are integers of at least 1.
 
         Args:
             values: the parameters of the machine, in base units.
-            factor: of the resource.
+            factor: the factor of the resource.
         """
         numbers = {key: values[key] * factor**power for key, power in self.parameters.items()}
         scaled = {key: round(number) for key, number in numbers.items()}
@@ -52,11 +52,11 @@ class Rule(BaseModel):
 
 
 class Scaling(BaseModel):
-    """The file of a machine.
+    """The content of ``scaling.yaml``.
 
     Args:
-        multipliers: expression over the parameters: the values that are multiplied in a cycle.
-        bandwidth: the same of the peak bandwidth of the memory, in bytes a second.
+        multipliers: multiplications per cycle, as an expression over the parameters.
+        bandwidth: peak bandwidth of the memory in bytes per second, as an expression.
         same: the rule of each resource.
     """
 
@@ -73,11 +73,11 @@ class Scaling(BaseModel):
     def amount(self, resource: str, parameters: Mapping[str, object]) -> float | None:
         """Return the multipliers or the bandwidth of a machine; None without an expression."""
         text = str(self.bandwidth if resource == "bandwidth" else self.multipliers)
-        return float(evaluate(_words(text), parameters, _complaint)) if text else None
+        return float(evaluate(_compiled_words(text), parameters, _complaint)) if text else None
 
 
 @lru_cache(maxsize=64)
-def _words(text: str) -> tuple[str, ...]:
+def _compiled_words(text: str) -> tuple[str, ...]:
     return tuple(compile_expression(text, _complaint))
 
 
@@ -86,10 +86,10 @@ def _complaint(message: str) -> ConfigurationError:
 
 
 def read_scaling(folder: Path) -> Scaling:
-    """Return the file of a machine's folder; an empty one if there is none.
+    """Read the file of a machine's folder; without a file, return an empty scaling.
 
     Raises:
-        ConfigurationError: the file cannot be read, or has other keys; one line with its place.
+        ConfigurationError: the file cannot be read, or has unknown keys; one line with the position.
     """
     path = folder / FILE
     return validate_document(Scaling, read_document(path)) if path.is_file() else Scaling()

@@ -1,4 +1,4 @@
-"""The search for the best points by some measures, by optuna; what it has learnt is in the store alone."""
+"""Search for the best designs by optuna; all knowledge of a search is in its store."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from fiberscope.results.store.query import open_database, suggest_columns
 
 __all__ = ["DesignMeasures", "Goal", "Limit", "Search"]
 
-IN_VAIN = 100  # number of consecutive suggestions that were run before
+MOST_REPEATS = 100  # limit of consecutive suggestions of known designs
 LEAST = 1e-300  # excess over a limit with < if both sides are equal
 _LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A measure, a column of the store or SQL of several, that is to be small, or large."""
+    """A measure to minimise or maximise: a column of the store, or SQL over columns."""
 
     measure: str
     largest: bool = False
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
-        """Return the value as optuna expects it."""
+        """Return the direction in optuna's terms."""
         return "maximize" if self.largest else "minimize"
 
 
@@ -57,8 +57,8 @@ class Limit:
     """Constraint on a design.
 
     Args:
-        text: as it was given.
-        excess: by how much it is exceeded, as SQL: above 0 it is not kept.
+        text: the text of the limit.
+        excess: the excess over the limit as SQL; a positive value violates the limit.
     """
 
     text: str
@@ -66,22 +66,22 @@ class Limit:
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """The limit of a text as ``area_um2 < 40e6``: two measures, with ``<``, ``<=``, ``>`` or ``>=``.
+        """Parse a limit such as ``area_um2 < 40e6``: two measures, with ``<``, ``<=``, ``>`` or ``>=``.
 
         Raises:
-            InputError: it is none.
+            InputError: the text is no limit.
         """
         match = _LIMIT.fullmatch(text)
         if not match:
             raise InputError(f"{text}: is no limit; write it as 'area_um2 < 40e6'")
         left, sign, right = match.groups()
-        over = f"({left}) - ({right})" if sign[0] == "<" else f"({right}) - ({left})"
-        return cls(text, over if sign[1:] else f"CASE WHEN {over} = 0 THEN {LEAST} ELSE {over} END")
+        excess = f"({left}) - ({right})" if sign[0] == "<" else f"({right}) - ({left})"
+        return cls(text, excess if sign[1:] else f"CASE WHEN {excess} = 0 THEN {LEAST} ELSE {excess} END")
 
 
 @dataclass(frozen=True)
 class DesignMeasures:
-    """Measures of a design: a value a goal, and the excess over each limit, 0 or less if it is kept."""
+    """Measures of a design: a value per goal, and the excess over each limit."""
 
     values: Sequence[float]
     excess: Sequence[float]
@@ -89,7 +89,7 @@ class DesignMeasures:
 
 @dataclass
 class _Design:
-    """One that is being run: its trial, and the rows of its points that have come to their end."""
+    """A running design: its trial, and the rows of its ended points."""
 
     trial: Trial
     digests: tuple[str, ...]
@@ -97,19 +97,19 @@ class _Design:
 
 
 class Search:
-    """A search for the best designs of a space.
+    """Search for the best designs of a space.
 
     Args:
-        points: what is the same for all designs, a point a workload.
-        space: what is not, by parameter.
-        goals: the goals of the search, one or several; of several workloads a goal is the geometric mean.
-        store: for the results; those it has of this search count, so that it goes on where it was ended.
-        count: the count of designs to be run, those that were before among them.
-        limits: that a design has to keep, on every workload.
+        points: the common fields of all designs, a point per workload.
+        space: spans by parameter.
+        goals: one or several goals; with several workloads, a goal is the geometric mean.
+        store: the store of results; stored results of the search are reused.
+        count: the number of designs, including stored designs.
+        limits: limits of a design on every workload.
         seed: the seed of the suggestions.
 
     Raises:
-        InputError: a goal or a space that cannot be searched by.
+        InputError: a goal or the space is invalid.
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class Search:
         self._measured_points: dict[tuple[str, ...], DesignMeasures | None] = {}
         self._running: dict[str, _Design] = {}  # by digest
         self._costs = CostComparison()
-        self._settle = ParameterResolver()  # optuna often suggests a design that was already run
-        self._remember(space)
+        self._resolver = ParameterResolver()  # optuna often repeats designs
+        self._load_stored(space)
 
     def run(
         self,
@@ -143,77 +143,77 @@ class Search:
         quiet: bool = False,
         follow: Follow | None = None,
     ) -> None:
-        """Run designs until there are as many as wanted, or nothing new is suggested."""
-        left = self.count - len(self._measured_points)
-        if left <= 0:
+        """Run designs until the requested number is reached, or no new design is suggested."""
+        remaining = self.count - len(self._measured_points)
+        if remaining <= 0:
             return
-        first = plan_tasks(self.points, self._settle)  # report an error before a point starts
-        self._progress = Progress(first * left)
+        first = plan_tasks(self.points, self._resolver)  # raises errors before the first run
+        self._progress = Progress(first * remaining)
         try:
             with show_progress(self._progress, quiet, follow):
-                run_batches(executors, group_singly(self._suggested(left)), self.store, limits, self)
+                run_batches(executors, group_singly(self._suggest_tasks(remaining)), self.store, limits, self)
         finally:
             self.store.gather()
 
     def best(self) -> list[tuple[dict[str, Any], list[float]]]:
-        """The designs that no other one beats in all measures: what they are and what they measure."""
+        """Return the Pareto-optimal designs: parameters and measures."""
         front = self._study.best_trials
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
         return sorted(unique.values(), key=lambda measured: measured[1])
 
     def designs(self, *measures: str) -> list[tuple[list[float], bool]]:
-        """Return ``measures`` of every evaluated design, and whether it keeps all limits.
+        """Return ``measures`` of every evaluated design, and whether the design meets all limits.
 
         Raises:
-            InputError: a measure that is none.
+            InputError: a measure is invalid.
         """
         goals = [Goal(measure) for measure in measures]
-        done = [
+        evaluated = [
             (digests, measured) for digests, measured in self._measured_points.items() if measured is not None
         ]
-        wanted = {digest for digests, _found in done for digest in digests}
-        by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(wanted)})")}
+        all_digests = {digest for digests, _found in evaluated for digest in digests}
+        by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(all_digests)})")}
         return [
             (
-                list(self._measured([by_digest[each] for each in digests], goals).values),
+                list(self._measure([by_digest[digest_] for digest_ in digests], goals).values),
                 all(excess <= 0 for excess in measured.excess),
             )
-            for digests, measured in done
+            for digests, measured in evaluated
         ]
 
     def spreads(self) -> list[float]:
-        """Return half the width of the interval of each design's cycles, as a fraction.
+        """Return the half-width of the interval of each design's cycles, as a fraction.
 
-        Designs are in the order of ``designs``. The cycles of several workloads are their geometric mean; a
-        count has 0.
+        Designs are in the order of ``designs``. With several workloads, the cycles are the geometric mean; an
+        exact count has 0.
         """
         width = "coalesce((cycles_high - cycles_low) / 2.0 / cycles, 0)"
-        done = [digests for digests, measured in self._measured_points.items() if measured is not None]
-        wanted = {digest for digests in done for digest in digests}
+        evaluated = [digests for digests, measured in self._measured_points.items() if measured is not None]
+        all_digests = {digest for digests in evaluated for digest in digests}
         rows = self.store.table(
-            f"SELECT digest, {width} AS spread FROM runs WHERE digest IN ({_literals(wanted)})"
+            f"SELECT digest, {width} AS spread FROM runs WHERE digest IN ({_literals(all_digests)})"
         ).to_pylist()
         spreads = {row["digest"]: row["spread"] for row in rows}
-        return [hypot(*map(spreads.__getitem__, digests)) / len(digests) for digests in done]
+        return [hypot(*map(spreads.__getitem__, digests)) / len(digests) for digests in evaluated]
 
     def working(self, workers: int) -> None:
         """See ``watcher.Watcher``."""
         self._progress.working(workers)
 
     def ended(self, task: Task, outcome: TaskOutcome) -> None:
-        """See ``watcher.Watcher``: optuna learns of a design when all its points have ended."""
+        """See ``watcher.Watcher``; optuna receives a design when all its points have ended."""
         self._progress.ended(task, outcome)
         design = self._running.pop(task.digest)
         design.rows[task.digest] = dict(decode_row(outcome.content).values)
         if len(design.rows) == len(design.digests):
             measured = self._outcome([design.rows[digest] for digest in design.digests])
             self._measured_points[design.digests] = measured
-            self._tell(design.trial, measured)
+            self._report_trial(design.trial, measured)
 
-    def _suggested(self, count: int) -> Iterator[Task]:
-        """Tasks of designs that have not been run, as optuna suggests them."""
+    def _suggest_tasks(self, count: int) -> Iterator[Task]:
+        """Yield tasks of new designs that optuna suggests."""
         for _ in range(count):
-            for _ in range(IN_VAIN):
+            for _ in range(MOST_REPEATS):
                 trial = self._study.ask(self.distributions)
                 tasks = self._tasks(trial.params)
                 digests = tuple(task.digest for task in tasks)
@@ -222,16 +222,16 @@ class Search:
                     self._running |= dict.fromkeys(digests, design)
                     yield from tasks
                     break
-                self._tell(trial, self._measured_points.get(digests))
+                self._report_trial(trial, self._measured_points.get(digests))
             else:
                 return
 
     def _tasks(self, values: Mapping[str, object]) -> list[Task]:
-        """Return the tasks of a design, one a workload."""
+        """Return the tasks of a design, one per workload."""
         points = [replace(point, settings={**point.settings, **values}) for point in self.points]
-        return plan_tasks(points, self._settle)
+        return plan_tasks(points, self._resolver)
 
-    def _tell(self, trial: Trial, measured: DesignMeasures | None) -> None:
+    def _report_trial(self, trial: Trial, measured: DesignMeasures | None) -> None:
         if measured is None:
             self._study.tell(trial, state=TrialState.FAIL)
             return
@@ -239,35 +239,39 @@ class Search:
             trial.set_constraint(limit, excess)
         self._study.tell(trial, list(measured.values))
 
-    def _remember(self, space: Mapping[str, Span]) -> None:
-        """Learn what the store has of this search, by the sources as they are."""
-        alike: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-        first, samples = self.points[0], plan_tasks(self._samples(space), self._settle)
+    def _load_stored(self, space: Mapping[str, Span]) -> None:
+        """Load the stored results of the search that have the current sources."""
+        rows_by_settings: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        first, samples = self.points[0], plan_tasks(self._samples(space), self._resolver)
         note_stale(self.store, samples)
         sources = {str(task.row["source"]) for task in samples}
-        ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
-        ran = f"{ran} AND machine = {_literals([first.machine])}"
+        condition = (
+            f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
+        )
+        condition = f"{condition} AND machine = {_literals([first.machine])}"
         parts = samples[0].row["parts"]
-        ran = f"{ran} AND parts {'IS NULL' if parts is None else f'= {_literals([str(parts)])}'}"
+        condition = f"{condition} AND parts {'IS NULL' if parts is None else f'= {_literals([str(parts)])}'}"
         workloads = _literals(point.workload for point in self.points)
         request = "IS NULL" if first.sample is None else f"= {_literals([str(samples[0].row['sampling'])])}"
-        ran = f"{ran} AND sampling {request}"
-        for row in self._rows(f"{ran} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"):
-            alike[row["settings"]][row["workload"]] = row
-        for settings, by_workload in alike.items():
-            rows = [by_workload[each.workload] for each in self.points if each.workload in by_workload]
+        condition = f"{condition} AND sampling {request}"
+        for row in self._rows(
+            f"{condition} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"
+        ):
+            rows_by_settings[row["settings"]][row["workload"]] = row
+        for settings, by_workload in rows_by_settings.items():
+            rows = [by_workload[point.workload] for point in self.points if point.workload in by_workload]
             trial = self._trial(json.loads(settings), rows) if len(rows) == len(self.points) else None
             if trial is not None:
                 self._study.add_trial(trial)
 
-    def _rows(self, where: str) -> list[dict[str, Any]]:
-        """Rows of the store."""
-        asked = f"SELECT * EXCLUDE (report) FROM runs WHERE {where}"
-        rows: list[dict[str, Any]] = self.store.table(asked).to_pylist()
+    def _rows(self, condition: str) -> list[dict[str, Any]]:
+        """Return rows of the store."""
+        query = f"SELECT * EXCLUDE (report) FROM runs WHERE {condition}"
+        rows: list[dict[str, Any]] = self.store.table(query).to_pylist()
         return rows
 
     def _samples(self, space: Mapping[str, Span]) -> Iterator[Point]:
-        """Points of all sources that those of the space can have: what runs may depend on a parameter."""
+        """Yield points that cover all sources of the space, because sources may depend on a parameter."""
         for point in self.points:
             yield point
             for key, span in space.items():
@@ -275,7 +279,7 @@ class Search:
                     yield replace(point, settings={**point.settings, key: value})
 
     def _trial(self, settings: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> FrozenTrial | None:
-        """The trial that rows of a design are, if it is of this search; it is known from then on."""
+        """Return the trial of a design's rows, and record its measures; None if the rows do not match."""
         base_settings = self.points[0].settings
         base = {key: value for key, value in settings.items() if key not in self.distributions}
         if base != dict(base_settings) or len(settings) != len(base) + len(self.distributions):
@@ -289,34 +293,34 @@ class Search:
                 state=TrialState.FAIL if measured is None else TrialState.COMPLETE,
                 constraints=None if measured is None else self._constraints(measured),
             )
-        except ValueError:  # the value is outside the present space
+        except ValueError:  # a value is outside the current space
             return None
         self._measured_points[tuple(row["digest"] for row in rows)] = measured
         return trial
 
     def _constraints(self, measured: DesignMeasures) -> dict[str, float]:
-        """Return the constraints for optuna: a value above 0 breaks a limit."""
+        """Return the constraints for optuna; a positive value violates a limit."""
         return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
 
     def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> DesignMeasures | None:
-        """Return the measures of a design from its rows, one a workload; None if a row has failed."""
+        """Return the measures of a design from a row per workload; None if a row has failed."""
         if any(row["status"] != DONE for row in rows):
             return None
-        return self._measured(rows, self.goals, self.limits)
+        return self._measure(rows, self.goals, self.limits)
 
-    def _measured(
+    def _measure(
         self, rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], limits: Sequence[Limit] = ()
     ) -> DesignMeasures:
-        """Values of rows of one design.
+        """Return the measures of rows of one design.
 
         Raises:
-            InputError: a measure that is none, or that is not known of what was run.
+            InputError: a measure is invalid, or null for a run.
         """
-        asked = [goal.measure for goal in goals] + [limit.excess for limit in limits]
+        expressions = [goal.measure for goal in goals] + [limit.excess for limit in limits]
         measures = [goal.measure for goal in goals] + [limit.text for limit in limits]
         for measure, row in product(measures, rows):
             self._costs.check(measure, row)
-        measured = _asked(rows, asked)
+        measured = _evaluate(rows, expressions)
         for measure, numbers in zip(measures, measured, strict=True):
             if any(number is None or isnan(number) for number in numbers):
                 name = self.points[0].machine
@@ -327,20 +331,23 @@ class Search:
         return DesignMeasures(values, [max(numbers) for numbers in measured[len(goals) :]])
 
 
-def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[list[float]]:
-    """Return the value of each measure in each row.
+def _evaluate(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[list[float]]:
+    """Evaluate each measure in each row.
 
     Raises:
-        InputError: a measure that is none.
+        InputError: a measure is invalid.
     """
-    asked = ", ".join(f"CAST({measure} AS DOUBLE)" for measure in measures)
+    expressions = ", ".join(f"CAST({measure} AS DOUBLE)" for measure in measures)
     with open_database() as connection:
         connection.register("runs", tabulate_rows(Row(row, {}) for row in rows))
         try:
-            result_rows = connection.execute(f"SELECT {asked} FROM runs").fetchall()
+            result_rows = connection.execute(f"SELECT {expressions} FROM runs").fetchall()
         except duckdb.Error as error:
             message = " ".join(str(error).split("\n\n")[0].split())
-            parts = [f"no measures of a run: {asked}: {message}", *suggest_columns(asked, connection)]
+            parts = [
+                f"no measures of a run: {expressions}: {message}",
+                *suggest_columns(expressions, connection),
+            ]
             raise InputError("; ".join(parts)) from error
     return [list(numbers) for numbers in zip(*result_rows, strict=True)]
 
@@ -349,7 +356,7 @@ def _mean(measure: str, numbers: Sequence[float]) -> float:
     """Return the geometric mean over workloads; the value itself for a single workload.
 
     Raises:
-        InputError: there is none.
+        InputError: a value is not positive.
     """
     if len(numbers) == 1:
         return numbers[0]
@@ -361,5 +368,5 @@ def _mean(measure: str, numbers: Sequence[float]) -> float:
 
 
 def _literals(texts: Iterable[str]) -> str:
-    """A list of texts in SQL; of none one that no row has."""
+    """Return texts as an SQL list; an empty list contains a text that no row has."""
     return ", ".join("'{}'".format(text.replace("'", "''")) for text in sorted(texts)) or "''"

@@ -1,4 +1,4 @@
-"""A search as a picture: its designs by two measures, and the front of those that no other one beats."""
+"""Plot of a search: its designs by two measures, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_designs"]
 
-ESTIMATED = ("cycles", "seconds")  # that have the error of a sampled run
+ESTIMATED = ("cycles", "seconds")  # measures with the error of a sampled run
 TIME_AND_AREA = ("seconds", "area_um2")
 
 
 def draw_designs(search: Search) -> Figure:
-    """Draw all evaluated designs, by the two goals of the search, or else by time and area; logarithmic.
+    """Draw all evaluated designs on logarithmic axes, by the two goals of the search, else by time and area.
 
     Raises:
-        InputError: matplotlib is missing, or a machine has no such number.
+        InputError: matplotlib is missing, or a measure is null for a machine.
     """
     measures = [goal.measure for goal in search.goals]
     largest = [goal.largest for goal in search.goals]
     if len(measures) != len(TIME_AND_AREA):
         measures, largest = [*TIME_AND_AREA], [False, False]
     designs = search.designs(*measures)
-    kept = [values for values, keeps in designs if keeps]
+    allowed = [values for values, keeps in designs if keeps]
     spreads = search.spreads()
     figure = blank(f"{search.points[0].machine}: {len(designs):,} designs", 5.0)
     axes = figure.subplots()
     others = [values for values, keeps in designs if not keeps]
-    for label, values, face in (("over a limit", others, "none"), ("designs", kept, "#4477aa")):
+    for label, values, face in (("over a limit", others, "none"), ("designs", allowed, "#4477aa")):
         if values:
-            across, up = zip(*values, strict=True)
-            axes.scatter(across, up, s=18, facecolors=face, edgecolors="#4477aa", label=label)
-    for place, measure in enumerate(measures):
+            across, heights = zip(*values, strict=True)
+            axes.scatter(across, heights, s=18, facecolors=face, edgecolors="#4477aa", label=label)
+    for axis, measure in enumerate(measures):
         if measure in ESTIMATED and any(spreads):
             errors = [
-                spread * values[place] for spread, (values, _keeps) in zip(spreads, designs, strict=True)
+                spread * values[axis] for spread, (values, _keeps) in zip(spreads, designs, strict=True)
             ]
-            across, up = zip(*(values for values, _keeps in designs), strict=True)
-            xerr, yerr = (errors, None) if place == 0 else (None, errors)
-            look: Any = {"fmt": "none", "ecolor": "#4477aa", "elinewidth": 0.8, "capsize": 2}
-            axes.errorbar(across, up, yerr, xerr, **look)
-    if best := pareto_front(kept, largest):
+            across, heights = zip(*(values for values, _keeps in designs), strict=True)
+            xerr, yerr = (errors, None) if axis == 0 else (None, errors)
+            style: Any = {"fmt": "none", "ecolor": "#4477aa", "elinewidth": 0.8, "capsize": 2}
+            axes.errorbar(across, heights, yerr, xerr, **style)
+    if best := pareto_front(allowed, largest):
         axes.plot(*zip(*best, strict=True), color="#cc3311", linewidth=1.2, marker=".", label="front")
     axes.set_xscale("log")
     axes.set_yscale("log")

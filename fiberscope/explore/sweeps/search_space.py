@@ -1,4 +1,4 @@
-"""The space of a search: spans of parameters from a file, and the distributions that they are drawn from."""
+"""Space of a search: spans of parameters, and optuna's distributions."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class _Space(RootModel[dict[str, Span]]):
 
 
 def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[str, Span]:
-    """Return the spans of a file or of a mapping, by parameter.
+    """Return the spans of a file or mapping, by parameter.
 
     Args:
         over: the path of the file, or the mapping.
-        point: whose parameters they are.
+        point: the point whose parameters vary.
 
     Raises:
-        ConfigurationError, InputError: it cannot be read, or is not as it should be, or has a value that can
-            never be; with line and column.
+        ConfigurationError, InputError: the file cannot be read, is invalid, or has an invalid value; the
+            message has line and column.
     """
     if isinstance(over, Mapping):
         document = Document("over", {}, {}, {})
@@ -47,12 +47,12 @@ def read_space(over: Path | str | Mapping[str, object], point: Point) -> dict[st
         space = validate_document(_Space, document).root
     if not space:
         raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
-    settle = ParameterResolver()
+    resolver = ParameterResolver()
     for key, span in space.items():
         place = document.place((key,))
         for value in (span.low, span.high) if isinstance(span, Range) else span:
             changed = replace(point, settings={**point.settings, key: value}, places={key: place})
-            plan_tasks([changed], settle)
+            plan_tasks([changed], resolver)
         try:
             distribution_of(key, span)
         except (InputError, ValueError) as error:
@@ -71,10 +71,10 @@ def _validate_mapping(spans: Mapping[str, object]) -> dict[str, Span]:
 
 
 def distribution_of(key: str, span: Span) -> BaseDistribution:
-    """Return the distribution of optuna from which a parameter is drawn.
+    """Return optuna's distribution of a parameter.
 
     Raises:
-        InputError: a range that optuna does not know.
+        InputError: optuna does not support the range.
     """
     if not isinstance(span, Range):
         return CategoricalDistribution(span)
@@ -83,5 +83,5 @@ def distribution_of(key: str, span: Span) -> BaseDistribution:
         raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
     if not span.whole:
         return FloatDistribution(span.low, span.high, log=log, step=step)
-    low, high, by = int(span.low), int(span.high), int(step or 1)
-    return IntDistribution(low, low + (high - low) // by * by, log=log, step=by)
+    low, high, increment = int(span.low), int(span.high), int(step or 1)
+    return IntDistribution(low, low + (high - low) // increment * increment, log=log, step=increment)

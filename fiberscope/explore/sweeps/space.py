@@ -30,9 +30,9 @@ Number = Annotated[int | float, BeforeValidator(_in_bytes)]
 
 
 class Range(_Part):
-    """Range from one number to another, both included; integers if both are. Sizes may have units.
+    """Range between two numbers, both included; integers if both are integers. Sizes may have units.
 
-    ``step`` is between those that are drawn; ``scale: log`` draws small ones as often as large ones.
+    ``step`` is the distance of the samples; ``scale: log`` samples uniformly in the logarithm.
     """
 
     low: Number = Field(alias="from")
@@ -41,7 +41,7 @@ class Range(_Part):
     scale: Literal["linear", "log"] = "linear"
 
     @model_validator(mode="after")
-    def _ordered(self) -> Range:
+    def _check_order(self) -> Range:
         if self.low > self.high:
             raise ValueError(f"from {self.low} to {self.high} there is nothing")
         if self.scale == "log" and self.low <= 0:
@@ -52,33 +52,33 @@ class Range(_Part):
 
     @property
     def whole(self) -> bool:
-        """Return whether its numbers are whole."""
+        """Return whether the range has integers only."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def at(self, share: float) -> int | float:
-        """The number at a share of the range, from 0 to 1."""
+        """Return the number at a fraction of the range, from 0 to 1."""
         step = self.step or (1 if self.whole else 0)
-        high = self.high + (step if step else 0)  # the last one is as wide as the others
+        high = self.high + (step if step else 0)  # the last step is as wide as the others
         if self.scale == "log":
             value = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
         else:
             value = self.low + share * (high - self.low)
         if step:
             value = self.low + math.floor((value - self.low) / step) * step
-        value = min(max(value, self.low), self.high)  # e to a logarithm may lie just below
+        value = min(max(value, self.low), self.high)  # rounding may fall just below
         return int(value) if self.whole else value
 
 
-def _form(value: object) -> str | None:
+def _span_kind(value: object) -> str | None:
     if isinstance(value, list):
         return "list"
     return "range" if isinstance(value, dict | Range) else None
 
 
-Span = Annotated[  # a range, or one of a list
+Span = Annotated[  # a range, or a list of values
     Annotated[Range, Tag("range")] | Annotated[list[Any], Tag("list"), Field(min_length=1)],
     Discriminator(
-        _form,
+        _span_kind,
         custom_error_type="span",
         custom_error_message="it should be a list, or a range as in {from: 1, to: 9}",
     ),
@@ -86,7 +86,7 @@ Span = Annotated[  # a range, or one of a list
 
 
 class RandomPoints(_Part):
-    """Points drawn of a space; ``latin_hypercube`` puts one into each of as many parts of each range."""
+    """Random points of a space; ``latin_hypercube`` stratifies each range."""
 
     count: int = Field(ge=1, le=1_000_000)
     over: dict[str, Span] = Field(min_length=1)
@@ -94,12 +94,12 @@ class RandomPoints(_Part):
     seed: int = Field(default=0, ge=0)
 
     def points(self) -> Iterator[dict[str, Any]]:
-        """The settings of each."""
+        """Yield the settings of each point."""
         generator = np.random.default_rng(self.seed)
         if self.method == "random":
             shares = generator.random((self.count, len(self.over)))
         else:
-            from scipy.stats import qmc  # noqa: PLC0415  (grids need none of it)
+            from scipy.stats import qmc  # noqa: PLC0415  (not needed for grids)
 
             shares = qmc.LatinHypercube(d=len(self.over), rng=generator).random(self.count)
         for row in shares:
@@ -115,6 +115,6 @@ def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
 
 def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:
     """Yield each combination of a grid with each point of each list."""
-    crossed = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    for parts in itertools.product(crossed, *lists):
+    combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    for parts in itertools.product(combinations, *lists):
         yield {key: value for part in parts for key, value in part.items()}

@@ -1,4 +1,4 @@
-"""Stale sources: which rows of a store were run by sources that have changed since."""
+"""Detection of stale sources: rows of a store whose sources have changed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["note_stale"]
 
 
 def note_stale(store: Store, tasks: Sequence[Task]) -> None:
-    """Note in a store which rows of the machines of tasks are of sources that have changed.
+    """Record in a store which sources of the tasks' machines have changed.
 
-    A row of each of the sources is planned again; its sources are then those of now.
+    A row of each source digest is planned again with the current sources.
     """
-    ran, settle = {(task.point.command, task.point.accelerator) for task in tasks}, ParameterResolver()
-    ran_with = "any_value(workload) AS workload, any_value(settings) AS settings"
-    columns = f"command, accelerator, parts, source, {ran_with}"
+    machines, resolver = {(task.point.command, task.point.accelerator) for task in tasks}, ParameterResolver()
+    sample_columns = "any_value(workload) AS workload, any_value(settings) AS settings"
+    columns = f"command, accelerator, parts, source, {sample_columns}"
     stale = set(store.stale_sources())
     for row in store.table(f"SELECT {columns} FROM runs WHERE source <> '' GROUP BY ALL").to_pylist():
-        if (row["command"], row["accelerator"]) not in ran:
+        if (row["command"], row["accelerator"]) not in machines:
             continue
         point = Point(row["command"], row["accelerator"], row["workload"], json.loads(row["settings"]))
         point = replace(point, parts=json.loads(row["parts"] or "{}"))
         with suppress(ConfigurationError, InputError, WorkloadError):
-            now = settle(point, row["settings"]).source
-            if now:
-                stale = stale - {row["source"]} if now == row["source"] else stale | {row["source"]}
+            current = resolver(point, row["settings"]).source
+            if current:
+                stale = stale - {row["source"]} if current == row["source"] else stale | {row["source"]}
     store.note_stale(stale - {task.row["source"] for task in tasks})

@@ -1,4 +1,4 @@
-"""The runs of a store as a suite: its machines side by side."""
+"""Suite of the runs of a store."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def read_stored_suite(
 ) -> Suite:
     """Return the runs of a store as a suite.
 
-    A machine with runs of several settings is several machines, with the settings in their names.
+    Each combination of settings of a machine is a separate machine, named by its settings.
 
     Args:
         store: the store, or its address.
-        where: a condition in SQL for the rows; all rows by default.
-        sort: the columns that give the order of machines and workloads; by name by default.
-        against: the machine that speedups are over; the first by default.
-        all_sources: whether rows of sources that have changed since are taken too.
+        where: a condition in SQL; all rows by default.
+        sort: columns that order machines and workloads; by name by default.
+        against: the baseline of speed-ups; the first machine by default.
+        all_sources: whether to include rows of older sources.
 
     Raises:
         InputError: there are no rows, no such machine, or two runs of a machine on a workload.
@@ -66,6 +66,6 @@ def read_stored_suite(
 
 
 def _own_names(runs: StudyRuns) -> Mapping[str, str]:
-    """Return the names of the workloads that have one of their own."""
+    """Return the names of workloads that have a name in the study."""
     rows: Sequence[Mapping[str, Any]] = list(runs.rows.values())
     return {row["workload"]: row["workload_name"] for row in rows if row["workload_name"]}

@@ -1,4 +1,4 @@
-"""A study: what is swept over, from a YAML file, a command line or Python."""
+"""Studies: the points of a sweep, from a YAML file, a command line or Python."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ from fiberscope.explore.sweeps.space import RandomPoints, combine_points
 
 __all__ = ["Study", "StudyKeys", "make_study", "read_study"]
 
-_Path: TypeAlias = tuple[str | int, ...]  # of a value in a file
+_Path: TypeAlias = tuple[str | int, ...]  # path of a value in a file
 
 
 class KeyPositions(NamedTuple):
-    """Positions of the keys in a file; none without a file.
+    """Positions of the keys in a file.
 
     Args:
-        document: the document of the file.
-        elsewhere: keys that something else says.
+        document: the document of the file; None without a file.
+        overridden: keys that are overridden outside of the file.
     """
 
     document: Document | None = None
-    elsewhere: frozenset[str] = frozenset()
+    overridden: frozenset[str] = frozenset()
 
     def place(self, *path: str | int) -> str:
-        """File, line and column of a value."""
-        if self.document is None or path[0] in self.elsewhere:
+        """Return file, line and column of a value."""
+        if self.document is None or path[0] in self.overridden:
             return ""
         return self.document.place(path)
 
 
 def _windows(value: object) -> Windows | None:
-    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (few studies are of sampled runs)
+    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (needed for sampled runs only)
 
     try:
         return requested_sample(value)
@@ -61,7 +61,7 @@ def _windows(value: object) -> Windows | None:
 
 
 class StudyKeys(TypedDict, total=False):
-    """Keys of a study that ``fiberscope.sweep`` takes by keyword, each as in ``Study``."""
+    """Keyword arguments of ``fiberscope.sweep``, with the meaning of the keys in ``Study``."""
 
     command: str
     settings: Mapping[str, object]
@@ -77,27 +77,27 @@ class StudyKeys(TypedDict, total=False):
 
 
 class Study(BaseModel):
-    """The file's keys; machines, workloads, grid, list and random points are combined, each with each.
+    """Keys of a study file; machines, workloads, grid, points and random points are combined by product.
 
     Args:
-        command: whose runs they are.
-        accelerator: one, or several, each as ``parse_machine`` takes its text.
-        machines: machines with names, settings and parts of their own.
-        workloads: of each run one, A or ``A B`` or ``NAME=TENSOR ...``; none for what has its own. A mapping
-            gives them names, which tables show.
+        command: the command of the runs.
+        accelerator: one or several machines, as texts for ``parse_machine``.
+        machines: machines with names, settings and parts.
+        workloads: a workload per run: A, ``A B`` or ``NAME=TENSOR ...``; empty for commands without operands.
+            A mapping gives names for tables.
         settings: the settings of all runs.
-        parts: components of the user in all runs, ``module:Class`` or ``file.py:Class`` by the part's name.
-        config: a YAML file of parameters below them.
+        parts: user components in all runs, ``module:Class`` or ``file.py:Class`` by the part's name.
+        config: a YAML file of parameters that ``settings`` override.
         exact: refuse surrogates.
         grid: values by parameter.
         points: settings of single points.
-        random: drawn points.
-        sample: estimate the cycles of each run from windows: true, a half-width as ``1%``, or the fields
-            of a ``fiberscope.Sample``.
-        timeout: seconds that a point may take.
-        memory: bytes that a point may take beside those of the program.
-        store: the folder for the results, or an address as ``s3://bucket/study``.
-        evaluation: what ``fiberscope suite`` makes of the runs.
+        random: random points.
+        sample: estimate the cycles of each run from windows: true, a half-width as ``1%``, or the fields of a
+            ``fiberscope.Sample``.
+        timeout: the time limit of a point in seconds.
+        memory: the limit of a point's memory in bytes, in addition to the program.
+        store: the folder of the results, or an address as ``s3://bucket/study``.
+        evaluation: the tables and figures of ``fiberscope suite``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -125,17 +125,17 @@ class Study(BaseModel):
         return self._places.place(key)
 
     def sweep(self) -> Iterator[Point]:
-        """The points."""
+        """Yield the points."""
         sample = None if self.sample is None else asdict(self.sample)
         machines = self.named_machines()
-        whole = {key: self._places.place(key) for key in ("command", "config", "sample")}
-        crossed = list(combine_points(self._grid(), self._lists()))
-        for (machine, at), (workload, name, where) in itertools.product(machines, self._placed_workloads()):
-            settings = {**self._entries(self.settings, "settings"), **self._own_settings(machine, at)}
-            for entries in crossed:
+        common_places = {key: self._places.place(key) for key in ("command", "config", "sample")}
+        combinations = list(combine_points(self._grid(), self._lists()))
+        for (machine, path), (workload, name, place) in itertools.product(machines, self._placed_workloads()):
+            settings = {**self._entries(self.settings, "settings"), **self._own_settings(machine, path)}
+            for entries in combinations:
                 self._check_own(machine, entries)
                 entries_by_key = {**settings, **entries}
-                places = {**whole, "accelerator": self._places.place(*at), "workload": where}
+                places = {**common_places, "accelerator": self._places.place(*path), "workload": place}
                 places |= {key: entry.origin for key, entry in entries_by_key.items()}
                 yield Point(
                     self.command,
@@ -152,73 +152,74 @@ class Study(BaseModel):
                 )
 
     def named_machines(self) -> list[tuple[NamedMachine, _Path]]:
-        """The machines, each with its path in the file.
+        """Return the machines, each with its path in the file.
 
         Raises:
-            ConfigurationError, InputError: there is none, two have one name, or there are two lists of them.
+            ConfigurationError, InputError: there is no machine, a name is used twice, or there are both
+                lists.
         """
         texts = [self.accelerator] if isinstance(self.accelerator, str) else self.accelerator
         if texts and self.machines:
-            at = self._places.place("machines") or "settings"
-            raise InputError(f"{at}: machines and accelerator are both there; leave one out")
-        paths: list[_Path] = [("accelerator", at) for at in range(len(texts))]
+            index = self._places.place("machines") or "settings"
+            raise InputError(f"{index}: machines and accelerator are both there; leave one out")
+        paths: list[_Path] = [("accelerator", index) for index in range(len(texts))]
         if isinstance(self.accelerator, str):
             paths = [("accelerator",)]
-        paths += [("machines", at) for at in range(len(self.machines))]
-        machines = [*map(self._parsed, texts, paths), *self.machines]
+        paths += [("machines", index) for index in range(len(self.machines))]
+        machines = [*map(self._parse_with_place, texts, paths), *self.machines]
         if not machines:
-            what = "an empty list; name one or more" if "accelerator" in self.model_fields_set else "missing"
+            fault = "an empty list; name one or more" if "accelerator" in self.model_fields_set else "missing"
             place = [self._places.place("accelerator")]
-            raise ConfigurationError(": ".join([*filter(None, place), f"accelerator is {what}"]))
-        check_names(machines, lambda at: self._places.place(*paths[at]))
+            raise ConfigurationError(": ".join([*filter(None, place), f"accelerator is {fault}"]))
+        check_names(machines, lambda index: self._places.place(*paths[index]))
         return list(zip(machines, paths, strict=True))
 
-    def _parsed(self, text: str, path: _Path) -> NamedMachine:
+    def _parse_with_place(self, text: str, path: _Path) -> NamedMachine:
         try:
             return parse_machine(text)
         except InputError as error:
             raise InputError(": ".join(filter(None, (self._places.place(*path), str(error))))) from error
 
     def _own_settings(self, machine: NamedMachine, path: _Path) -> dict[str, Entry]:
-        """The settings of a machine, with their places in the file or the name of the machine."""
+        """Return the settings of a machine, with their positions or the name of the machine."""
         return {
             key: Entry(value, self._places.place(*path, "set", key) or machine.name)
             for key, value in machine.set.items()
         }
 
     def _check_own(self, machine: NamedMachine, entries: Mapping[str, Entry]) -> None:
-        """Refuse a parameter that is swept over, and that a machine has its own value of.
+        """Check that no machine sets a parameter of the sweep.
 
         Raises:
-            InputError: naming it.
+            InputError: a machine sets such a parameter; the message names both.
         """
         for key in machine.set.keys() & entries.keys():
-            where = [entries[key].origin] if entries[key].origin else []
+            origins = [entries[key].origin] if entries[key].origin else []
             message = f"{key} is swept over, and {machine.name} sets it; leave one out"
-            raise InputError(": ".join([*where, message]))
+            raise InputError(": ".join([*origins, message]))
 
     def named_workloads(self) -> dict[str, str]:
-        """The workloads, each with its own name, which is empty for those without one.
+        """Return the workloads with their names; the name is empty if the study gives none.
 
         Raises:
-            InputError: two workloads have one name, or one has two.
+            InputError: two workloads have the same name, or a workload has two names.
         """
         return {workload: name for workload, name, _ in self._placed_workloads() if workload}
 
     def _placed_workloads(self) -> list[tuple[str, str, str]]:
-        """The workloads, each with its name and place.
+        """Return the workloads, each with its name and position.
 
         Raises:
-            InputError: as of ``named_workloads``.
+            InputError: the errors of ``named_workloads``.
         """
         listed = [self.workloads] if isinstance(self.workloads, str | dict) else self.workloads
-        paths: list[_Path] = [("workloads", at) for at in range(len(listed))]
+        paths: list[_Path] = [("workloads", index) for index in range(len(listed))]
         if listed is not self.workloads:
             paths = [("workloads",)]
         placed = [
             (text, name, self._places.place(*path, *filter(None, [name])))
-            for each, path in zip(listed, paths, strict=True)
-            for name, text in ({"": each} if isinstance(each, str) else each).items()
+            for entry, path in zip(listed, paths, strict=True)
+            for name, text in ({"": entry} if isinstance(entry, str) else entry).items()
         ]
         _check_workload_names(placed)
         return placed or [("", "", "")]
@@ -228,12 +229,12 @@ class Study(BaseModel):
 
     def _grid(self) -> dict[str, list[Entry]]:
         return {
-            key: [Entry(value, self._places.place("grid", key, at)) for at, value in enumerate(values)]
+            key: [Entry(value, self._places.place("grid", key, index)) for index, value in enumerate(values)]
             for key, values in self.grid.items()
         }
 
     def _lists(self) -> list[list[dict[str, Entry]]]:
-        points = [self._entries(point, "points", at) for at, point in enumerate(self.points)]
+        points = [self._entries(point, "points", index) for index, point in enumerate(self.points)]
         drawn = (
             [self._entries(point, "random", "over") for point in self.random.points()] if self.random else []
         )
@@ -241,13 +242,13 @@ class Study(BaseModel):
 
 
 def _check_workload_names(placed: Sequence[tuple[str, str, str]]) -> None:
-    """Refuse a name that two workloads have, and a workload that has two names.
+    """Check that names and workloads correspond one to one.
 
     Args:
-        placed: workloads, names and places.
+        placed: workloads, names and positions.
 
     Raises:
-        InputError: naming them.
+        InputError: two workloads have the same name, or a workload has two names.
     """
     names: dict[str, str] = {}
     for text, name, place in placed:
@@ -261,32 +262,32 @@ def _check_workload_names(placed: Sequence[tuple[str, str, str]]) -> None:
 
 
 def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
-    """The study of a file.
+    """Read the study of a file.
 
     Args:
         path: the path of the file.
-        instead: arguments that take the place of its keys.
+        instead: arguments that override keys of the file.
 
     Raises:
-        ConfigurationError: it cannot be read, or is not as it should be; with line and column.
-        InputError: an argument that cannot be.
+        ConfigurationError: the file cannot be read, or is invalid; the message has line and column.
+        InputError: an argument is invalid.
     """
     document = read_document(path)
-    own = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
+    keys = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
     if instead and "machines" in instead:
-        own.pop("accelerator", None)
-    study = make_study({**own, **(instead or {})})
+        keys.pop("accelerator", None)
+    study = make_study({**keys, **(instead or {})})
     study._places = KeyPositions(document, frozenset(instead or ()))
-    study.named_machines()  # report their errors now, and those of workloads
+    study.named_machines()  # raises errors of machines and workloads
     study.named_workloads()
     return study
 
 
 def make_study(document: Mapping[str, Any]) -> Study:
-    """The study of arguments.
+    """Return the study of arguments.
 
     Raises:
-        InputError: one that cannot be.
+        InputError: an argument is invalid.
     """
     try:
         return Study.model_validate(document)

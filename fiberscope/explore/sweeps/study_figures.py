@@ -1,4 +1,4 @@
-"""Figures of a store: speedups, roofline, breakdowns of energy and traffic, and time against area."""
+"""Figures of a store: speed-ups, roofline, breakdowns of energy and traffic, and time against area."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def draw_study(
     Args:
         store: the store, or its address.
         kind: ``speedup``, ``roofline``, ``energy``, ``traffic`` or ``front``.
-        where: a condition in SQL for the rows; all rows by default.
-        sort: the columns that give the order of machines and workloads; by name by default.
-        against: the machine that ratios are over; the first by default.
-        width: that of the figure, in inches.
-        all_sources: whether rows of sources that have changed since are drawn too.
+        where: a condition in SQL; all rows by default.
+        sort: columns that order machines and workloads; by name by default.
+        against: the baseline of ratios; the first machine by default.
+        width: the width of the figure, in inches.
+        all_sources: whether to include rows of older sources.
 
     Raises:
-        InputError: no such kind or machine, no rows, or matplotlib is missing.
+        InputError: there is no such kind or machine, there are no rows, or matplotlib is missing.
     """
     if kind not in KINDS:
         raise InputError(f"no figure is called {kind}; {nearest(kind, KINDS)}")
@@ -102,11 +102,11 @@ def _draw_roofline(store: Store, runs: StudyRuns, _against: str, width: float) -
         for series in runs.series
     }
     multipliers = {series: _multipliers(runs, series) for series in runs.series}
-    return draw_roofline(by_series, multipliers, width, "\n".join(_named_note(runs)))
+    return draw_roofline(by_series, multipliers, width, "\n".join(_surrogate_note(runs)))
 
 
 def _multipliers(runs: StudyRuns, series: str) -> float | None:
-    """Return the multipliers of a machine; None where the machine is not at hand or does not say."""
+    """Return the multipliers of a machine; None if the machine is unavailable or does not state them."""
     row = next(row for workload in runs.workloads if (row := runs.rows.get((series, workload))))
     with suppress(ConfigurationError, InputError):
         return read_resources(row).multipliers
@@ -151,12 +151,13 @@ def _draw_breakdown(
     width: float,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Draw stacked bars: of one workload the amounts, of several their ratios to a total of each workload."""
+    """Draw stacked bars: amounts for one workload, ratios to a total of each workload for several."""
     factor, label = single
-    several = len(runs.workloads) > 1
+    has_several = len(runs.workloads) > 1
     note = "\n".join([*notes, *([SURROGATE_NOTE] if runs.surrogates else [])])
     factors = {
-        workload: (1.0 / total if total else 0.0) if several else factor for workload, total in totals.items()
+        workload: (1.0 / total if total else 0.0) if has_several else factor
+        for workload, total in totals.items()
     }
     scaled = {
         (series, workload): {name: amount * factors[workload] for name, amount in amounts.items()}
@@ -167,15 +168,15 @@ def _draw_breakdown(
         runs.workloads,
         runs.series,
         scaled,
-        ratio if several else label,
+        ratio if has_several else label,
         note,
-        1.0 if several else None,
+        1.0 if has_several else None,
     )
     return draw_stacked_bars(stacked, width)
 
 
 def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> Figure:
-    """Draw time against area; of several workloads the geometric mean of the ratios of times."""
+    """Draw time against area; with several workloads, the geometric mean of time ratios."""
     shown = [
         series for series in runs.series if all(_has_area(runs, series, name) for name in runs.workloads)
     ]
@@ -189,21 +190,23 @@ def _draw_front(_store: Store, runs: StudyRuns, against: str, width: float) -> F
     divisors = [unit[0]] if single else seconds[against]
     designs: dict[str, list[tuple[float, float]]] = {}
     ends: dict[str, list[float | None]] = {}
-    grouped = len(shown) > len(PATTERNS)  # then a pattern is that of a machine with any settings
+    is_grouped = len(shown) > len(PATTERNS)  # a pattern per machine, not per setting
     for series in shown:
         rows = [runs.rows[series, workload] for workload in runs.workloads]
         area = max(row["area_um2"] for row in rows) / 1e6
         uppers = [row["area_upper"] for row in rows]
-        time = geometric_mean(value / by for value, by in zip(seconds[series], divisors, strict=True))
-        name = runs.machine(series) if grouped else series
+        time = geometric_mean(
+            value / divisor for value, divisor in zip(seconds[series], divisors, strict=True)
+        )
+        name = runs.machine(series) if is_grouped else series
         designs.setdefault(name, []).append((area, time))
         ends.setdefault(name, []).append(None if None in uppers else max(uppers) / 1e6)
     label = f"Time ({unit[1]})" if single else f"Time over {against}"
     bare = [series for series in runs.series if series not in shown]
     missing = [f"without an area or a run: {', '.join(bare)}"] if bare else []
-    if any(None in own for own in ends.values()):
+    if any(None in machine_ends for machine_ends in ends.values()):
         missing.append("arrow: a lower bound; parts have no figure")
-    note = "\n".join([*missing, *_named_note(runs)])
+    note = "\n".join([*missing, *_surrogate_note(runs)])
     return draw_front(designs, ("Known area, and its upper end (mm²)", label), width, note, ends)
 
 
@@ -213,17 +216,17 @@ def _has_area(runs: StudyRuns, series: str, workload: str) -> bool:
 
 
 def _reports(store: Store, runs: StudyRuns) -> dict[tuple[str, str], Report]:
-    """Return the reports of all runs that are done, by series and workload."""
+    """Return the reports of all finished runs, by series and workload."""
     digests = {key: row["digest"] for key in runs.rows if (row := runs.done(*key))}
     reports = store.reports(list(digests.values()))
     return {key: reports[digest] for key, digest in digests.items() if digest in reports}
 
 
 def _check_series(runs: StudyRuns, without: int = 0) -> None:
-    """Refuse more series than patterns.
+    """Check that there are enough patterns for the series.
 
     Raises:
-        InputError: naming how to choose.
+        InputError: there are more series than patterns; the message has the remedy.
     """
     if len(runs.series) - without > len(PATTERNS):
         raise InputError(
@@ -232,8 +235,8 @@ def _check_series(runs: StudyRuns, without: int = 0) -> None:
         )
 
 
-def _named_note(runs: StudyRuns) -> list[str]:
-    """Name the surrogates, where workloads are not labelled."""
+def _surrogate_note(runs: StudyRuns) -> list[str]:
+    """Return the note with the names of the surrogates, for figures without labels of workloads."""
     return (
         [f"{SURROGATE_NOTE}: {', '.join(name.rstrip(DAGGER) for name in runs.surrogates)}"]
         if runs.surrogates
@@ -242,7 +245,7 @@ def _named_note(runs: StudyRuns) -> list[str]:
 
 
 def _unit(values: Sequence[float], units: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    """Return the largest unit of which the largest value has at least one."""
+    """Return the largest unit in which the largest value is at least 1."""
     largest = max(values, default=0.0)
     return next((unit for unit in units if largest >= unit[0]), units[-1])
 

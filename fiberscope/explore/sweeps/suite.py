@@ -1,4 +1,4 @@
-"""Machines against workloads: each on each, through a store, and how much faster one is than another."""
+"""Suite: each machine on each workload, through a store, with speed-ups over one machine."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ __all__ = ["Suite", "SuiteResult", "read_suite", "read_workloads", "suite", "sui
 COMMENT = "#"
 UTILIZATION = "utilization"
 COSTS = ("energy_pj", "energy_upper", "edp", "area_um2", "area_upper")
-NUMBERS = ("traffic_bytes", *COSTS, UTILIZATION, "memory_utilization")  # of a run
-NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, unlike in rows=20
+NUMBERS = ("traffic_bytes", *COSTS, UTILIZATION, "memory_utilization")  # columns of a run
+NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # with blanks around the sign, unlike rows=20
 
 OF_MACHINES = ("multipliers", "peak_bytes_per_second", "sram_bytes", "hertz")  # fields of ``Resources``
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """Result of a machine on a workload; cycles and simulated seconds are 0 if it was not done.
+    """Result of a machine on a workload; cycles and seconds are 0 for a failed run.
 
-    ``interval`` is that of cycles that are an estimate; ``spread`` is half of it as a fraction of them.
-    ``numbers`` are further columns of its row in the store, and ``utilization``, the share of cycles in which
-    the workers were busy. ``digest`` is the key of this row.
+    ``interval`` is the interval of estimated cycles, ``spread`` its half-width as a fraction. ``numbers`` are
+    further columns of the row, and ``utilization``, the fraction of cycles in which the workers are busy.
+    ``digest`` is the key of the row.
     """
 
     status: str
     reason: str
     cycles: int = 0
     seconds: float = 0.0
-    source: str = ""  # of the workload: real, generated or surrogate
+    source: str = ""  # source of the workload: real, generated or surrogate
     interval: tuple[int, int] | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""
 
     @property
     def measures(self) -> Mapping[str, float]:
-        """The numbers of a run that was done, by column of the store, and the upper end of its EDP."""
+        """Return the numbers of a finished run by column of the store, and the upper end of its EDP."""
         if not self.done:
             return {}
         energy = self.numbers.get("energy_upper")
@@ -69,12 +69,12 @@ class SuiteResult:
 
     @property
     def spread(self) -> float:
-        """Half the width of the interval as a fraction of the cycles; 0 of a count."""
+        """Return the half-width of the interval as a fraction of the cycles; 0 for an exact count."""
         return relative_half_width(self.cycles, *self.interval) if self.interval else 0.0
 
     @property
     def done(self) -> bool:
-        """Return whether it came to its end, and was right."""
+        """Return whether the run is finished and verified."""
         return self.status == DONE
 
 
@@ -83,13 +83,13 @@ class Suite:
     """Machines on workloads.
 
     Args:
-        machines, workloads: in the order in which they were given.
-        against: the machine that speed-ups are over.
+        machines, workloads: in the requested order.
+        against: the baseline of speed-ups.
         runs: the runs by workload and machine.
-        names: the names of workloads that have one of their own.
-        resources: what each machine has, of those that finished a run.
+        names: the names of workloads in the study.
+        resources: the resources of each machine with a finished run.
         scaled: lines about machines that were scaled to equal resources.
-        evaluation: the columns, means, figures and tables that a study asks for.
+        evaluation: the columns, means, figures and tables of the study.
     """
 
     machines: Sequence[str]
@@ -102,13 +102,13 @@ class Suite:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def with_evaluation(self, keys: Mapping[str, object]) -> Suite:
-        """Return the suite with keys of its evaluation replaced; ``columns`` replace the tables, too."""
+        """Return the suite with replaced keys of its evaluation; ``columns`` also replace the tables."""
         keys = {**keys, "tables": None} if "columns" in keys else keys
         return replace(self, evaluation=self.evaluation.model_copy(update=keys))
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The names of workloads as they are shown: their own or short ones, a surrogate's with a dagger."""
+        """Return the displayed names of workloads: from the study or shortened; surrogates have daggers."""
         short = dict(zip(self.workloads, short_names(self.workloads), strict=True))
         return {
             workload: mark(self.names.get(workload, name), SURROGATE if workload in self.surrogates else None)
@@ -116,24 +116,24 @@ class Suite:
         }
 
     def speedup(self, workload: str, machine: str) -> float | None:
-        """Simulated time of ``against`` over this machine's; None if one took none, or was not done."""
-        first, this = self.runs[workload, self.against], self.runs[workload, machine]
-        return first.seconds / this.seconds if first.seconds and this.seconds else None
+        """Return the simulated time of ``against`` over the machine's; None if either is missing or 0."""
+        first, other = self.runs[workload, self.against], self.runs[workload, machine]
+        return first.seconds / other.seconds if first.seconds and other.seconds else None
 
     def spread(self, workload: str, machine: str) -> float:
-        """Half the width of the interval of a speed-up, as a fraction of it; 0 of counts."""
+        """Return the half-width of a speed-up as a fraction; 0 for exact counts."""
         if machine == self.against:
             return 0.0
         return hypot(self.runs[workload, self.against].spread, self.runs[workload, machine].spread)
 
     def mean_spread(self, machine: str) -> float:
-        """The same of the mean of a machine's speed-ups."""
+        """Return the half-width of the mean of a machine's speed-ups, as a fraction."""
         spreads = [self.spread(workload, machine) for workload in self.compared]
         return hypot(*spreads) / max(1, len(spreads))
 
     @property
     def compared(self) -> list[str]:
-        """The workloads that every machine has done, and took time for: means are over these."""
+        """Return the workloads that all machines finished in nonzero time, over which means are taken."""
         return [
             workload
             for workload in self.workloads
@@ -141,13 +141,13 @@ class Suite:
         ]
 
     def mean(self, machine: str) -> float | None:
-        """The geometric mean of a machine's speed-ups over the workloads that all have done; None if none."""
+        """Return the geometric mean of a machine's speed-ups over ``compared``; None without workloads."""
         speedups = [self.speedup(workload, machine) for workload in self.compared]
         return geometric_mean([speedup for speedup in speedups if speedup is not None]) if speedups else None
 
     @property
     def surrogates(self) -> list[str]:
-        """The workloads for which some machine ran a surrogate."""
+        """Return the workloads for which a machine ran a surrogate."""
         return [
             workload
             for workload in self.workloads
@@ -155,46 +155,46 @@ class Suite:
         ]
 
     def frame(self) -> pd.DataFrame:
-        """A row a workload and machine."""
+        """Return a row for each workload and machine."""
         import pandas as pd  # noqa: PLC0415  (it takes time to load)
 
         rows = [
             {
                 "workload": workload,
-                "workload_source": ran.source if ran.done else None,
+                "workload_source": result.source if result.done else None,
                 "name": self.labels[workload],
                 "machine": machine,
-                "status": ran.status,
-                "reason": ran.reason,
-                "cycles": ran.cycles if ran.done else None,
-                "cycles_low": ran.interval and ran.interval[0],
-                "cycles_high": ran.interval and ran.interval[1],
-                "seconds": ran.seconds if ran.done else None,
+                "status": result.status,
+                "reason": result.reason,
+                "cycles": result.cycles if result.done else None,
+                "cycles_low": result.interval and result.interval[0],
+                "cycles_high": result.interval and result.interval[1],
+                "seconds": result.seconds if result.done else None,
                 "speedup": self.speedup(workload, machine),
-                **{name: ran.measures.get(name) for name in NUMBERS},
+                **{name: result.measures.get(name) for name in NUMBERS},
                 **{name: getattr(self.resources.get(machine), name, None) for name in OF_MACHINES},
             }
-            for (workload, machine), ran in self.runs.items()
+            for (workload, machine), result in self.runs.items()
         ]
         return pd.DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        """Return the frame as a table, for a notebook; columns without a value are left out."""
+        """Return the frame as an HTML table without empty columns, for a notebook."""
         return str(self.frame().dropna(axis=1, how="all").to_html(index=False, na_rep=""))
 
 
 def read_workloads(path: Path) -> dict[str, str]:
-    """Return the workloads of a list or of a folder, each with its own name, which is empty for most.
+    """Return the workloads of a list or folder, each with its name or an empty text.
 
-    A list has a workload a line, or ``name = workload``, and comments behind ``#``. All matrices of a folder
+    A list has a workload or ``name = workload`` per line, and comments after ``#``. All matrices of a folder
     are workloads.
 
     Raises:
-        InputError: there is no such file or folder, or nothing in it; a name is there twice.
+        InputError: the path does not exist or has no workload, or a name is used twice.
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
-        return _some(path, {shlex.quote(str(file)): "" for file in files})
+        return _nonempty(path, {shlex.quote(str(file)): "" for file in files})
     workloads: dict[str, str] = {}
     for number, text in enumerate(read_text(path).splitlines(), start=1):
         line = text.partition(COMMENT)[0].strip()
@@ -204,10 +204,10 @@ def read_workloads(path: Path) -> dict[str, str]:
             raise InputError(f"{path}:{number}: the name {name} is there twice; give each workload its own")
         if workload:
             workloads[workload] = workloads.get(workload) or name
-    return _some(path, workloads)
+    return _nonempty(path, workloads)
 
 
-def _some(path: Path, workloads: dict[str, str]) -> dict[str, str]:
+def _nonempty(path: Path, workloads: dict[str, str]) -> dict[str, str]:
     if not workloads:
         raise InputError(f"{path}: has no workload; a list has one a line, a folder files as a.mtx")
     return workloads
@@ -219,47 +219,47 @@ def suite(
     *,
     against: str | None = None,
     same: Sequence[str] = (),
-    **options: Any,  # noqa: ANN401  (those of ``fiberscope.sweep``)
+    **options: Any,  # noqa: ANN401  (options of ``fiberscope.sweep``)
 ) -> Suite:
-    """Run machines on workloads, what a store does not have, and lay their times side by side.
+    """Run machines on workloads, as far as the runs are missing in a store, and compare their times.
 
     Args:
-        machines: names, ``spec:NAME``, or paths of one's own; ``NAME=MACHINE:KEY=VALUE``, or a mapping with
-            ``name``, ``accelerator``, ``set`` and ``parts``, for a machine with a name of its own. Or the
-            path of a study, whose keys the other arguments replace.
-        workloads: of each run one, as ``fiberscope.sweep`` takes them, or a mapping of them to names;
-            or the path of a list or of a folder.
-        against: the machine that speed-ups are over; the first by default.
-        same: ``multipliers``, ``bandwidth`` or ``area``, of which all machines get as much as ``against``.
-        options: ``store``, ``settings``, ``retry``, ``progress``, and all others of ``fiberscope.sweep``.
+        machines: names, ``spec:NAME``, or paths of user machines. ``NAME=MACHINE:KEY=VALUE``, or a mapping
+            with ``name``, ``accelerator``, ``set`` and ``parts``, defines a machine with a name. Or the path
+            of a study, whose keys the other arguments override.
+        workloads: a workload per run, as for ``fiberscope.sweep``, or a mapping from workloads to names; or
+            the path of a list or folder.
+        against: the baseline of speed-ups; the first machine by default.
+        same: ``multipliers``, ``bandwidth`` or ``area``, which all machines are scaled to.
+        options: ``store``, ``settings``, ``retry``, ``progress``, and others of ``fiberscope.sweep``.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
+        ConfigurationError, InputError, WorkloadError: a machine, an operand or a value is invalid.
     """
     path = Path(machines) if isinstance(machines, str | Path) else None
     study = _study(machines)
     parsed = [machine for machine, _ in study.named_machines()]
     evaluation = study.evaluation or Evaluation()
-    several = [machine.name for machine in parsed]
+    series = [machine.name for machine in parsed]
     listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
     first = against or evaluation.against
-    _check_against(several, first)
+    _check_against(series, first)
     shared = {key: getattr(study, key) for key in ("command", "settings", "config", "store")} | options
-    parsed, scaled = _scaled(parsed, same or evaluation.same, first or several[0], shared)
+    parsed, scaled = _scaled(parsed, same or evaluation.same, first or series[0], shared)
     with saved_operands(listed, shared["store"]) as saved:
         keys = {"evaluation": None, **({"machines": parsed} if scaled else {}), **options}
         frame = sweep([*parsed], saved, **options) if path is None else sweep(path, saved, **keys)
     names = saved or study.named_workloads()
-    named = list(names)
-    pairs = [(workload, machine) for machine in several for workload in named]
+    texts = list(names)
+    pairs = [(workload, machine) for machine in series for workload in texts]
     rows = dict(zip(pairs, frame.to_dict("records"), strict=True))
     runs = {pair: suite_result(row) for pair, row in rows.items()}
     resources = {
         machine: read_resources(row) for (_, machine), row in reversed(rows.items()) if row["status"] == DONE
     }
-    ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
-    own = {workload: name for workload, name in names.items() if name}
-    return Suite(several, named, first or several[0], ordered, own, resources, scaled, evaluation)
+    ordered = {(text, machine): runs[text, machine] for text in texts for machine in series}
+    own_names = {workload: name for workload, name in names.items() if name}
+    return Suite(series, texts, first or series[0], ordered, own_names, resources, scaled, evaluation)
 
 
 def _study(machines: Sequence[AnyMachine] | Path | str) -> Study:
@@ -270,10 +270,11 @@ def _study(machines: Sequence[AnyMachine] | Path | str) -> Study:
 
 
 def read_suite(path: Path) -> Study:
-    """Return the study of a file, for a suite.
+    """Read the study of a file for a suite.
 
     Raises:
-        ConfigurationError, InputError: as of ``read_study``; or the study has several designs of a machine.
+        ConfigurationError, InputError: the errors of ``read_study``, or the study sweeps over designs of a
+            machine.
     """
     study = read_study(path)
     for key in ("grid", "points", "random"):
@@ -290,7 +291,7 @@ def _scaled(
     """Scale machines to equal resources.
 
     Raises:
-        ConfigurationError, InputError: as of ``scale_machines``; or another command than ``sim``.
+        ConfigurationError, InputError: the errors of ``scale_machines``, or the command is not ``sim``.
     """
     if not same:
         return machines, []
@@ -302,10 +303,10 @@ def _scaled(
 
 
 def _check_against(machines: Sequence[str], against: str | None) -> None:
-    """Refuse to compare with a machine that does not run.
+    """Check that the baseline is one of the machines.
 
     Raises:
-        InputError: naming those that do.
+        InputError: it is not; the message has the nearest machine.
     """
     if against is not None and against not in machines:
         raise InputError(f"{against} is none of the machines that run; {nearest(against, machines)}")
@@ -330,7 +331,7 @@ def suite_result(row: Mapping[Any, Any]) -> SuiteResult:
 
 
 def _number(row: Mapping[Any, Any], name: str) -> float:
-    """A number of a row; not a number if the row has none."""
+    """Return a number of a row; NaN if the row has none."""
     if name == UTILIZATION:
         cycles = [_number(row, state) for state in ("busy", "input_stall", "output_stall", "idle")]
         return cycles[0] / sum(cycles) if sum(cycles) else nan

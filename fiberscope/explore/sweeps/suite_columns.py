@@ -26,14 +26,14 @@ __all__ = [
     "scale_of",
 ]
 
-BOUND = "+"  # behind a lower bound
+BOUND = "+"  # suffix of a lower bound
 MEANS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "geometric": geometric_mean,
     "harmonic": harmonic_mean,
 }
 _PREFIXES = {-12: "p", -9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}  # SI
-_SPREADS = ("cycles", "time", "speedup")  # which have the interval of sampled cycles
+_SPREADS = ("cycles", "time", "speedup")  # columns with the interval of sampled cycles
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Column:
     """A column of the table.
 
     Args:
-        head: its head.
-        measure: column of the store; the speed-up has none.
-        factor: from the unit of the store to ``unit``.
-        unit: with an SI prefix if ``prefixed``.
-        prefixed: whether the table chooses a prefix that suits the values.
-        powers: whether a value is written as a power of ten.
-        upper: column of the store with the upper end of the value; empty for a value without an interval.
+        head: the head.
+        measure: the column of the store; empty for the speed-up.
+        factor: the factor from the store's unit to ``unit``.
+        unit: the unit, with an SI prefix if ``prefixed``.
+        prefixed: whether the table chooses a prefix for the values.
+        powers: whether to write values as powers of ten.
+        upper: the column of the upper end; empty for a value without an interval.
     """
 
     head: str
@@ -82,7 +82,7 @@ class Scale:
     whole: bool = False
 
     def text(self, value: float) -> str:
-        """Write a value: three significant digits, whole numbers and thousands in full."""
+        """Format a value with three significant digits; integers and thousands are written in full."""
         scaled = value * self.factor
         if self.powers:
             return f"{scaled:.2e}"
@@ -91,10 +91,10 @@ class Scale:
 
 
 def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list[str]:
-    """Return the names of an option, which have commas between them.
+    """Return the comma-separated names of an option.
 
     Raises:
-        InputError: an unknown name, a name that is there twice, or none.
+        InputError: a name is unknown, repeated or empty.
     """
     names = [name.strip() for name in text.split(",")]
     for place, name in enumerate(names):
@@ -106,7 +106,7 @@ def check_choices(option: str, text: str, choices: Mapping[str, object]) -> list
 
 
 def scale_of(suite: Suite, name: str) -> Scale:
-    """Return how the values of a column are written, so that all cells of the column have one unit."""
+    """Return the format of a column, with one unit for all cells."""
     column = COLUMNS[name]
     if not column.prefixed:
         unit = f" [{column.unit}]" if column.unit else ""
@@ -119,22 +119,22 @@ def scale_of(suite: Suite, name: str) -> Scale:
 
 
 def _value(suite: Suite, name: str, workload: str, machine: str) -> float | None:
-    """The value of a run in the unit of the store; None if the run has none."""
+    """Return the value of a run in the store's unit; None if the run has none."""
     if name == "speedup":
         return suite.speedup(workload, machine)
     return suite.runs[workload, machine].measures.get(COLUMNS[name].measure)
 
 
 def _spread(suite: Suite, name: str, workload: str, machine: str) -> float:
-    """Half the width of the interval of a value as a fraction of the value; 0 of a count."""
+    """Return the half-width of a value as a fraction; 0 for an exact value."""
     if name not in _SPREADS:
         return 0.0
-    own = suite.runs[workload, machine].spread
-    return suite.spread(workload, machine) if name == "speedup" else own
+    run_spread = suite.runs[workload, machine].spread
+    return suite.spread(workload, machine) if name == "speedup" else run_spread
 
 
 def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: str) -> str:
-    """Return a cell: the value of a run with half the width of its interval; the status in its place."""
+    """Return a cell with the value of a run and its half-width, or with the status of a failed run."""
     run = suite.runs[workload, machine]
     value = _value(suite, name, workload, machine)
     if value is None:
@@ -146,14 +146,14 @@ def number_cell(suite: Suite, name: str, scale: Scale, workload: str, machine: s
 
 
 def interval_text(value: float, upper: float | None, text: Callable[[float], str]) -> str:
-    """Write a known value and its upper end; a lower bound, without an upper end, has ``BOUND`` behind it."""
+    """Format a value with its upper end; a lower bound has the suffix ``BOUND``."""
     return write_interval(value, upper, text, "{}" + BOUND)
 
 
 def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) -> str:
-    """Return the mean of a machine over the workloads that every machine has finished.
+    """Return the mean of a machine over the workloads that all machines finished.
 
-    The cell is empty if a value is missing, or if a value of 0 has no such mean.
+    The cell is empty if a value is missing, or if the mean is undefined for a value of 0.
     """
     values = [
         value for workload in suite.compared if (value := _value(suite, name, workload, machine)) is not None
@@ -164,8 +164,8 @@ def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) ->
         runs = [suite.runs[workload, machine] for workload in suite.compared]
         ends = [run.measures.get(COLUMNS[name].upper) for run in runs]
         upper = [end for end in ends if end is not None]
-        most = MEANS[mean](upper) if len(upper) == len(ends) else None
-        return interval_text(MEANS[mean](values), most, scale.text)
+        upper_mean = MEANS[mean](upper) if len(upper) == len(ends) else None
+        return interval_text(MEANS[mean](values), upper_mean, scale.text)
     spreads = [_spread(suite, name, workload, machine) for workload in suite.compared]
     weights = {
         "arithmetic": values,
@@ -173,7 +173,8 @@ def mean_cell(suite: Suite, name: str, scale: Scale, mean: str, machine: str) ->
         "harmonic": [1 / value for value in values if value],
     }[mean]
     spread = (
-        math.hypot(*(weight * each for weight, each in zip(weights, spreads, strict=True))) / sum(weights)
+        math.hypot(*(weight * spread_ for weight, spread_ in zip(weights, spreads, strict=True)))
+        / sum(weights)
         if any(spreads)
         else 0.0
     )

@@ -1,4 +1,4 @@
-"""The speed-ups of a suite as a figure."""
+"""Figure of the speed-ups of a suite."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MEAN = "geomean"
 def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
     """Draw speed-ups as bars, a group for each workload, and their geometric means.
 
-    The machine that is compared with has no bars, unless it is the only one.
+    The baseline has no bars, unless it is the only machine.
 
     Args:
         suite: the machines, the workloads and the runs.
-        width: that of the figure, in inches.
+        width: the width of the figure, in inches.
 
     Raises:
         InputError: matplotlib is missing.
@@ -40,8 +40,8 @@ def draw_suite(suite: Suite, width: float = WIDTHS["page"]) -> Figure:
         for machine in others
     ]
     errors = [
-        [spread * (height or 0.0) for spread, height in zip(*each, strict=True)]
-        for each in zip(spreads, heights, strict=True)
+        [spread * (height or 0.0) for spread, height in zip(*pair, strict=True)]
+        for pair in zip(spreads, heights, strict=True)
     ]
     names = dict(zip(suite.machines, short_names(suite.machines), strict=True))
     groups = [*shorten_workloads(list(suite.labels.values())), MEAN]

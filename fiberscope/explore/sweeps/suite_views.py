@@ -1,4 +1,4 @@
-"""A suite as tables, in the terminal or in LaTeX, and as lines about what failed."""
+"""Views of a suite: tables for the terminal and LaTeX, and lines about failures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 SHOWN = ("cycles", "speedup")
 MEAN = ("geometric",)
-PAGE_COLUMNS = 8  # of numbers, which fit on a page of the class article
+PAGE_COLUMNS = 8  # maximum of number columns on a page of the class article
 RESOURCES = ("machine", "multipliers", "peak GB/s", "SRAM [KiB]", "area [mm2]", "clock [GHz]")
 
 
@@ -58,7 +58,7 @@ def suite_table(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[st
 
 
 def suite_title(suite: Suite, columns: Sequence[str]) -> str:
-    """Return what a table with these columns shows."""
+    """Return the title of a table with these columns."""
     compared = f"Speedup over {suite.against}, by simulated time"
     return compared if "speedup" in columns else "Machines on workloads"
 
@@ -92,16 +92,16 @@ def _mean_rows(suite: Suite, scales: dict[str, Scale], means: Sequence[str]) -> 
 
 
 def resource_table(suite: Suite) -> Table:
-    """Return the resources of each machine that finished a run."""
+    """Return the resources of each machine with a finished run."""
     table = Table("Resources", RESOURCES)
     for machine in (machine for machine in suite.machines if machine in suite.resources):
-        own = suite.resources[machine]
+        resources = suite.resources[machine]
         cells = [
-            _amount(own.multipliers, 1.0, ",.0f"),
-            _amount(own.peak_bytes_per_second, 1e-9, ",.4g"),
-            _amount(own.sram_bytes, 1 / 1024, ",.0f"),
-            _area(own),
-            _amount(own.hertz, 1e-9, ",.3g"),
+            _amount(resources.multipliers, 1.0, ",.0f"),
+            _amount(resources.peak_bytes_per_second, 1e-9, ",.4g"),
+            _amount(resources.sram_bytes, 1 / 1024, ",.0f"),
+            _area(resources),
+            _amount(resources.hertz, 1e-9, ",.3g"),
         ]
         table.add(machine, *cells)
     return table
@@ -112,16 +112,20 @@ def _amount(value: float | None, factor: float, form: str) -> str:
 
 
 def _area(resources: Resources) -> str:
-    """Write the area in mm2, as far as it is known and its upper end."""
+    """Format the known area and its upper end in mm2."""
     if resources.area_um2 is None:
         return ""
     return interval_text(resources.area_um2, resources.area_upper, lambda um2: _amount(um2, 1e-6, ",.3g"))
 
 
 def note_lines(suite: Suite) -> list[str]:
-    """Return the lines below the tables: surrogates, scaled and unequal machines, and lower bounds."""
+    """Return the notes below the tables: surrogates, scaled and unequal machines, and lower bounds."""
     surrogates = filter(None, [footnote(suite.surrogates)])
-    bounds = [name for name, own in suite.resources.items() if own.area_um2 and own.area_upper is None]
+    bounds = [
+        name
+        for name, resources in suite.resources.items()
+        if resources.area_um2 and resources.area_upper is None
+    ]
     line = f"{BOUND} behind an area or energy: a lower bound, because some parts have no figure"
     return [
         *surrogates,
@@ -136,8 +140,8 @@ class Arrangement(NamedTuple):
 
     Args:
         heads: the heads of the columns.
-        blocks: rows of text, each with a title that has a row of its own; empty for none.
-        groups: names above the columns behind the first, and over how many columns each goes.
+        blocks: rows of text, with a title in a row of its own; an empty title is not printed.
+        groups: heads over several columns, from the second column on, with the number of columns of each.
     """
 
     heads: Sequence[str]
@@ -146,10 +150,10 @@ class Arrangement(NamedTuple):
 
 
 def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) -> Arrangement:
-    """Return the table of a suite as a page has it, with the machines above their columns.
+    """Return the table of a suite for a page, with the machines above their columns.
 
-    A table that would be too wide has a column for each machine, and a block of rows for each of
-    ``columns``. The arguments are those of ``suite_table``.
+    A table that is too wide becomes a column for each machine, and a block of rows for each of ``columns``.
+    The arguments are those of ``suite_table``.
     """
     scales = {name: scale_of(suite, name) for name in columns}
     if len(columns) == 1 or len(columns) * len(suite.machines) > PAGE_COLUMNS:
@@ -161,7 +165,7 @@ def arrange_suite(suite: Suite, columns: Sequence[str], means: Sequence[str]) ->
 
 
 def _stacked(suite: Suite, scales: dict[str, Scale], means: Sequence[str]) -> Arrangement:
-    """A table with a column for each machine, and the rows of each column below one another."""
+    """Return a table with a column for each machine, and a block of rows for each column."""
     blocks: list[tuple[str, LatexRows]] = []
     for name, scale in scales.items():
         title = "" if list(scales) == ["speedup"] else scale.head
@@ -171,14 +175,14 @@ def _stacked(suite: Suite, scales: dict[str, Scale], means: Sequence[str]) -> Ar
 
 
 def resource_arrangement(suite: Suite) -> Arrangement:
-    """Return the resources of the machines as a page has them."""
+    """Return the table of resources for a page."""
     return Arrangement(RESOURCES, [("", resource_table(suite).rows)])
 
 
 def evaluation_latex(suite: Suite) -> str:
-    """Return the tables that the evaluation names as LaTeX floats with booktabs, one for each.
+    """Return the tables of the evaluation as LaTeX floats with booktabs.
 
-    Without tables, a float has the table of ``columns`` and the resources.
+    Without tables, a single float has the table of ``columns`` and the resources.
     """
     evaluation = suite.evaluation
     if evaluation.tables is None:
@@ -193,7 +197,7 @@ def evaluation_latex(suite: Suite) -> str:
 
 
 def arrange_table(suite: Suite, table: Illustration) -> tuple[str, Arrangement]:
-    """Return the caption of a table of the evaluation, and the table as a page has it."""
+    """Return the caption of a table of the evaluation, and the table for a page."""
     if table.show == [RESOURCE_TABLE]:
         return table.caption or "Resources of the machines.", resource_arrangement(suite)
     caption = table.caption or f"{suite_title(suite, table.show)}."
@@ -213,9 +217,9 @@ def suite_latex(suite: Suite, columns: Sequence[str] = SHOWN, means: Sequence[st
 
 
 def failure_lines(suite: Suite) -> list[str]:
-    """A line for each run that was not done."""
+    """Return a line for each failed run."""
     return [
-        f"{machine} on {workload}: {ran.status}: {ran.reason}"
-        for (workload, machine), ran in suite.runs.items()
-        if not ran.done
+        f"{machine} on {workload}: {result.status}: {result.reason}"
+        for (workload, machine), result in suite.runs.items()
+        if not result.done
     ]

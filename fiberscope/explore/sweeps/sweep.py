@@ -1,4 +1,4 @@
-"""Sweeps from Python: ``fiberscope.sweep("gamma", ["wiki-Vote"], grid={"pe.count": [8, 16, 32, 64]})``."""
+"""Python entry point of sweeps: ``fiberscope.sweep("gamma", ["wiki-Vote"], grid={"pe.count": [8, 16]})``."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ def sweep(
     follow: Follow | None = None,
     **study: Unpack[StudyKeys],
 ) -> pd.DataFrame:
-    """Run all points of a study that its store does not have, on all cores or on a cluster.
+    """Run all points of a study that are missing in its store, on all cores or on a cluster.
 
     Args:
-        accelerator: its name, or several; or the path of a study (``study.yaml``). ``NAME=MACHINE:KEY=VALUE``
-            is a machine with a name and settings of its own, as is a mapping with ``name``, ``accelerator``,
-            ``set`` and ``parts``.
-        workloads: of each run one, or several. A text names operands: A, ``"A B"``, or ``"NAME=TENSOR ..."``.
-            A matrix in memory is A; a ``fiberscope.workloads.Workload`` names it. Or a mapping to names.
-        store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
-            what is returned alone.
-        scheduler: the address of a Dask scheduler whose workers are to run.
+        accelerator: one or several machines, or the path of a study (``study.yaml``).
+            ``NAME=MACHINE:KEY=VALUE`` is a machine with a name and settings, as is a mapping with ``name``,
+            ``accelerator``, ``set`` and ``parts``.
+        workloads: one or several workloads. A text names operands: A, ``"A B"``, or ``"NAME=TENSOR ..."``. A
+            matrix in memory is A; a ``fiberscope.workloads.Workload`` has a name. Or a mapping to names.
+        store: the folder of the results, or an address as ``s3://bucket/study``; by default the results are
+            only returned.
+        scheduler: the address of a Dask scheduler with workers.
         slurm, pbs: the YAML file of a batch system's jobs.
-        workers: on this computer, a core each by default.
-        retry: run points again that failed.
-        progress: whether the progress is shown: a bar in a notebook and on a terminal.
-        follow: follows the progress, as a page of it does.
-        study: ``grid``, ``points``, ``settings`` and the other keys of a study, see ``StudyKeys``; beside a
-            file they take its keys' places.
+        workers: processes on this computer; one per core by default.
+        retry: run failed points again.
+        progress: whether to show the progress in a notebook or terminal.
+        follow: receives the progress, such as a page.
+        study: ``grid``, ``points``, ``settings`` and further keys of a study, see ``StudyKeys``; they
+            override the keys of a file.
 
     Returns:
-        A row a point, in their order, with all columns of a store but the report. Columns of parameters have
+        A row per point in order, with all columns of a store but the report. Columns of parameters have
         dotted keys, as ``pe.count``.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine is invalid.
     """
     with naming_extras("fiberscope.sweep"):
         from fiberscope.explore.sweeps.api import run_study  # noqa: PLC0415  (needs the extra sweep)
@@ -71,12 +71,12 @@ def sweep(
     with saved_operands(workloads, store) as names:
         study_ = merge_study(accelerator, workload_entries(names), keys)
         with store_address(study_.store) as address:
-            swept = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
-            return swept.frame().replace({"workload": {text: name for text, name in names.items() if name}})
+            result = run_study(study_, address, executors, retry=retry, quiet=not progress, follow=follow)
+            return result.frame().replace({"workload": {text: name for text, name in names.items() if name}})
 
 
 def workload_entries(names: Mapping[str, str]) -> list[str | Mapping[str, str]]:
-    """Return workloads as a study has them, from their names by text; an empty name is none."""
+    """Return workloads in the form of a study, from their names by text; an empty name is omitted."""
     return [{name: text} if name else text for text, name in names.items()]
 
 
@@ -89,10 +89,10 @@ def merge_study(
     workloads: Sequence[str | Mapping[str, str]],
     keys: Mapping[str, Any],
 ) -> Study:
-    """The study of a file with keys in the place of its own, or of keys alone.
+    """Return the study of a file with overridden keys, or the study of keys alone.
 
     Raises:
-        ConfigurationError, InputError: as of ``sweep``.
+        ConfigurationError, InputError: the errors of ``sweep``.
     """
     entries = dict(keys)
     if workloads:
@@ -111,13 +111,13 @@ def merge_study(
 
 
 def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
-    """Return whether it names the file of a study, and not what a command runs."""
+    """Return whether a text is the path of a study file, not the machine of a command."""
     return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
 
 
 @contextmanager
 def store_address(store: str | None) -> Iterator[str]:
-    """Yield the address of the store, or that of a temporary folder."""
+    """Yield the address of the store, or of a temporary folder."""
     if store is not None:
         yield store
         return

@@ -1,4 +1,4 @@
-"""Outcomes of a task and its row; imports little, for Dask's workers."""
+"""Outcomes of tasks; a module with few imports, for Dask's workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DONE", "TaskOutcome", "make_outcome"]
 
 
 class TaskOutcome(NamedTuple):
-    """Outcome of a task: its status, seconds, and its row as a file."""
+    """Outcome of a task: its status, seconds, and its encoded row."""
 
     status: str
     seconds: float
@@ -30,7 +30,7 @@ def make_outcome(
     Args:
         task: the fields of a ``plan.Task``.
         status: ``DONE``, or another status in one word.
-        reason: why the task was not done; empty if it was.
+        reason: the reason of a failure; empty for a finished task.
         seconds: wall-clock time of the task.
         measures: further columns of the row, by name.
     """

@@ -1,6 +1,6 @@
-"""Outcomes of a point that ends before it has run."""
+"""Statuses of a point that ends before its run."""
 
 __all__ = ["REFUSED", "STALE"]
 
 REFUSED = "refused"
-STALE = "stale"  # in a process that has loaded other sources; told by that alone, and no row's status
+STALE = "stale"  # the process has loaded other sources; no status of a row

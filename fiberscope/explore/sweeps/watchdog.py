@@ -1,4 +1,4 @@
-"""Loaded by the process of Dask's workers: it ends with the sweep that started it, however that ends."""
+"""Watchdog in the process of Dask's workers: ends the process when its sweep ends for any reason."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import threading
 __all__: list[str] = []
 
 
-def _follow() -> None:
+def _wait_for_sweep() -> None:
     while os.read(0, 1):  # the sweep holds the other end
         pass
     os._exit(0)
 
 
-threading.Thread(target=_follow, daemon=True).start()
+threading.Thread(target=_wait_for_sweep, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The interface by which a sweep reports its progress."""
+"""Interface of progress reports of a sweep."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Watcher"]
 
 
 class Watcher(Protocol):
-    """Interface that is told the progress of a sweep."""
+    """Interface of an object that receives the progress of a sweep."""
 
     def working(self, workers: int) -> None:
-        """Note the number of points that run at a time."""
+        """Record the number of concurrent points."""
 
     def ended(self, task: Task, outcome: TaskOutcome) -> None:
-        """Note that a task's row is in the store."""
+        """Record that a task's row is in the store."""

@@ -1,8 +1,7 @@
-"""The process that points run in, one after the other: what it was told comes in lines, outcomes go out.
+"""Child process that runs points one after the other: reads requests as lines, writes outcomes.
 
-First of all it tells that it is ready: the limit of a point is not for imports.
-
-It ends with the process that started it, also in the midst of a point: nobody would hear of the outcome.
+The process signals when it is ready, so that imports do not count against the limit of a point. It ends with
+its parent process, even during a point.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ __all__ = ["main"]
 
 READY = b"\n"
 MOST_SHARED = 2 << 30  # bytes
-MEMORY_PART = 4  # of the memory, a quarter is for all processes together
+MEMORY_PART = 4  # fraction 1/4 of the memory for all processes together
 
 
 def main() -> None:
-    """Run what comes in until nothing does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the sweep, which ends this process
+    """Run the requests from standard input until its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the sweep, which ends this process
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a block of the user's prints is no answer
+    os.dup2(2, 1)  # output of user components is no answer
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
-    gc.freeze()  # what is imported is there to stay
-    with suppress(BrokenPipeError):  # who started it is gone; _listen ends it
+    gc.freeze()  # imported objects are permanent
+    with suppress(BrokenPipeError):  # the parent is gone; _listen ends the process
         os.write(answers.fileno(), READY)
     with sharing(_shared_bytes()):
         while True:
@@ -45,7 +44,7 @@ def main() -> None:
 
 
 def _shared_bytes() -> int:
-    """Return the memory that operands and functional passes may take which points share in this process."""
+    """Return the memory of this process for operands and functional passes that points share."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(MOST_SHARED, memory // (MEMORY_PART * (os.cpu_count() or 1)))
 
@@ -56,9 +55,9 @@ def _listen(lines: queue.SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _answer(answers: BinaryIO, came: TaskOutcome) -> None:
-    header = {"status": came.status, "seconds": came.seconds, "length": len(came.content)}
-    answers.write(json.dumps(header).encode() + b"\n" + came.content)
+def _answer(answers: BinaryIO, outcome: TaskOutcome) -> None:
+    header = {"status": outcome.status, "seconds": outcome.seconds, "length": len(outcome.content)}
+    answers.write(json.dumps(header).encode() + b"\n" + outcome.content)
     answers.flush()
 
 

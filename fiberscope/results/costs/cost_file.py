@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CostFile", "PostfixExpression", "read_cost_file"]
 
-SOURCES = (
-    Path(__file__),
-    Path(__file__).with_name("schema.py"),
-)  # they define the cache format
+SOURCES = (Path(__file__), Path(__file__).with_name("schema.py"))  # define the cache format
 ENERGIES = Path(__file__).parent / "energies.yaml"
 AREAS = Path(__file__).parent / "areas.yaml"
 _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
@@ -129,13 +126,13 @@ def _compile(path: Path) -> CostFile:
     from fiberscope.results.costs.schema import CostsFile  # noqa: PLC0415
 
     document = read_document(path)
-    sections = validate_document(CostsFile, document).model_dump(exclude_none=True)
+    costs = validate_document(CostsFile, document).model_dump(exclude_none=True)
     energies = {
         f"{owner}.{name}": action.picojoules
         for owner, actions in default_table().components.items()
         for name, action in actions.items()
     }
-    return CostFile(_Compiler(document).file(sections), energies, _areas())
+    return CostFile(_Compiler(document).file(costs), energies, _areas())
 
 
 def _areas() -> dict[str, float]:
@@ -149,15 +146,13 @@ def _areas() -> dict[str, float]:
 class _Compiler:
     document: Document
 
-    def file(self, sections: dict[str, Any]) -> dict[str, Any]:
+    def file(self, costs: dict[str, Any]) -> dict[str, Any]:
         """Compile all sections of a file."""
         for section in ("memory", "operations"):
-            sections[section] = self.expressions((section,), sections.get(section, {}))
+            costs[section] = self.expressions((section,), costs.get(section, {}))
         for section in ("parts", "besides"):
-            sections[section] = {
-                name: self.part((section, name), part) for name, part in sections[section].items()
-            }
-        return sections
+            costs[section] = {name: self.part((section, name), part) for name, part in costs[section].items()}
+        return costs
 
     def part(self, path: tuple[str, ...], part: dict[str, Any]) -> dict[str, Any]:
         """Compile one part without its source."""

@@ -110,11 +110,7 @@ def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = No
     if chip is None:
         chip = chip_of(prices, {family: len(members) for family, members in counted.families.items()})
     energy = [
-        *(
-            item
-            for family in parts
-            for item in _action_items(family, parts[family], counted.families[family])
-        ),
+        *(item for family in parts for item in _actions(family, parts[family], counted.families[family])),
         *_memory_items(counted, prices),
         *_operation_items(counted.operations, prices.operations),
         *static_items(chip, counted),
@@ -166,9 +162,7 @@ def _unknown_energy(component: str) -> EnergyItem:
 NO_WIRES: Final = _unknown_energy(WIRES)
 
 
-def _action_items(
-    family: str, part: Part | None, members: Sequence[Mapping[str, int]]
-) -> Iterator[EnergyItem]:
+def _actions(family: str, part: Part | None, members: Sequence[Mapping[str, int]]) -> Iterator[EnergyItem]:
     """Yield the energies of the actions of a family and their wires; one unknown item without an entry."""
     if part is None:
         yield _unknown_energy(family)
@@ -186,9 +180,9 @@ def _memory_items(counted: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
     if not prices.memory:
         yield EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)
         return
-    prices_by_direction = tuple((direction, prices.memory[direction]) for direction in ("read", "write"))
+    directions = tuple((direction, prices.memory[direction]) for direction in ("read", "write"))
     for tensor, moved in counted.bits.items():
-        for (direction, cost), bits in zip(prices_by_direction, moved, strict=True):
+        for (direction, cost), bits in zip(directions, moved, strict=True):
             if bits:
                 yield EnergyItem(CHANNELS, f"{direction} {tensor}", MEMORY, cost.times(bits))
 

@@ -65,7 +65,7 @@ def cost_fields(
 
     Args:
         prices: the prices of the machine.
-        did: the activity of the run.
+        activity: the activity of the run.
         chip: the parts that have area, clock and leakage; the families of components by default.
     """
     if prices is None:

@@ -44,11 +44,7 @@ STATES = (
     ("output_stall", "waiting for output", "magenta", "░", ">"),
     ("idle", "idle", "dim", "·", "."),
 )
-TEXT: Any = {
-    "highlight": False,
-    "markup": False,
-    "force_jupyter": False,
-}  # not twice in notebooks
+TEXT: Any = {"highlight": False, "markup": False, "force_jupyter": False}  # not twice in notebooks
 
 
 def show(report: Record, console: Console) -> None:

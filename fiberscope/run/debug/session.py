@@ -326,7 +326,7 @@ class Session:
         lines = [
             str(format_stop(self.stop, self._watched_values())),
             f"breakpoints: {'; '.join(f'{n}: {text}' for n, text in self._breaks.items()) or 'none'}",
-            f"snapshots: {', '.join(f'{cycle:,}' for cycle in self._kept)}",
+            f"snapshots: {', '.join(f'{cycle:,}' for cycle in self._snapshots)}",
         ]
         return Shown("\n".join(lines))
 

@@ -284,7 +284,7 @@ READS: dict[str, Callable[[Store], object]] = {
 }
 
 
-@pytest.mark.parametrize("step", ["_new", "_parts", "_rows"])
+@pytest.mark.parametrize("step", ["_arrived_files", "_parts", "_rows"])
 @pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
 @pytest.mark.parametrize("read", READS)
 def test_a_row_that_is_gathered_during_a_read_is_read_once(

@@ -19,7 +19,7 @@ from distributed.security import Security
 import fiberscope
 from fiberscope.base.errors import InputError
 from fiberscope.base.processes import StartError, check_processes
-from fiberscope.explore.sweeps.clusters import _secured
+from fiberscope.explore.sweeps.clusters import _with_tls
 
 SEARCHED = ["--minimise", "cycles", "--over", "space.yaml", "--points", "2"]
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("suite", "search")]
@@ -65,7 +65,7 @@ def test_who_has_not_the_key_of_a_sweep_cannot_give_it_tasks(workers: Any, stran
 
 
 def test_a_batch_cluster_has_tls_and_no_http_server(tmp_path: Path) -> None:
-    options = _secured({"cores": 1, "worker_extra_args": ["--lifetime", "1h"]}, str(tmp_path))
+    options = _with_tls({"cores": 1, "worker_extra_args": ["--lifetime", "1h"]}, str(tmp_path))
     assert (options["protocol"], options["security"].require_encryption) == ("tls://", True)
     assert options["shared_temp_directory"] == str(tmp_path)
     assert options["scheduler_options"] == {"dashboard": False, "dashboard_address": None}
@@ -166,6 +166,6 @@ def test_a_process_for_points_that_cannot_start_ends_the_sweep(
     monkeypatch.setattr(
         "fiberscope.explore.sweeps.point_process._CHILD", [sys.executable, "-c", "raise SystemExit(3)"]
     )
-    monkeypatch.setattr("fiberscope.explore.sweeps.point_process._HERE", type("Fresh", (), {})())
+    monkeypatch.setattr("fiberscope.explore.sweeps.point_process._THREAD", type("Fresh", (), {})())
     with pytest.raises(InputError, match="exit code 3"):
         fiberscope.sweep("gamma", small, scheduler=scheduler, progress=False)

@@ -295,7 +295,7 @@ def test_a_design_is_not_run_again_while_one_of_its_workloads_is_left(small: str
     search = Search(points, space, [Goal("cycles")], Store(tmp_path / "s", make=True), 9)
     search._progress = Deaf()  # type: ignore[assignment]
     seen = []
-    for number, task in enumerate(search._suggested(9)):
+    for number, task in enumerate(search._suggest_tasks(9)):
         seen.append(task.digest)
         if number % 2 == 0:  # the first workload of each design ends, and the second does not
             row = {"digest": task.digest, "status": "done", "cycles": 5}
