@@ -37,7 +37,7 @@ _COMPILER = "fiberscope.models.graphs.compiler.compile"
 _HOMES = {
     "CompiledExpression": _COMPILER,
     "compile_expression": _COMPILER,
-    "run": "fiberscope.models.graphs.execution",  # takes the machines along
+    "run": "fiberscope.models.graphs.execution",
 }
 
 __getattr__ = imported_at_first_use(__name__, _HOMES)

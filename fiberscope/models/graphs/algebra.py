@@ -1,4 +1,4 @@
-"""Evaluates expressions on sparse tensors by joining coordinates: nothing here knows of streams or blocks."""
+"""Evaluate expressions on sparse tensors by joins of coordinates, independently of streams and blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["evaluate", "keys_of"]
 
-MOST_POINTS = 2**27  # of an intermediate
+MOST_POINTS = 2**27  # largest intermediate result
 
 
 def evaluate(
@@ -24,12 +24,12 @@ def evaluate(
     """Evaluate an expression.
 
     Args:
-        expression: any.
-        tensors: the tensors by name; of points the columns stand in the order of dimensions.
-        sizes: the sizes of each variable.
+        expression: the expression.
+        tensors: tensors by name; the columns of ``Points`` are in the order of dimensions.
+        sizes: sizes of the index variables.
 
     Raises:
-        InputError: it needs too many points.
+        InputError: an intermediate result is too large.
     """
     if isinstance(expression, Access):
         return _accessed(expression.variables, tensors[expression.tensor])
@@ -40,7 +40,7 @@ def evaluate(
     if isinstance(expression, Sum):
         inner = evaluate(expression.operand, tensors, sizes)
         return _summed(inner, [v for v in inner.columns if v not in expression.variables], sizes)
-    assert isinstance(expression, Call)  # a graph has nothing else
+    assert isinstance(expression, Call)
     operands = [evaluate(operand, tensors, sizes) for operand in expression.operands]
     return _operation(expression, operands, sizes)
 
@@ -82,20 +82,20 @@ def _quotients(values: Values, other: Values) -> Values:
 def _joined(
     left: Points, right: Points, sizes: Mapping[str, int], function: Callable[[Values, Values], Values]
 ) -> Points:
-    """A function of the points that agree on the variables that both have; 0 where either has none."""
+    """Apply a function to the points that agree in all shared variables; other points are 0."""
     _check_numbers([variable for variable in left.columns if variable in right.columns], sizes)
     return left.joined(right, sizes, function, _check_room)
 
 
 def _added(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
-    """Points of either; one that lacks a variable is the same for all of its coordinates."""
+    """Add points; a term without a variable is repeated for all of its coordinates."""
     variables = list(dict.fromkeys([*left.columns, *right.columns]))
     both = [_broadcast(part, variables, sizes) for part in (left, right)]
     return _summed(Points.together(both), variables, sizes)
 
 
 def _larger(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
-    """The larger of both, where either has a point; a constant is there where the other one is."""
+    """Return the maximum where an operand has a point; a constant has the points of the other operand."""
     if not right.columns and len(right) == 1:
         values = np.maximum(left.values, right.values[0])
         return Points(left.columns, values, np.abs(values))
@@ -114,16 +114,16 @@ def _broadcast(points: Points, variables: list[str], sizes: Mapping[str, int]) -
 
 
 def _summed(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Points:
-    """Points brought together that agree on these variables, in their order."""
+    """Sum the points that agree in these variables, sorted by the variables."""
     _check_numbers(variables, sizes)
     return points.summed(variables, sizes)
 
 
 def keys_of(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Integers:
-    """One number for each point, in the order of these variables.
+    """Return a number for each point, ordered as the points by these variables.
 
     Raises:
-        InputError: 63 bits do not number them.
+        InputError: the numbers exceed 63 bits.
     """
     _check_numbers(variables, sizes)
     return points.keys(variables, sizes)

@@ -1,4 +1,4 @@
-"""The cocotb test that runs in an HDL simulator with a graph as Verilog, for ``cosim`` beside it."""
+"""The cocotb test of ``cosim``, which runs in an HDL simulator with the Verilog of a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fiberscope.models.graphs.verilog import machine_of, verilog_of
 
 @cocotb.test()
 async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
-    """Fails where a stream of the module is not that of the event model, token by token."""
+    """Compare the streams of the module with those of the event model, token by token."""
     order = read_order()
     machine = machine_of(prepare(order["graph"], order["tensors"]), graph_settings(order["settings"]))
     graph = verilog_of(machine, order["module"], order["value_bits"], order["points"])

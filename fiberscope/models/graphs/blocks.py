@@ -30,10 +30,10 @@ class Context:
     """Context from which blocks are built.
 
     Args:
-        graph: that they are of.
-        tensors: by name, as they are stored.
-        quirks: the quirks of the public simulator, a mask.
-        registered: whether the blocks read their memories with a latency of a cycle.
+        graph: graph of the blocks.
+        tensors: stored tensors, by name.
+        quirks: quirks of the public simulator, as a bit mask.
+        registered: whether the memories of the blocks have a latency of one cycle.
     """
 
     graph: Graph
@@ -42,10 +42,10 @@ class Context:
     registered: bool = False
 
     def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
-        """The level that a node scans.
+        """Return the level that a node scans.
 
         Raises:
-            InputError: it is stored otherwise.
+            InputError: the level has another format.
         """
         tensor = self.tensors[node["tensor"]]
         level = tensor.level(int(node["mode"]))
@@ -59,16 +59,16 @@ class Context:
         return {}
 
     def fibers_of(self, node: Node) -> Fibers:
-        """The level that a node scans as a block reads it, made once for all that do.
+        """Return the level that a node scans in the form that a block reads, shared by all blocks.
 
         Raises:
-            InputError: it is stored otherwise.
+            InputError: the level has another format.
         """
         self.level_of(node, CompressedLevel)
         return self.fibers_at(node["tensor"], node["mode"])
 
     def fibers_at(self, tensor: str, mode: str) -> Fibers:
-        """A compressed level as a block reads it, made once for all that do."""
+        """Return a compressed level in the form that a block reads, shared by all blocks."""
         if (tensor, mode) not in self._fibers:
             level = self.tensors[tensor].level(int(mode))
             assert isinstance(level, CompressedLevel)
@@ -77,16 +77,16 @@ class Context:
 
     @cached_property
     def nests(self) -> Nests:
-        """The loop nests of its streams."""
+        """Return the loop nests of all streams."""
         return nests_of(self.graph)
 
     def nest_into(self, node: Node, port: str) -> Nest:
-        """The loop nest of the stream into a block."""
+        """Return the loop nest of the stream into a block."""
         stream = next(stream for stream in self.graph.streams_into(node) if stream.input == port)
         return self.nests[stream.source, stream.output]
 
     def carried_into(self, node: Node, port: str = "") -> Protocol:
-        """Return the protocol of the stream into a port; without a port, of a stream that passes through."""
+        """Return the protocol of the stream into a port; without a port, of the stream that passes."""
         into = self.graph.streams_into(node)
         passed = (stream.kind for stream in into if (stream.input == port if port else stream.input != "ref"))
         return CARRIES[next(passed, "ref")]

@@ -1,4 +1,4 @@
-"""Checks a graph before a run, and tells all that is wrong with it at once."""
+"""Check a graph before a run, and report all faults together."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
     """Refuse a graph that cannot run.
 
     Args:
-        graph: any.
-        tensors: the names of those given, if they are to be checked too.
+        graph: the graph.
+        tensors: names of the available operands; None omits their check.
 
     Raises:
-        InputError: streams of kinds or depths that do not fit, ports that are open or fed twice, tensors that
-            no one gives; all of them in one line.
+        InputError: all faults in one line: streams of wrong kind or depth, open inputs, inputs with two
+            streams,
+            missing operands.
     """
     faults = Faults()
     if not graph.writers:
@@ -40,9 +41,9 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 
 
 def operands_of(graph: Graph) -> list[str]:
-    """The tensors that a graph reads before it writes them, in the order of its formats, then of its nodes.
+    """Return the tensors that a graph reads before it writes them, in the order of formats, then by name.
 
-    A phase that reads the tensor that it writes reads the one of before.
+    A phase that writes a tensor of the same phase reads the earlier contents.
     """
     readers = [n for n in graph.nodes.values() if n.primitive.reads]
     scalars = [n for n in graph.nodes.values() if n["scalar"]]

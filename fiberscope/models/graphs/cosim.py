@@ -1,4 +1,4 @@
-"""A graph as Verilog, all the way: exported, linted, run beside its event model, and measured."""
+"""Cosimulation of a graph: export as Verilog, lint, run against the event model, and measure the area."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ GRAPH_WAIVERS = (
 
 @dataclass(frozen=True)
 class CosimulationResult:
-    """A graph whose module took every token in the cycle in which its event model does.
+    """Result of a cosimulation in which the module moved every token in the same cycle as the event model.
 
     Args:
-        verilog: the verilog of the graph.
-        cycles: that the event model took.
-        tokens: that moved, the roots' aside.
-        files: that were written.
-        simulator: what ran the module.
+        verilog: Verilog of the graph.
+        cycles: cycles of the run.
+        tokens: number of tokens without those of roots.
+        files: paths of the written files.
+        simulator: name of the HDL simulator.
     """
 
     verilog: GraphVerilog
@@ -71,22 +71,22 @@ def cosimulate(
     simulator: str,
     folder: Path,
 ) -> CosimulationResult:
-    """Export a graph, lint it, and run it in an HDL simulator with its tensors' memories.
+    """Export a graph, lint the module, and compare its run in an HDL simulator with the event model.
 
     Args:
-        name: the name of the files.
-        graph: the graph of blocks that have twins.
-        tensors: as the command line has them; a bench in a process of its own loads them again.
-        settings: the settings of the run.
+        name: stem of the file names.
+        graph: a graph whose blocks have twins.
+        tensors: operands as on the command line; the test bench loads them again in another process.
+        settings: parameters of the run, by key.
         value_bits: bits of every value.
-        points: that an accumulator holds.
+        points: capacity of an accumulator in points.
         simulator: ``icarus``, ``verilator``, or ``auto`` for the first that is installed.
-        folder: for all that is written.
+        folder: folder of all written files.
 
     Raises:
-        InputError: the graph has no Verilog, a tensor cannot be had, or an accumulator has too few places.
-        FailedBenchError: a token came in another cycle, or another one came.
-        HdlError: a tool is missing, or it complains.
+        InputError: the graph has no Verilog, a tensor cannot be loaded, or an accumulator is too small.
+        FailedBenchError: a token differs, or moves in another cycle.
+        HdlError: a tool is missing, or reports an error.
     """
     machine = machine_of(prepare(graph, tensors), graph_settings(settings))
     hardware, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
@@ -112,7 +112,7 @@ def cosimulate(
 
 
 def _check_places(machine: GraphMachine, points: int) -> None:
-    """Refuse accumulators that hold fewer points than the event model's held at once."""
+    """Refuse a capacity of accumulators below the largest occupancy in the event model."""
     for block in machine.blocks.values():
         held = block.counters().get("most_held", 0)
         if held > points:
@@ -123,7 +123,7 @@ def _check_places(machine: GraphMachine, points: int) -> None:
 
 
 def area_table(verilog: GraphVerilog) -> Table:
-    """The area of each block of a graph, without the channels between them; blocks that are alike once.
+    """Return a table of the area of each block without channels; equal blocks share a row.
 
     Raises:
         HdlError: Yosys is missing.

@@ -1,4 +1,4 @@
-"""Tensors cut as they are loaded, and results joined as they are read back: around a graph all is whole."""
+"""Split the dimensions of operands into chunks, and join the dimensions of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["cut_columns", "cut_tensor", "join_tensor"]
 
 
 def cut_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
-    """A tensor with two dimensions in the place of each whose variable is split."""
+    """Return a tensor with two dimensions in place of each split dimension."""
     columns = cut_columns(dict(zip(variables, tensor.coordinates, strict=True)), splits)
     shape = list[int]()
     for variable, size in zip(variables, tensor.shape, strict=True):
@@ -23,7 +23,7 @@ def cut_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -
 
 
 def cut_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, Integers]:
-    """Coordinates by variable, with those of both parts in the place of each that is split."""
+    """Return coordinates by variable, with two columns in place of each split variable."""
     parts_by_variable = dict[str, Integers]()
     for variable, column in columns.items():
         if variable in splits:
@@ -36,13 +36,13 @@ def cut_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, In
 def join_tensor(
     tensor: SparseTensor, variables: Sequence[str], sizes: Mapping[str, int], splits: Splits
 ) -> SparseTensor:
-    """The tensor that was cut so; what a graph wrote behind the end of the last chunk is left out.
+    """Return a tensor with undivided dimensions; entries beyond the end of the last chunk are dropped.
 
     Args:
-        tensor: cut.
-        variables: the variables of the whole one, a dimension each.
-        sizes: the sizes of each of them.
-        splits: the splits of the graph.
+        tensor: a tensor with split dimensions.
+        variables: index variables of the undivided dimensions.
+        sizes: sizes of the index variables.
+        splits: coordinates of a chunk, by index variable.
     """
     if not splits.keys() & set(variables):
         return tensor

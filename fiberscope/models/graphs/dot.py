@@ -1,6 +1,7 @@
-"""Reads the text of a graph file into its statements; every word knows its place.
+"""Parse the text of a graph file into statements, each with its line and column.
 
-As much of Graphviz DOT as graphs of the Sparse Abstract Machine use. Source: graphviz.org/doc/info/lang.html
+Supports the part of Graphviz DOT that graphs of the Sparse Abstract Machine use. Source:
+graphviz.org/doc/info/lang.html
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from fiberscope.base.errors import InputError
 
 __all__ = ["DEFAULTS", "Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
 
-_SHOWN = 20  # characters of what cannot be read
-_DEEPEST = 100  # subgraphs within each other
+_SHOWN = 20  # characters of an invalid token in a message
+_DEEPEST = 100  # nested subgraphs
 _GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
 
 _TOKEN = re.compile(
@@ -28,25 +29,25 @@ _TOKEN = re.compile(
     re.S | re.X,
 )
 _WORDS = ("bare", "quoted")
-DEFAULTS = ("node", "edge", "graph")  # what statements about the drawing of all are called
+DEFAULTS = ("node", "edge", "graph")  # statements that set default attributes of drawings
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line and a column of a file, both from 1 on; a graph made in Python has no place."""
+    """A line and a column of a file, both from 1; a graph made in Python has no place."""
 
     file: str
     line: int
     column: int
 
     def __str__(self) -> str:
-        """Return the place as compilers print it."""
+        """Return the place in the notation of compilers."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
 @dataclass(frozen=True)
 class NodeStatement:
-    """``5 [type="mul"]``."""
+    """Statement of a node, as in ``5 [type="mul"]``."""
 
     name: str
     attributes: dict[str, str]
@@ -55,7 +56,7 @@ class NodeStatement:
 
 @dataclass(frozen=True)
 class EdgeStatement:
-    """``5 -> 4 [type="crd"]``."""
+    """Statement of an edge, as in ``5 -> 4 [type="crd"]``."""
 
     source: str
     target: str
@@ -65,7 +66,7 @@ class EdgeStatement:
 
 @dataclass
 class Digraph:
-    """The statements of a file, in their order."""
+    """The statements of a file, in order."""
 
     settings: dict[str, str] = field(default_factory=dict)
     nodes: list[NodeStatement] = field(default_factory=list)
@@ -73,23 +74,23 @@ class Digraph:
 
 
 def parse(text: str, file: str) -> Digraph:
-    """The statements of a graph file.
+    """Return the statements of a graph file.
 
     Raises:
-        InputError: the text is no such file; with line and column.
+        InputError: the text has a syntax error; with line and column.
     """
     return _Reader(text, file).graph()
 
 
 class _Reader:
-    """Takes the tokens of a text one after the other."""
+    """Recursive-descent parser of the tokens of a text."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]  # where they begin
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]  # offsets of their starts
         self._tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "blank"]
         self._next = 0
-        self._depth = 0  # of subgraphs
+        self._depth = 0  # of nested subgraphs
 
     def graph(self) -> Digraph:
         """Parse all statements of the text."""
@@ -107,7 +108,7 @@ class _Reader:
         return graph
 
     def _statement(self, graph: Digraph, *, nested: bool = False) -> None:
-        """Read a statement; settings within a subgraph are about its picture, and do not count."""
+        """Parse a statement; settings within a subgraph only concern the drawing and are ignored."""
         place = self._place()
         ends = [self._end(graph)]
         if ends[0][1] and self._accept("="):
@@ -124,7 +125,7 @@ class _Reader:
             graph.edges += [EdgeStatement(*pair, attributes, place) for pair in product(sources, targets)]
 
     def _end(self, graph: Digraph) -> tuple[list[str], bool]:
-        """The nodes that an end of an edge names, and whether it is a word: else it is a subgraph."""
+        """Return the nodes at an end of an edge, and whether the end is a name and not a subgraph."""
         is_named = self._accept("subgraph")
         if is_named and not self._is_next("{"):
             self._word()
@@ -155,7 +156,7 @@ class _Reader:
         return attributes
 
     def _accept(self, *texts: str) -> bool:
-        """Take the next token if it is one of these."""
+        """Consume the next token if it is one of these."""
         is_next = self._is_next(*texts)
         self._next += is_next
         return is_next
@@ -168,7 +169,7 @@ class _Reader:
             self._refuse()
 
     def _word(self) -> str:
-        """Take the next token, which has to be a word."""
+        """Consume the next token, which must be a word."""
         token = self._tokens[self._next] if self._next < len(self._tokens) else None
         if token is None or token.lastgroup not in _WORDS:
             self._refuse()
@@ -177,7 +178,7 @@ class _Reader:
         return token[0] if quoted is None else quoted.replace('\\"', '"').replace("\\n", "\n")
 
     def _place(self) -> Place:
-        """Return the place of the next token; at the end, that of the last line."""
+        """Return the place of the next token; at the end of the text, the last line."""
         at = self._tokens[self._next].start() if self._next < len(self._tokens) else self._lines[-1]
         line = bisect_right(self._lines, at)
         return Place(self._file, line, at - self._lines[line - 1] + 1)

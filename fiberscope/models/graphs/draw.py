@@ -1,4 +1,4 @@
-"""A graph of stream blocks as a drawing: a box a block, a line for the streams between two."""
+"""Drawing of a graph: a box for each block, and a line for the streams between two blocks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["drawing_of", "svg_text"]
 
 
 def svg_text(graph: Graph, name: str) -> str:
-    """The text of an SVG file; a line tells its streams where one points at it."""
+    """Return the text of an SVG file; a tooltip at each line lists its streams."""
     drawing = drawing_of(graph)
     return svg(drawing, arrange(drawing), f"{name}: {_meaning(graph)}")
 
 
 def drawing_of(graph: Graph) -> Drawing:
-    """A box a block, in the order of the graph's nodes, and a bundle for the streams between two."""
+    """Return a drawing with a box for each block and a bundle for the streams between two blocks."""
     names = {node.name: f"{node.label} #{node.name}" for node in graph.nodes.values()}
     boxes = {names[node.name]: Box(names[node.name], 1, node.primitive.box) for node in graph.nodes.values()}
     bundles: dict[tuple[str, str], Bundle] = {}

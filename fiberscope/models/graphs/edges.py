@@ -1,4 +1,4 @@
-"""Edges between blocks, as a graph file has them."""
+"""Edges of a graph file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Edge"]
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge between blocks, as a file has it.
+    """An edge between two blocks; broadcasts on the way are merged into the edge.
 
     Args:
-        source, target: names of nodes.
-        kind: the kind of the stream.
-        said_first, said_last: the comments where it leaves its source and where it reaches its target, which
-            differ if there are broadcasts between them.
-        attributes: its others.
+        source, target: names of the nodes.
+        kind: kind of the stream.
+        said_first, said_last: comments at the source and at the target, which may differ after a broadcast.
+        attributes: all other attributes.
+        place: place in the file; None without a file.
     """
 
     source: str
@@ -32,15 +32,15 @@ class Edge:
 
     @property
     def first_word(self) -> str:
-        """The variable or tensor that it names where it leaves its source."""
+        """Return the variable or tensor that the comment at the source names."""
         return _last_word(self.said_first)
 
     @property
     def last_word(self) -> str:
-        """The variable or tensor that it names where it reaches its target."""
+        """Return the variable or tensor that the comment at the target names."""
         return _last_word(self.said_last)
 
 
 def _last_word(comment: str) -> str:
-    """The variable or tensor at a comment's end."""
+    """Return the variable or tensor at the end of a comment."""
     return re.split(r"[-_]", comment)[-1]

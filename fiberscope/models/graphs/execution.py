@@ -1,4 +1,4 @@
-"""Runs a graph of stream blocks: ``fiberscope.models.graphs.run(graph, {"B": "wiki-Vote", "c": "ones"})``."""
+"""Run a graph of stream blocks: ``fiberscope.models.graphs.run(graph, {"B": "wiki-Vote", "c": "ones"})``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = ["graph_settings", "prepare", "roots_of", "run"]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a graph's run; the other fields are those of ``run``."""
+    """Options of a run; the names are those of the arguments of ``run``."""
 
     cycle_limit: int | None = None
     histograms: bool = False
@@ -77,22 +77,22 @@ def run(
     drive: Drive | None = None,
     drive_phase: Drive | None = None,
 ) -> Report:
-    """Run a graph on tensors, verify what it writes and report.
+    """Run a graph on tensors, verify the results and return the report.
 
     Args:
-        graph: or the path of its file.
-        tensors: the operands by name: a path, a folder, a name or generator, ``ones``, a number, or an array
-            of numpy or scipy.
-        settings: parameters by key, as in ``{"timing": "sam", "depth": 4}``.
-        config: a YAML file of parameters, below the settings.
-        exact, cycle_limit: refuse a surrogate; stop here, with a report marked incomplete.
-        waveform, memory_trace, timeline: files to write; of a graph of several phases those of the last one.
-        histograms, progress: report how full the channels were; called with stage, work done and in all.
-        drive, drive_phase: run the last phase, as a debugger does, and each phase before it.
+        graph: a graph, or the path of its file.
+        tensors: operands by name: a path, a folder, a name or generator, ``ones``, a number, or an array.
+        settings, config: parameters by key, as in ``{"depth": 4}``, and a YAML file of lower precedence.
+        exact: refuse a surrogate of a matrix that cannot be downloaded.
+        cycle_limit: cycle in which the run stops, with a report marked incomplete.
+        waveform, memory_trace, timeline: files to write; with several phases, those of the last phase.
+        histograms: report the distribution of channel occupancies.
+        progress: called with the stage, the completed work and the total work.
+        drive, drive_phase: run the last phase, as a debugger does, and each earlier phase.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: what was given cannot be run.
-        VerificationError, DeadlockedRunError: it went wrong; they have the report.
+        InputError, ConfigurationError, WorkloadError: an argument is invalid.
+        VerificationError, DeadlockedRunError: the run failed; the exception has the report.
     """
     parameters = graph_settings(settings or {}, config)
     _check_memory(parameters, memory_trace)
@@ -114,21 +114,21 @@ def run(
 
 
 def roots_of(path: str | None) -> Roots:
-    """Return the roots of a graph run's sources: of the blocks, what joins them, and its file, if any."""
+    """Return the roots of the sources that determine a run: the code of the blocks, and the graph file."""
     return Roots(frozenset({__name__}), () if path is None else (path,), path)
 
 
 def graph_settings(settings: Mapping[str, object], config: str | Path | None = None) -> GraphParameters:
-    """The parameters of a run.
+    """Return the parameters of a run.
 
     Raises:
-        ConfigurationError: a key that there is not, or a value that cannot be.
+        ConfigurationError: a key or a value is invalid.
     """
     return validate(GraphParameters, layers(SHIPPED, name="graph", file=config, settings=settings), "graph")
 
 
 def _check_memory(parameters: GraphParameters, trace: Path | None) -> None:
-    """Refuse the requests of no memory before anything is read."""
+    """Refuse a memory trace of a graph without a memory before the operands are loaded."""
     if trace is not None and not parameters.scratchpad.latency:
         raise InputError(
             "the graph has no memory whose requests could be written; give --set scratchpad.latency=N"
@@ -142,10 +142,10 @@ def prepare(
     exact: bool = False,
     progress: Progress = ignore_progress,
 ) -> PreparedGraph:
-    """Return what ``run`` runs, without running it; the arguments are those of ``run``.
+    """Check a graph and load its operands; the arguments are those of ``run``.
 
     Raises:
-        InputError, WorkloadError: as of ``run``.
+        InputError, WorkloadError: an argument is invalid.
     """
     name = "graph" if isinstance(graph, Graph) else Path(graph).stem
     read = graph if isinstance(graph, Graph) else read_gv(graph)
@@ -162,7 +162,7 @@ def prepare(
 
 @dataclass
 class PhaseRuns(GraphRun):
-    """The execution of a graph, phase after phase.
+    """The runs of a graph, phase by phase.
 
     Args:
         options: options of the run.
@@ -173,10 +173,10 @@ class PhaseRuns(GraphRun):
     unwritten: str | None = None
 
     def report(self) -> Report:
-        """Run all phases, and report.
+        """Run all phases, and return the report.
 
         Raises:
-            VerificationError, DeadlockedRunError, UnwrittenFileError: the run went wrong.
+            VerificationError, DeadlockedRunError, UnwrittenFileError: the run failed.
         """
         start, simulating = time.perf_counter(), 0.0
         self._tensors = {name: operand.stored for name, operand in self.ready.operands.items()}
@@ -232,7 +232,7 @@ class PhaseRuns(GraphRun):
             raise InputError(f"{ready.name}: {error}") from error
 
     def _check_read(self, phase: int) -> None:
-        """Refuse to read what an earlier phase wrote without a place for each value."""
+        """Refuse to read a result of an earlier phase whose values have no coordinates."""
         for name, stored in self.results.items():
             read = (node for node in self.ready.graph.nodes.values() if node["tensor"] == name)
             if stored is None and any(node.phase == phase for node in read):
@@ -242,7 +242,7 @@ class PhaseRuns(GraphRun):
                 )
 
     def _take_results(self, machine: GraphMachine) -> None:
-        """Compare what a phase wrote, and hand it to the phases behind."""
+        """Verify the results of a phase, and store the results for later phases."""
         for name, written in machine.result().items():
             assignment = next(
                 (meaning for meaning in self.ready.meant if meaning.result.tensor == name), None
@@ -260,7 +260,7 @@ class PhaseRuns(GraphRun):
                     )
 
     def _rounding(self, assignment: Assignment) -> Rounding:
-        """Return the rounding error that a result may have."""
+        """Return the accepted rounding error of a result."""
         kind = self.parameters.value_type
         if not kind.floats:
             return EXACT
@@ -269,7 +269,7 @@ class PhaseRuns(GraphRun):
         return Rounding.estimate(kind, terms.sizes.max(initial=1.0), len(accesses_in(self.ready.meant)))
 
     def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
-        """Return the written tensor, in whole dimensions."""
+        """Return a written tensor in undivided dimensions."""
         if stored is None:
             return None
         if assignment is None:

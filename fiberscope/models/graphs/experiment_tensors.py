@@ -1,7 +1,7 @@
-"""The tensors that the experiments of the SAM paper draw, number by number.
+"""Generators of the tensors in the experiments of the SAM paper, equal to the paper's in every value.
 
-Source: the artifact of SAM (ASPLOS 2023), github.com/weiya711/sam, scripts of the synthetic studies. Drawn
-zeros are no entries. Vectors of runs and blocks are drawn in pairs, ``operand`` says which of both.
+Source: the artifact of SAM (ASPLOS 2023), github.com/weiya711/sam, scripts of the synthetic studies. Random
+zeros are no entries. Vectors of runs and blocks are generated in pairs; ``operand`` selects the vector.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fiberscope.workloads.tensor import SparseTensor
 __all__ = ["PREFIX", "draw", "is_published", "ones"]
 
 PREFIX = "sam-"
-VECTOR = 2000  # of the studies of figure 13
-MOST_VALUE, MOST_RUN_VALUE = 255, 1000  # values of random tensors lie below, those of runs go up to it
-TILE = 128  # coordinates a side of a tile of figure 15
-TRIES = 1000
+VECTOR = 2000  # coordinates of a vector of figure 13
+MOST_VALUE, MOST_RUN_VALUE = 255, 1000  # exclusive bound of random values, inclusive bound of run values
+TILE = 128  # coordinates per side of a tile of figure 15
+TRIES = 1000  # attempts to place a block apart from all others
 Dense = npt.NDArray[np.int64]
 
 
@@ -52,19 +52,21 @@ class _Pair(Spec):
 
 
 def is_published(text: str) -> bool:
-    """Return whether a text names one of these generators, or ``ones:``."""
+    """Return whether a text names a generator of this module, or ``ones:``."""
     return text.startswith((PREFIX, "ones:"))
 
 
 def draw(text: str) -> tuple[SparseTensor, str]:
-    """The tensor that a generator describes, and the generator in full.
+    """Return the tensor of a generator, and the generator with all parameters.
 
-    ``sam-random:shape=250x100,sparsity=0.95,seed=0`` (of several sparsities with ``/`` between them, which
-    are drawn one after another, the last), ``sam-runs:length=5,operand=1``, ``sam-blocks:length=5,operand=2``
-    (of a pair the first or second), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
+    ``sam-random:shape=250x100,sparsity=0.95,seed=0`` (several sparsities, separated by ``/``, give the last
+    of
+    several successive tensors), ``sam-runs:length=5,operand=1``, ``sam-blocks:length=5,operand=2`` (the first
+    or
+    second vector of a pair), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
 
     Raises:
-        WorkloadError: an unknown generator or key, or a value that cannot be.
+        WorkloadError: a generator, key or value is invalid.
     """
     name = text.partition(":")[0]
     if name not in _GENERATORS:
@@ -75,7 +77,7 @@ def draw(text: str) -> tuple[SparseTensor, str]:
 
 
 def ones(shape: tuple[int, ...]) -> SparseTensor:
-    """A tensor of ones without a hole."""
+    """Return a full tensor of ones."""
     return _entries(np.ones(shape, np.int64))
 
 
@@ -95,7 +97,7 @@ def _random(spec: _Random) -> SparseTensor:
 
 
 def _as_python_draws(seed: int) -> np.random.RandomState:
-    """Return a generator with the state of ``random.Random``, whose numbers it draws, many at a time."""
+    """Return a vectorised generator that yields the numbers of ``random.Random``."""
     *key, position = random.Random(seed).getstate()[1]
     draws = np.random.RandomState()
     draws.set_state(("MT19937", np.array(key, np.uint32), position, 0, 0.0))
@@ -104,7 +106,7 @@ def _as_python_draws(seed: int) -> np.random.RandomState:
 
 @dataclass
 class _Vector:
-    """One of the pair, as it is filled."""
+    """A vector of a pair while it is filled."""
 
     nonzeros: int
     draws: random.Random
@@ -114,7 +116,7 @@ class _Vector:
         self.dense = np.zeros(VECTOR, np.int64)
 
     def put(self, place: int, *, always: bool = False) -> None:
-        """A drawn value here, unless there are enough."""
+        """Store a random value at a coordinate, unless the vector has enough values."""
         if always or self.count < self.nonzeros:
             if place >= VECTOR:
                 raise WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
@@ -153,7 +155,7 @@ def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
 
 
 def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
-    """A place for a block, a block's length away from all others if one is found."""
+    """Return a start for a block, at least a block's length from all others if such a start is found."""
     start = 0
     for _try in range(TRIES):
         start = draws.randint(length // 2 + 1, VECTOR - 5 - int(1.5 * length))
@@ -167,7 +169,7 @@ def _one_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> Sp
 
 
 def _tiles(spec: _Tiles) -> SparseTensor:
-    """A square matrix of ones as its tiles; of operand 2 each a column further on, rows for columns."""
+    """Return a square matrix of ones in tiles; for operand 2, shifted by a column and transposed."""
     places = np.random.default_rng(spec.seed).choice(spec.side**2, spec.nonzeros, replace=False)
     rows, columns = np.divmod(np.sort(places), spec.side)
     if spec.operand == "2":

@@ -1,4 +1,4 @@
-"""Expression of a graph over index variables, read from its blocks, never from its streams."""
+"""Expression of a graph over index variables, derived from the blocks, not from the streams of a run."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["Assignment", "Tree", "accesses_in", "expressions_of"]
 
 @dataclass(frozen=True)
 class Assignment:
-    """A result and what it is."""
+    """An assignment of an expression to a result."""
 
     result: Access
     expression: Expression
 
     def __str__(self) -> str:
-        """Return the text as a user writes it."""
+        """Return the assignment in index notation."""
         return f"{self.result} = {self.expression}"
 
 
 def expressions_of(graph: Graph) -> list[Assignment]:
-    """Return the expression of each tensor that the graph writes, those of earlier phases first.
+    """Return the assignment of each tensor that the graph writes, in the order of phases.
 
-    A variable that the graph splits stands there whole.
+    Split index variables appear undivided.
 
     Raises:
-        Unreadable: it has blocks, or a wiring, of which this cannot be told.
+        Unreadable: a block or connection has no expression.
     """
     nests = nests_of(graph)
     assignments = []
@@ -54,7 +54,7 @@ def expressions_of(graph: Graph) -> list[Assignment]:
 
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
-    """Return the accesses to tensors, each once, the last first."""
+    """Return the distinct accesses to tensors, the last first."""
     every = [access for assignment in assignments for access in accesses(assignment.expression)]
     return list(dict.fromkeys(reversed(every)))
 
@@ -71,7 +71,7 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
 
 
 def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the variable of each dimension of the result, by its writers or the nest of the values."""
+    """Return the index variable of each dimension of the result, from its writers or from the nest."""
     said = {int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]}
     stored = graph.formats.get(writers[0]["tensor"])
     if stored is not None and len(stored.order) == len(nest):
@@ -83,7 +83,7 @@ def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) 
 
 
 def _carried(graph: Graph, writers: list[Node]) -> Assignment:
-    """A tensor of coordinates alone: those of another one, in another format."""
+    """Return the assignment of a result without values: the coordinates of another tensor in chunks."""
     ordered = sorted(writers, key=lambda node: int(node["mode"]))
     access: Access | None = None
     factor = 0
@@ -113,7 +113,7 @@ def _joined_assignment(assignment: Assignment, splits: Splits) -> Assignment:
 
 
 def _joined(expression: Expression, splits: Splits) -> Expression:
-    """An expression in whole variables; sums over parts, which stand within each other, are one."""
+    """Return an expression in undivided index variables; nested sums over parts become one sum."""
     if isinstance(expression, Access):
         variables = joined_variables(expression.variables, splits)
         if cut_variables(variables, splits) != expression.variables:
@@ -131,43 +131,43 @@ def _joined(expression: Expression, splits: Splits) -> Expression:
 
 
 class Tree:
-    """Reads the expression of a stream of values."""
+    """Reader of the expressions of value streams."""
 
     def __init__(self, graph: Graph, nests: Nests) -> None:
         self._graph, self._nests = graph, nests
 
     def value(self, stream: Stream) -> Expression:
-        """Return the expression that a stream of values carries.
+        """Return the expression of a value stream.
 
         Raises:
-            Unreadable: this cannot be told.
+            Unreadable: the expression cannot be determined.
         """
         source = self._graph.nodes[stream.source]
         return source.primitive.value(self, source)
 
     def values_into(self, node: Node) -> list[Expression]:
-        """Return the expressions of the streams of values into a block, in order."""
+        """Return the expressions of the value streams into a block, in the order of ports."""
         streams = (stream for stream in self._graph.streams_into(node) if stream.kind == "val")
         return [self.value(stream) for stream in sorted(streams, key=lambda stream: stream.input)]
 
     def nest_into(self, node: Node, input: str) -> Nest:
-        """The loop nest of the stream into a block."""
+        """Return the loop nest of the stream into a block."""
         stream = self.feeding(node, input)
         return self._nests[stream.source, stream.output]
 
     def feeding(self, node: Node, input: str) -> Stream:
-        """The stream into a block.
+        """Return the stream into a block.
 
         Raises:
-            Unreadable: there is none.
+            Unreadable: no stream enters the input.
         """
         return _feeding(self._graph, node, input)
 
     def access(self, node: Node) -> Access:
-        """The tensor that an array loads values of, at the variables of the scanners in front of it.
+        """Return the tensor access of an array, at the index variables of the level scanners before it.
 
         Raises:
-            Unreadable: they are not those of its dimensions.
+            Unreadable: the number of scanners differs from the number of dimensions.
         """
         path = self._path(node)
         stored = self._graph.formats.get(node["tensor"])
@@ -178,7 +178,7 @@ class Tree:
         return Access.at(node["tensor"], tuple(variables[dimension] for dimension in range(len(path))))
 
     def _path(self, node: Node) -> list[str]:
-        """The variables of the scanners between a root and an array, outermost first."""
+        """Return the index variables of the scanners between a root and an array, outermost first."""
         variables: list[str] = []
         stream = self._graph.feeding(node, "ref")
         while stream is not None:
@@ -186,7 +186,7 @@ class Tree:
             if source.primitive.scans:
                 variables.insert(0, source["index"])
                 if stream.output == "crd" and not stream.input.startswith(("crd", "bv")):
-                    return variables  # located: in a dense level the coordinate is the position
+                    return variables  # in a dense level the coordinate is the position
             if stream.output == "located":
                 variables.insert(0, source["index"])
             stream = self._graph.feeding(source, source.primitive.before(source, stream.output))

@@ -1,4 +1,4 @@
-"""Faults of a graph, gathered so that all are told at once."""
+"""Collection of the faults of a graph, which one message reports."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ __all__ = ["Faults", "Unreadable"]
 MOST_TOLD = 20
 
 
-class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
-    """No expression can be read off the graph; the message says why."""
+class Unreadable(ValueError):  # noqa: N818 - a property of the graph, not an error of its user
+    """The graph has no expression; the message has the reason."""
 
 
 class Faults:
-    """Faults of a graph, each with its place in the file where it has one."""
+    """Faults of a graph, each with its place in a file if there is one."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, None] = {}  # in the order in which they were added
+        self.lines: dict[str, None] = {}  # an ordered set
 
     def add(self, place: Place | None, what: str) -> None:
-        """One more; the same one counts once."""
+        """Add a fault; an equal fault counts once."""
         self.lines[f"{place}: {what}" if place else what] = None
 
     def raise_any(self) -> None:
-        """Refuse the graph if anything is wrong with it.
+        """Refuse the graph if it has faults.
 
         Raises:
-            InputError: with all faults, in one line.
+            InputError: all faults, in one line.
         """
         if not self.lines:
             return

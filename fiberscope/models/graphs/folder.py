@@ -1,8 +1,10 @@
-"""A tensor from a folder of ``seg`` and ``crd`` files a level and one of values.
+"""Read a tensor from a folder of ``seg`` and ``crd`` files for each level, and a file of values.
 
-A file's name says what it holds: ``seg``, ``crd``, ``val`` or ``shape``, and of a level its number, counted
-from the outermost (``seg0``, ``B1_crd.txt``, ``tensor_B_mode_0_seg``; a number is not needed of a vector). A
-level without files is dense. Numbers are separated by blanks, commas or lines.
+The name of a file contains its kind (``seg``, ``crd``, ``val`` or ``shape``), and the number of its level
+from
+the outermost (``seg0``, ``B1_crd.txt``, ``tensor_B_mode_0_seg``; optional for a vector). A level without
+files
+is dense. Blanks, commas or newlines separate numbers.
 """
 
 from __future__ import annotations
@@ -27,14 +29,14 @@ KINDS = ("seg", "crd", "val", "shape")
 
 
 def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
-    """The tensor in a folder, and whether it says its shape itself.
+    """Return the tensor of a folder, and whether the folder has its shape.
 
     Args:
-        path: the path of the folder.
-        format: how many levels, and which dimension each stores; which are compressed the files say.
+        path: path of the folder.
+        format: number of levels, and the dimension of each; the files determine which levels are compressed.
 
     Raises:
-        WorkloadError: files that are missing, cannot be read or do not fit each other.
+        WorkloadError: a file is missing, unreadable or inconsistent.
     """
     files = _files(path)
     if ("val", 0) not in files:
@@ -67,7 +69,7 @@ def _files(path: Path) -> dict[tuple[str, int], Path]:
 
 
 def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> list[int]:
-    """Sizes of the dimensions as far as coordinates tell them."""
+    """Return the sizes of the dimensions, as far as the coordinates determine them."""
     sizes = [0] * len(format.order)
     for level, dimension in enumerate(format.order):
         if ("crd", level) not in files:

@@ -13,7 +13,7 @@ from fiberscope.models.graphs.levels.level import LevelFormat
 __all__ = ["Format", "dense", "format_of", "parse_formats"]
 
 LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
-NOT_LOWERED = {  # levels of TACO that no scanner reads
+NOT_LOWERED = {  # level formats of TACO without a scanner
     "u": "compressed without an order",
     "z": "singleton",
     "c": "compressed with coordinates that repeat",
@@ -25,9 +25,11 @@ _BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
 
 @dataclass(frozen=True)
 class Format:
-    """Format of a tensor: a letter a level, of those that are known (``levels``).
+    """Format of a tensor.
 
-    ``order`` is the dimension that each level stores; of a scalar both are empty.
+    Args:
+        letters: a letter per level, see ``levels``; empty for a scalar.
+        order: dimension of each level.
     """
 
     letters: str
@@ -39,7 +41,7 @@ class Format:
 
     @property
     def levels(self) -> tuple[LevelFormat, ...]:
-        """The format of each level, outermost first."""
+        """Return the format of each level, outermost first."""
         return tuple(BY_LETTER[letter] for letter in self.letters)
 
     @property
@@ -49,15 +51,15 @@ class Format:
         return self.letters if ordered else f"{self.letters}:{','.join(map(str, self.order))}"
 
     def level_of(self, dimension: int) -> int:
-        """The level that stores a dimension."""
+        """Return the level that stores a dimension."""
         return self.order.index(dimension)
 
 
 def format_of(text: str) -> Format:
-    """A format as a graph's ``comment`` has it: ``ss01``, ``s`` or ``none``.
+    """Return the format of a text in the notation of graph files: ``ss01``, ``s`` or ``none``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no format.
     """
     if text in ("none", ""):
         return Format("", ())
@@ -70,15 +72,15 @@ def format_of(text: str) -> Format:
 
 
 def dense(dimensions: int) -> Format:
-    """Return the default format of a tensor, which is dense."""
+    """Return the default format, in which all levels are dense."""
     return Format("d" * dimensions, tuple(range(dimensions)))
 
 
 def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
-    """Formats by tensor; the numbers are the dimension that each level stores, ``10`` or ``1,0``.
+    """Return the formats by tensor; the dimensions of the levels are written as ``10`` or ``1,0``.
 
     Raises:
-        InputError: one cannot be read, is of a level that has no blocks, or is given twice.
+        InputError: a format is invalid, has a level without blocks, or occurs twice.
     """
     formats: dict[str, Format] = {}
     for entry in (" ".join(entry.split()) for text in texts for entry in _BETWEEN.split(text)):

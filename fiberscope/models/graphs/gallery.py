@@ -1,4 +1,4 @@
-"""The gallery: the expressions of a table compiled, drawn and run, as a page of the documentation."""
+"""Gallery page of the documentation: the expressions of a table, compiled, drawn and run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GalleryEntry:
 
     @property
     def busiest(self) -> tuple[str, float]:
-        """The block that is busy most, and in what part of the cycles."""
+        """Return the busiest block, and its share of busy cycles."""
         name, component = max(self.report.components.items(), key=lambda item: item[1].busy)
         return name.partition(".")[2], component.busy / self.report.cycles
 
@@ -50,7 +50,7 @@ class GalleryEntry:
 
 
 def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[GalleryEntry]:
-    """Compile expressions and run them on tensors that are drawn.
+    """Compile expressions, and run them on random tensors.
 
     Raises:
         VerificationError: a result is wrong.
@@ -61,7 +61,7 @@ def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator
 
 
 def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> list[Path]:
-    """Write the page and its pictures into the folder of the documentation; gives the files."""
+    """Write the page and its images into the folder of the documentation, and return their paths."""
     every = list(make_entries(kernels, size))
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)

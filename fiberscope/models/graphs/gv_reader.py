@@ -1,7 +1,7 @@
-"""Reads the graph files of the Sparse Abstract Machine (``.gv``), those of others with what they get wrong.
+"""Read graph files of the Sparse Abstract Machine (``.gv``), and correct known faults of public files.
 
-Which ports an edge joins does not stand in the file: its type, its comment and the blocks at its ends say so
-(``ports.py``). What a file says twice or leaves out is put right here, what cannot be is refused with line
+A file does not name the ports of an edge: the edge's type and comment and the blocks at both ends determine
+the ports (``ports.py``). The reader merges duplicates, restores omissions, and refuses other faults with line
 and column.
 """
 
@@ -25,14 +25,14 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["graph_from_text", "read_gv"]
 
-DRAWN = {"comment", "label", "color", "shape", "style", "type"}  # what a writer of files adds by itself
+DRAWN = {"comment", "label", "color", "shape", "style", "type"}  # attributes that ``gv_writer`` derives
 
 
 def read_gv(path: str | Path) -> Graph:
-    """The graph in a file.
+    """Return the graph of a file.
 
     Raises:
-        InputError: the file cannot be read, or is no graph; with line and column.
+        InputError: the file cannot be read, or has faults; with line and column.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -44,10 +44,10 @@ def read_gv(path: str | Path) -> Graph:
 
 
 def graph_from_text(text: str, file: str = "graph") -> Graph:
-    """The graph that a text in DOT describes; ``file`` is named in errors.
+    """Return the graph that a text in DOT describes; error messages name ``file``.
 
     Raises:
-        InputError: it is none.
+        InputError: the text has faults; with line and column.
     """
     digraph, faults = parse(text, file), Faults()
     settings = _counted(digraph, file, faults), _splits(digraph, file, faults)
@@ -67,7 +67,10 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
 
 
 def _signal_by_coordinates(graph: Graph) -> None:
-    """Lead a scanner's coordinates to generators that get its references: a signal is the same of both."""
+    """Feed repeat signal generators with a scanner's coordinates instead of its references.
+
+    The signal is the same for both.
+    """
     for stream in graph.streams:
         source, target = graph.nodes[stream.source], graph.nodes[stream.target]
         if target.output(REPSIG) and stream.kind == REF and source.primitive.scans:
@@ -76,7 +79,7 @@ def _signal_by_coordinates(graph: Graph) -> None:
 
 
 def _reduce_vectors(graph: Graph) -> None:
-    """Let accumulators of one coordinate to which no outer one is led add up the fibers of each list."""
+    """Replace accumulators of one coordinate without outer coordinates by vector reducers."""
     for node in graph.nodes.values():
         streams = [*graph.streams_into(node), *graph.streams_from(node)]
         outer = any("crd_outer" in (stream.input, stream.output) for stream in streams)
@@ -89,7 +92,7 @@ def _reduce_vectors(graph: Graph) -> None:
 
 
 def _rectify(graph: Graph) -> None:
-    """Give a maximum of one stream the constant that it has in the public simulator."""
+    """Give a maximum with a single stream its constant in the public simulator."""
     for node in graph.nodes.values():
         constant = node.primitive.beside_one
         if constant and graph.arity(node) == 1 and not node.is_unary:
@@ -98,10 +101,11 @@ def _rectify(graph: Graph) -> None:
 
 
 def _leave_out_reducers(graph: Graph) -> None:
-    """Take out reducers in front of an accumulator, which the public compiler leaves there.
+    """Remove redundant reducers before an accumulator, which the public compiler leaves there.
 
-    An accumulator needs each value beside its coordinates; a reducer before it leaves too few, where these
-    are nested as what it reduces.
+    An accumulator needs a value for each coordinate. If the coordinates are as deep as the input of the
+    reducer,
+    the output of the reducer has too few values.
     """
     for node in [node for node in graph.nodes.values() if node.primitive.reduces]:
         into, out = list(graph.streams_into(node)), list(graph.streams_from(node))
@@ -115,7 +119,7 @@ def _leave_out_reducers(graph: Graph) -> None:
 
 
 def _too_few_behind(graph: Graph, into: Stream, out: Stream) -> bool:
-    """Return whether a reducer's values are as many as the coordinates before an accumulator."""
+    """Return whether the coordinates of an accumulator are as deep as the input of a reducer before it."""
     beside = graph.feeding(graph.nodes[out.target], "crd_inner")
     if beside is None:
         return True
@@ -153,9 +157,9 @@ def _splits(digraph: Digraph, file: str, faults: Faults) -> dict[str, int]:
 
 
 def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
-    """Add the nodes; a node that stands there twice is one, with the attributes of both.
+    """Add the nodes, and return the names of broadcasts, which become no blocks.
 
-    Returns the names of broadcasts, which are no blocks.
+    Two statements of the same name become one node with the attributes of both.
     """
     merged: dict[str, NodeStatement] = {}
     for statement in digraph.nodes:
@@ -186,7 +190,7 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
 
 
 def _type_of(statement: NodeStatement) -> str:
-    """The type, which in public files the comment repeats; what is drawn as an invisible point is a fork."""
+    """Return the type of a node from its attributes or its comment; an invisible point is a broadcast."""
     attributes = statement.attributes
     kind = attributes.get("type") or _comment_pairs(attributes.get("comment", "")).get("type", "")
     invisible = attributes.get("shape") == "point" or attributes.get("style") == "invis"
@@ -194,12 +198,12 @@ def _type_of(statement: NodeStatement) -> str:
 
 
 def _comment_pairs(comment: str) -> dict[str, str]:
-    """The attributes in a node's comment, ``k=v,k=v``."""
+    """Return the attributes in a node's comment, ``k=v,k=v``."""
     return dict(re.findall(r"(\w+)=([^,\"]*)", comment))
 
 
 def _spliced(digraph: Digraph, broadcasts: set[str], faults: Faults) -> list[Edge]:
-    """The edges, those from a broadcast as from what feeds it."""
+    """Return the edges; an edge from a broadcast starts at the source of the broadcast."""
     into: dict[str, EdgeStatement] = {}
     for statement in digraph.edges:
         if statement.target in broadcasts and into.setdefault(statement.target, statement) is not statement:
@@ -217,7 +221,7 @@ def _spliced(digraph: Digraph, broadcasts: set[str], faults: Faults) -> list[Edg
 def _first(
     statement: EdgeStatement, into: Mapping[str, EdgeStatement], broadcasts: set[str], faults: Faults
 ) -> EdgeStatement | None:
-    """The edge that a chain of broadcasts begins with."""
+    """Return the first edge of a chain of broadcasts."""
     seen = {statement.source}
     while statement.source in broadcasts:
         before = into.get(statement.source)
@@ -244,7 +248,7 @@ def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
 
 
 def _told_kind(attributes: Mapping[str, str]) -> str:
-    """The kind of a stream without a type, by its label (``crd_in-B``)."""
+    """Return the kind of a stream without a type, from its label (``crd_in-B``)."""
     return re.split(r"[_\-\s]", attributes.get("label", ""))[0]
 
 
@@ -260,7 +264,7 @@ def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
 
 
 def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
-    """Find the ports of all edges; one that stands there twice is one stream."""
+    """Add the streams of all edges with their ports; duplicate edges become one stream."""
     finder = PortFinder(graph, edges)
     graph.notes += [f"{node} takes its operands in the order of the comment" for node in finder.reordered]
     seen: set[tuple[str, str, str, str]] = set()

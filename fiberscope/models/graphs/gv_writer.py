@@ -1,4 +1,4 @@
-"""Writes a graph as a graph file of the Sparse Abstract Machine (``.gv``), which graphviz draws too."""
+"""Write graph files of the Sparse Abstract Machine (``.gv``), which Graphviz can draw."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ STYLES = {"ref": "bold", "crd": "dashed", "repsig": "dotted"}
 
 
 def write_gv(graph: Graph, path: str | Path) -> None:
-    """Write a graph file; it is there whole or not at all.
+    """Write a graph file atomically.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     write_text(Path(path), gv_text(graph))
 
 
 def gv_text(graph: Graph) -> str:
-    """The text of a graph file; reading it gives the same graph."""
+    """Return the text of a graph file, from which the reader restores an equal graph."""
     lines = ["digraph SAM {"]
     if graph.formats:
         formats = ",".join(f"{tensor}={stored_format}" for tensor, stored_format in graph.formats.items())
@@ -75,7 +75,7 @@ def _word(name: str) -> str:
 
 
 def _edges(graph: Graph) -> Iterator[str]:
-    """The lines of the streams; where type and comment do not tell the ports, with the ports."""
+    """Yield the lines of the streams; a line names its ports if type and comment do not determine them."""
     edges = [_edge(graph, stream) for stream in graph.streams]
     clear_ports = _told_edges(graph, edges)
     for stream, edge, is_port_clear in zip(graph.streams, edges, clear_ports, strict=True):
@@ -88,7 +88,7 @@ def _edges(graph: Graph) -> Iterator[str]:
 
 
 def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
-    """Return whether the file names the ports of each edge; a joiner's operands are all numbered or none."""
+    """Return whether type and comment determine the ports of each edge, for all edges of a joiner or none."""
     finder = PortFinder(graph, edges)
     clear_ports = [
         _is_port_clear(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)
@@ -115,7 +115,7 @@ def _edge(graph: Graph, stream: Stream) -> Edge:
 
 
 def _comment(graph: Graph, stream: Stream) -> str:
-    """Return the comment of such an edge in the public files."""
+    """Return the comment of a stream in the notation of public files."""
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     if stream.input == "skip":
         return f"skip-{target['tensor']}"

@@ -1,4 +1,4 @@
-"""The loops that a stream is nested in, by their index variables, outermost first."""
+"""Loop nest of a stream: the index variables of its loops, outermost first."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
 
 
 def describe_loops(nest: Nest) -> str:
-    """Return the loops of a stream in words, for messages."""
+    """Describe the loops of a stream, for messages."""
     return "loops " + ",".join(nest) if nest else "no loop"

@@ -1,4 +1,4 @@
-"""A graph as a machine: its blocks in a kernel, its streams as channels."""
+"""Machine of a graph: the blocks as components of a kernel, the streams as channels."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class GraphMachine:
     Args:
         parameters: clock, capacities, latencies and value type.
         graph: a checked graph.
-        tensors: operands by name, in the layout that the graph reads.
+        tensors: operands by name, in the layout of the graph.
         meant: assignments that the graph computes, for the shapes of results.
         sizes: sizes of the index variables.
-        phase: number of the phase, from 1; phases run one after another, and only its nodes become blocks.
-        kernel: kernel of the machine; by default one with lookahead models of the blocks.
+        phase: number of the phase, from 1; only the nodes of this phase become blocks.
+        kernel: kernel of the machine; by default a kernel with lookahead models of the blocks.
         observe: called with the machine before its kernel is built, to connect more consumers by ``listen``.
     """
 
     NAME = "graph"
-    work = "multiply"  # what a report follows over time
+    work = "multiply"  # operation that the timeline of a report counts
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class GraphMachine:
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
         }
         self._consumers: dict[tuple[str, str], int] = {}
-        self.droppers: dict[str, StopDropper] = {}  # of stops, by the node behind and its input
-        self.channel_of: dict[int, Channel] = {}  # of a stream, by its place in the graph
+        self.droppers: dict[str, StopDropper] = {}  # stop droppers, by ``node.input`` of their consumer
+        self.channel_of: dict[int, Channel] = {}  # channels, by the index of the stream in the graph
         for node in self.nodes:
             self._feed_root(node)
         for place, stream in enumerate(graph.streams):
@@ -97,16 +97,16 @@ class GraphMachine:
         self.kernel.build()
 
     def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
-        """The memory in the loop, if there is one."""
+        """Return the scratchpad of the graph; None without a scratchpad."""
         scratchpad = parameters.scratchpad
         if not scratchpad.latency:
             return None
-        from fiberscope.models.graphs.scratchpad import ScratchpadLoop  # noqa: PLC0415  (memory comes with it)
+        from fiberscope.models.graphs.scratchpad import ScratchpadLoop  # noqa: PLC0415  (imports the memory model)
 
         return ScratchpadLoop(self.kernel, scratchpad, int(parameters.clock), self._capacity)
 
     def _feed_root(self, node: Node) -> None:
-        """The first block of a tensor gets the reference 0 and the end."""
+        """Feed the reference 0 and the done token to the first block of a tensor."""
         fed = self.graph.feeding(node, "ref") is not None
         if node.root or (node.begins and not fed):
             block = self.blocks[node.name]
@@ -115,7 +115,7 @@ class GraphMachine:
             self.kernel.connect(root, "out_ref[0]", reader, port, capacity=self._capacity)
 
     def _entry(self, node: Node, port: str) -> tuple[Component, str]:
-        """Return the end of a stream into a block: the block, or the unit that delays its references."""
+        """Return the component and port that receive a stream: the block, or its fetch unit."""
         block = self.blocks[node.name]
         fetch = self._loop.before(node, block) if self._loop and port == "in_ref" else None
         if fetch is None:
@@ -139,20 +139,20 @@ class GraphMachine:
         return self._join(source, output, points, "in_stream")
 
     def _join(self, source: Node, output: str, reader: Component, port: str) -> Channel:
-        """The channel behind a block, which holds what is in flight besides."""
+        """Connect a producer to a consumer; the capacity includes the tokens in flight."""
         latency = self._latency.get(source.primitive.computes, 1)
         capacity = None if self._capacity is None else self._capacity + latency - 1
         producer = self._producers[source.name]
         return self.kernel.connect(producer, output, reader, port, capacity=capacity, latency=latency)
 
     def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
-        """One more consumer of an output, which never stalls it."""
+        """Connect an additional consumer to an output; the consumer never stalls the output."""
         self.kernel.connect(
             self._producers[node.name], self._next_output(node, output), listener, port, capacity=None
         )
 
     def _next_output(self, source: Node, output: str) -> str:
-        """The port for one more consumer of an output."""
+        """Return the port for the next consumer of an output."""
         port = source.primitive.output_port(source, output)
         number = self._consumers.get((source.name, port), 0)
         self._consumers[source.name, port] = number + 1
@@ -160,7 +160,7 @@ class GraphMachine:
 
     @property
     def blocks_by_phase(self) -> dict[int, list[str]]:
-        """The names of the blocks of all phases of the graph, by phase."""
+        """Return the names of all blocks of the graph, by phase."""
         nodes = [node for node in self.graph.nodes.values() if not _unused(node)]
         names = {
             phase: block_names([node for node in nodes if node.phase == phase]) for phase in self.graph.phases
@@ -168,7 +168,7 @@ class GraphMachine:
         return {phase: [f"{self.NAME}.{name}" for name in of.values()] for phase, of in names.items()}
 
     def operations(self) -> dict[str, int]:
-        """Operations of its ALUs, by name."""
+        """Return the number of operations, by name."""
         counts = {"multiply": 0}
         for node in self.nodes:
             counters = self.blocks[node.name].counters()
@@ -180,7 +180,7 @@ class GraphMachine:
         return counts
 
     def traffic(self) -> dict[str, Traffic]:
-        """Return no traffic: levels and values are stored in the blocks that read them, not in memory."""
+        """Return no traffic: the blocks hold levels and values themselves."""
         return {}
 
     def memory(self) -> MemoryUse | None:
@@ -192,21 +192,21 @@ class GraphMachine:
         return 0
 
     def progress(self) -> tuple[int, int]:
-        """Return the number of writers that are done, and of all."""
+        """Return the number of finished writers, and of all writers."""
         writers = [self.blocks[node.name] for node in self.nodes if node.primitive.writes]
         return sum(block.done for block in writers), len(writers)
 
     @property
     def cycles(self) -> int:
-        """Cycles until the last writer that ends the run took done, as the public simulator counts them.
+        """Return the cycle in which the last writer that ends the run receives done.
 
-        A root's reference is seen in the kernel's cycle 1, which is cycle 0 of the public simulator.
+        Cycles count as in the public simulator, whose cycle 0 is cycle 1 of the kernel.
         """
         ending = [node for node in self.nodes if node.primitive.writes and node["ends"] != "false"]
         return max((self.blocks[node.name].done_cycle for node in ending), default=0)
 
     def result(self) -> dict[str, WriterContents]:
-        """Return the written tensors, by name."""
+        """Return the contents of the writers, by tensor."""
         writers = [node for node in self.graph.writers if node.phase == self.phase]
         tensors = dict.fromkeys(node["tensor"] for node in writers)
         return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
@@ -223,14 +223,14 @@ class GraphMachine:
         return WriterContents(form, shape, tuple(levels), held)
 
     def _level(self, node: Node | None, above: list[Level], size: int) -> Level:
-        """The level that a writer has written below those above; of all coordinates where there is none."""
+        """Return the level that a writer wrote; a dense level for a dimension without a writer."""
         if node is None or not isinstance(node.level, WrittenFormat):
             return DenseLevel(size, above[-1].children if above else 1)
         block = self.blocks[node.name]
         return node.level.written(block, segments_of(block, above), size)
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
-        """Sizes of the dimensions of a result, as it is stored."""
+        """Return the sizes of the stored dimensions of a result."""
         access = next(
             (assignment.result for assignment in self.meant if assignment.result.tensor == tensor), None
         )
@@ -239,9 +239,10 @@ class GraphMachine:
 
 
 def segments_of(block: StreamBlock, above: Sequence[Level]) -> Integers:
-    """Return where the fibers of a level begin; the levels above tell which of its stops end fibers.
+    """Return the segments of a written level; the levels above determine which stop tokens end fibers.
 
-    Where these are not as many, coordinates were dropped above: then no fiber is empty, and the writer knows.
+    If the numbers of stops and fibers differ, a dropper has removed coordinates above. The level then has no
+    empty fibers, and the writer's own segments are correct.
     """
     stops, fibers = np.array(block.stopped_at, np.int64), stops_below(above)  # type: ignore[attr-defined]
     if block.quirks & Q16 or len(stops) != len(fibers):
@@ -250,12 +251,12 @@ def segments_of(block: StreamBlock, above: Sequence[Level]) -> Integers:
 
 
 def _unused(node: Node) -> bool:
-    """Writers of all coordinates write nothing: the size says it all."""
+    """Return whether a node is a writer of a dense level, for which there is nothing to write."""
     return node.primitive.writes and not node.writes_values and node.level.full
 
 
 def block_names(nodes: Iterable[Node]) -> dict[str, str]:
-    """The names of blocks: what they are; where several are the same, with the node's name."""
+    """Return the block names by node: the label, extended by the node's name if the label is not unique."""
     labels = {node.name: re.sub(r"\W+", "_", re.sub(r"\W+$", "", node.label)) for node in nodes}
     counts = Counter(labels.values())
     return {

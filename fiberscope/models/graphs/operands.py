@@ -1,4 +1,4 @@
-"""The tensors that a graph is given: files, folders, names, generators, numbers, or what Python has."""
+"""Operands of a graph: files, folders, names, generators, numbers, or arrays in memory."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from fiberscope.workloads.tensor import SparseTensor
 __all__ = ["Operand", "load_operands", "sizes_of"]
 
 ONES = "ones"
-SPARSE = 0.1  # of the values that a dense tensor stores so many are nonzero, or a note says so
-Readings: TypeAlias = Mapping[
-    str, Sequence[tuple[str, ...]]
-]  # of each tensor its variables, each way it is read
+SPARSE = 0.1  # share of nonzero values below which a densely stored tensor gets a note
+Readings: TypeAlias = Mapping[str, Sequence[tuple[str, ...]]]  # index variables of each access, by tensor
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor of a graph as stored, and where it is from; fields as of ``fiberscope.workloads.Workload``.
+    """A stored tensor and its origin; further fields as in ``fiberscope.workloads.Workload``.
 
-    ``nonzeros`` is how many values it was given with, of which a dense level makes more. ``sized`` says
-    whether its shape was given, and is not just what its coordinates reach; ``whole`` is the tensor itself
-    where ``stored`` has it in chunks.
+    Args:
+        stored: the tensor in the layout of the graph.
+        nonzeros: number of entries before storage; dense levels add explicit zeros.
+        sized: whether the shape is explicit, and not just the largest coordinates.
+        whole: the undivided tensor if ``stored`` is divided into chunks; else None.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Operand:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of its dimensions."""
+        """Return the sizes of the undivided dimensions."""
         return self.stored.shape if self.whole is None else self.whole.shape
 
     def entries(self) -> SparseTensor:
@@ -62,7 +62,7 @@ class Operand:
 
     @property
     def digest(self) -> str:
-        """The sha256 over its shape, coordinates and values."""
+        """Return the sha256 of shape, coordinates and values."""
         return self.entries().digest
 
 
@@ -73,17 +73,18 @@ def load_operands(
     exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Operand]:
-    """Load the operands of a graph, by name, in the layout that the graph reads.
+    """Load the operands of a graph, by name, in the layout of the graph.
 
     Args:
         graph: a checked graph.
-        operands: by tensor: a path, a folder, a name or generator, ``ones``, a number, an array of numpy or
+        operands: by tensor: a path, a folder, a name or generator, ``ones``, a number, or an array of numpy
+            or
             scipy.
         exact: refuse a surrogate of a matrix that cannot be downloaded.
         progress: called during a download with the bytes read so far and the bytes in total.
 
     Raises:
-        InputError, WorkloadError: an operand cannot be loaded, or their shapes do not agree.
+        InputError, WorkloadError: an operand cannot be loaded, or the shapes of two operands disagree.
     """
     loaded: dict[str, NamedTensor | Operand] = {}
     for name, format in formats_given(graph, operands).items():
@@ -101,7 +102,7 @@ def load_operands(
 
 
 def _with_dense_note(name: str, operand: Operand) -> Operand:
-    """Return the operand, with a note if less than a tenth of what its dense levels store is nonzero."""
+    """Return the operand, with a note if less than a tenth of its densely stored values is nonzero."""
     stored = operand.stored
     nonzeros, values = int(np.count_nonzero(stored.values)), len(stored.values)
     if not any(level.full for level in stored.format.levels) or nonzeros >= SPARSE * values:
@@ -115,10 +116,10 @@ def _with_dense_note(name: str, operand: Operand) -> Operand:
 
 
 def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
-    """The size of each index variable.
+    """Return the size of each index variable.
 
     Raises:
-        InputError: two tensors do not agree on one.
+        InputError: two tensors disagree on a size.
     """
     sizes = _agreed(operands, _variables(graph))
     for assignment in _assignments(graph):
@@ -136,7 +137,7 @@ def _assignments(graph: Graph) -> list[Assignment]:
     """Return the assignments of the graph; empty if they cannot be derived.
 
     Raises:
-        InputError: tensors are to be cut, and it cannot be told which.
+        InputError: the graph splits index variables, and the assignments cannot be derived.
     """
     try:
         return expressions_of(graph)
@@ -153,7 +154,7 @@ def format_of_operand(graph: Graph, name: str) -> Format:
 
 
 def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
-    """Return the layouts of tensors in files: as a graph stores them; a split one dimension by dimension."""
+    """Return the format of each tensor in files: that of the graph, or compressed for a split tensor."""
     variables, formats = _variables(graph), {}
     for name in names:
         own = variables.get(name, ((),))[0]
@@ -164,7 +165,7 @@ def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
 
 
 def _variables(graph: Graph) -> Readings:
-    """Return the index variables of each tensor by dimension, for each access; empty if none is known."""
+    """Return the index variables of each access by tensor, in the order of dimensions; empty if unknown."""
     readings: dict[str, list[tuple[str, ...]]] = {}
     for access in accesses_in(_assignments(graph)):
         readings.setdefault(access.tensor, []).append(access.variables)
@@ -182,7 +183,7 @@ def _open_operand(
 
 
 def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
-    """Open an operand of graphs only (a number, a tensor of the paper's experiments, a folder), else None."""
+    """Open an operand that only graphs accept: a number, a tensor of the SAM paper, a folder; else None."""
     if (number := _number(text)) is not None:
         if format.order:
             raise InputError(
@@ -224,7 +225,7 @@ def _turned(
     loaded: Mapping[str, NamedTensor | Operand],
     variables: Readings,
 ) -> NamedTensor | Operand:
-    """A matrix whose transpose alone fits the others is taken transposed, and that is told."""
+    """Transpose a matrix whose shape fits the other operands only when transposed, and add a notice."""
     others = {other: operand for other, operand in loaded.items() if other != name and operand.sized}
     readings = variables.get(name, ())
     if isinstance(operand, Operand) or len(_shape(operand)) != 2 or len(readings) != 1 or not operand.sized:
@@ -251,7 +252,7 @@ def _agreed(
     *,
     quietly: bool = False,
 ) -> dict[str, int]:
-    """The size of each variable; a tensor whose shape is not given says only how large it is at least."""
+    """Return the size of each index variable; a shape that is not explicit gives only a lower bound."""
     sizes: dict[str, tuple[int, str]] = {}
     for sized in (True, False):
         for name, operand in loaded.items():
@@ -270,7 +271,7 @@ def _agreed(
 
 
 def _read_as(name: str, shape: tuple[int, ...], variables: Readings) -> Iterator[tuple[str, int]]:
-    """Each variable that a tensor is read at, with the size that it has there."""
+    """Yield each index variable of a tensor's accesses, with the size of its dimension."""
     for reading in variables.get(name, ()):
         yield from zip(reading, shape, strict=False)
 
@@ -291,7 +292,7 @@ def _stored(
     variables: Readings,
     sizes: Mapping[str, int],
 ) -> Operand:
-    """Lay a tensor out; a shape that was not given grows to the size of its variables."""
+    """Store a tensor in the format of the graph; a shape that is not explicit grows to the sizes."""
     reading = next(iter(variables.get(name, ())), ())
     is_cut = bool(graph.splits.keys() & set(reading))
     if isinstance(operand, Operand) and not is_cut:

@@ -1,4 +1,4 @@
-"""Widths of coordinates and references in the Verilog of a graph."""
+"""Bits of coordinates and references in the Verilog of a graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["payload_bits"]
 
 
 def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
-    """Return the bits that all coordinates and positions need."""
+    """Return the bits that fit all coordinates, references and stop levels."""
     most = 1 << LEVEL_BITS - 1
     for block in blocks.values():
         if isinstance(block, CompressedScanner | Seek):
@@ -30,13 +30,13 @@ def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
         elif isinstance(block, Counter | ArrayLoad):
             most = max(most, block.size)
         elif isinstance(block, FiberWays):
-            lists = 4 * block.table.most_lists  # numbers of lists use references too
+            lists = 4 * block.table.most_lists  # references also carry list numbers
             most = max(most, len(block.segments), len(block.coordinates), lists, *block.coordinates)
     return max([most, *_dense_references(nodes, blocks)]).bit_length()
 
 
 def _dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:
-    """More than the references that each tensor with dense levels can have: all levels multiplied."""
+    """Yield a bound of the references of each tensor with dense levels: the product of its levels' sizes."""
     levels: dict[str, dict[str, int]] = {}
     for node in nodes:
         block = blocks[node.name]

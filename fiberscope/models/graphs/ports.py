@@ -1,8 +1,8 @@
-"""Which ports an edge of a graph file joins.
+"""Find the ports of the edges of a graph file.
 
-Public files name the variable or the tensor of an edge in its comment, not always spelt alike (``in-B``,
-``outer_i``, ``innner-val``): the last word counts, and the blocks at both ends. An edge of our own that
-those cannot tell has the ports in ``from`` and ``to``.
+The comment of an edge in a public file names an index variable or a tensor in various spellings (``in-B``,
+``outer_i``, ``innner-val``). The last word of the comment and the blocks at both ends determine the ports. An
+ambiguous edge has the attributes ``from`` and ``to``, which public files lack.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ __all__ = ["PortFinder"]
 
 @dataclass
 class _Operand:
-    """Streams of one operand at a joiner."""
+    """Streams of an operand at a joiner."""
 
     tensor: str
     source: str
     edges: dict[str, Edge] = field(default_factory=dict)  # by kind
-    taken_by: list[str] = field(default_factory=list)  # consumers of its reference behind the joiner
+    taken_by: list[str] = field(default_factory=list)  # consumers of its joined references
 
 
 class PortFinder:
-    """Finds the ports of the edges of a graph.
+    """Finder of the ports of a graph's edges.
 
     Args:
-        graph: with its nodes.
-        edges: all of them, in the order of the file, by which operands are numbered.
+        graph: a graph with all nodes.
+        edges: all edges in the order of the file, which numbers operands.
     """
 
     def __init__(self, graph: Graph, edges: Sequence[Edge]) -> None:
         self._graph, self._edges = graph, edges
         self._operands: dict[str, list[_Operand]] = {}
         self._alu_inputs: dict[str, list[Edge]] = {}
-        self.reordered: list[Node] = []  # those whose operands do not stand in the order of the file
+        self.reordered: list[Node] = []  # ALUs whose operands are not in the order of the file
         for edge in edges:
             target = graph.nodes[edge.target]
             if _array(target, edge) and "to" not in edge.attributes:
@@ -48,9 +48,9 @@ class PortFinder:
                 self._order_difference(graph.nodes[name], operands)
 
     def _order_difference(self, node: Node, operands: list[Edge]) -> None:
-        """Sort what is subtracted behind what it is subtracted from: the comment has the expression's order.
+        """Sort the operands of a difference in the order of the expression, which the file's comment has.
 
-        No edge of a public file says which operand is which, and its edges come in the order of the blocks.
+        Public files do not number the operands, and list edges in the order of blocks.
         """
         before = list(operands)
         operands.sort(key=self._first_tensor)
@@ -58,7 +58,7 @@ class PortFinder:
             self.reordered.append(node)
 
     def _first_tensor(self, edge: Edge) -> int:
-        """The place in the comment of the first tensor of which an edge has values."""
+        """Return the position in the comment of the first tensor whose values reach an edge."""
         names = list(self._graph.formats)
         reached = [edge.source]
         for name in reached:
@@ -72,14 +72,14 @@ class PortFinder:
         return min((names.index(tensor) for tensor in tensors if tensor in names), default=len(names))
 
     def _number(self, target: Node, edge: Edge) -> None:
-        """Give an edge its place among the operands of its block."""
+        """Add an edge to the operands of its target."""
         if target.primitive.paired:
             self._operand(edge).edges[edge.kind] = edge
         elif edge not in (edges := self._alu_inputs.setdefault(edge.target, [])):
             edges.append(edge)
 
     def _operand(self, edge: Edge) -> _Operand:
-        """The operand whose other stream has come, or a new one."""
+        """Return the operand with the other stream of an edge, or a new operand."""
         operands = self._operands.setdefault(edge.target, [])
         tensor = edge.last_word
         for operand in operands:
@@ -91,10 +91,10 @@ class PortFinder:
         return operands[-1]
 
     def ports(self, edge: Edge) -> tuple[str, str] | None:
-        """The output and the input that an edge joins; None if it says nothing to its target.
+        """Return the output and the input port of an edge; None for an edge without meaning for its target.
 
         Raises:
-            ValueError: they cannot be told.
+            ValueError: the ports are ambiguous.
         """
         source, target = self._graph.nodes[edge.source], self._graph.nodes[edge.target]
         array = _array(target, edge)
@@ -121,14 +121,14 @@ class PortFinder:
         return f"{array}[{self._alu_inputs[target.name].index(edge)}]"
 
     def target_of(self, edge: Edge) -> Node:
-        """The node at an edge's end."""
+        """Return the target node of an edge."""
         return self._graph.nodes[edge.target]
 
     def operand_behind(self, joiner: Node, edge: Edge) -> int:
-        """The number of the operand whose references an edge out of a joiner carries.
+        """Return the number of the operand whose references an edge carries out of a joiner.
 
         Raises:
-            ValueError: none has them.
+            ValueError: no operand has these references.
         """
         tensor = edge.first_word or self._graph.nodes[edge.target]["tensor"]
         operands = self._operands.get(joiner.name, [])
@@ -145,10 +145,10 @@ class PortFinder:
         return operand.tensor or self._graph.nodes[operand.source]["tensor"]
 
     def only(self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = "") -> str:
-        """The one port of a kind: that of its name, or of another one, or the only one that there is.
+        """Return the only port that fits a kind: by the kind's name, by ``other``, or the only port.
 
         Raises:
-            ValueError: there are several.
+            ValueError: several ports fit.
         """
         for name in filter(None, (kind, other)):
             if name in names:
@@ -161,7 +161,7 @@ class PortFinder:
 
 
 def _array(target: Node, edge: Edge) -> str:
-    """The array of ports that an edge goes into: that of its kind, or the only one; else empty."""
+    """Return the array of ports that an edge enters: that of its kind, or the only array; else empty."""
     inputs = [port.name for port in target.primitive.inputs]
     if f"{edge.kind}[]" in inputs:
         return edge.kind

@@ -1,4 +1,4 @@
-"""A graph that is ready to run: checked, with its operands."""
+"""A checked graph with its operands, ready to run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class PreparedGraph:
     """A checked graph with its operands.
 
     Args:
-        name: the name of the graph.
-        graph: checked.
-        operands: the operands by name.
-        sizes: the sizes of the index variables.
-        meant: what the graph computes; nothing where that cannot be told, for the reason in ``unread``.
+        name: name of the graph.
+        graph: the graph.
+        operands: operands by name.
+        sizes: sizes of the index variables.
+        meant: assignments that the graph computes; empty if they cannot be derived.
+        unread: reason for missing assignments.
     """
 
     name: str
@@ -46,9 +47,9 @@ class PreparedGraph:
 
     @property
     def title(self) -> str:
-        """Return what the graph computes."""
+        """Return the assignments as text."""
         return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
 
     def timed(self, timing: str) -> PreparedGraph:
-        """Return the graph with the blocks of this timing."""
+        """Return the graph with the blocks of a timing; ``sam`` has only unioners of two operands."""
         return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self

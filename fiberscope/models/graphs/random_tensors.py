@@ -1,4 +1,4 @@
-"""Tensors for a graph that nobody gave any: small, the same every time."""
+"""Reproducible random operands for a graph."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SCALAR = "3"
 
 
 def drawn(graph: Graph, size: int = 8, *, whole: bool = True) -> dict[str, str]:
-    """Return the text of a random tensor for each operand: this size in each dimension, half zeros.
+    """Return the text of a random tensor generator for each operand; half of the values are zero.
 
     Args:
-        graph: that reads them.
-        size: the size of each dimension.
-        whole: whether values are whole numbers, or real ones.
+        graph: the graph that reads the operands.
+        size: size of each dimension.
+        whole: whether values are integers; otherwise they are real.
     """
     operands = {}
     for seed, (name, format) in enumerate(formats_given(graph, operands_of(graph)).items()):

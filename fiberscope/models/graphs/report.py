@@ -1,4 +1,4 @@
-"""The common report of a graph's run."""
+"""Report of a graph's run."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _components(run: GraphRun) -> dict[str, parts.Component]:
 
 
 def busiest(components: Mapping[str, parts.Component]) -> str:
-    """The block that is busy most of the time, in a sentence."""
+    """Describe the busiest block in a sentence."""
     blocks = {name: component for name, component in components.items() if component.cycles}
     if not blocks:
         return ""

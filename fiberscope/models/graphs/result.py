@@ -1,12 +1,11 @@
 """Results of a graph, and their comparison with the graph's expression.
 
-The reference is worked out from the expression (``expression.py``, ``algebra.py``), not from any stream. A
-result may hold explicit zeros that the reference lacks, as graphs without droppers keep them; a coordinate
-with another value than zero has to be one of the reference's.
+The reference is computed from the expression (``expression.py``, ``algebra.py``), not from any stream. A
+result may have explicit zeros without a counterpart in the reference, as graphs without droppers keep them.
 
-The public simulator's blocks leave some results without a place for each value: its reducer keeps zeros of
-fibers whose coordinates were dropped (quirk Q15), its writer forgets empty fibers (Q16). Such a result is
-compared as what it is, lists: its coordinates of the last level and its values other than zero, in order.
+Some results of the public simulator have values without coordinates: its reducer keeps the zeros of dropped
+coordinates (quirk Q15), and its writer drops empty fibers (Q16). Such a result is compared as lists: the
+coordinates of the last level and the nonzero values, in order.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ class WriterContents:
     """Contents of the writers of one tensor.
 
     Args:
-        format: a letter a level.
-        shape: sizes of its dimensions.
-        levels: as they were written; those that were not are dense.
-        values: the values of the values writer; None if there is none.
+        format: format of the tensor.
+        shape: sizes of the dimensions.
+        levels: written levels; a dimension without a writer has a dense level.
+        values: the values of the values writer; None without such a writer.
     """
 
     format: Format
@@ -49,7 +48,7 @@ class WriterContents:
     values: Values | None
 
     def stored(self) -> StoredTensor | None:
-        """The tensor, if every value has its place."""
+        """Return the tensor; None if some values have no coordinates."""
         if self.values is None:
             return None
         for values in (self.values, self.values[self.values != 0]):
@@ -65,10 +64,10 @@ class WriterContents:
 
 
 def carried(written: WriterContents, values: Values) -> StoredTensor:
-    """A tensor of which only coordinates were written, with the values of the one that it is made of.
+    """Return a tensor of which only the coordinates were written, with the values of its source.
 
     Raises:
-        InputError: they do not fit.
+        InputError: the number of values differs.
     """
     return fitted(written.shape, written.format, written.levels, values)
 
@@ -76,21 +75,21 @@ def carried(written: WriterContents, values: Values) -> StoredTensor:
 def reference(
     assignment: Assignment, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """Return the reference of a result; its columns are in the order of dimensions, for later expressions."""
+    """Return the expected entries of a result, with columns in the order of dimensions."""
     points = evaluate(assignment.expression, tensors, sizes)
     columns = {variable: points.columns[variable] for variable in assignment.result.variables}
     return Points(columns, points.values, points.sizes)
 
 
 def ones_at(tensor: SparseTensor | Points) -> SparseTensor | Points:
-    """The entries of a tensor, each of which is one term."""
+    """Return the entries of a tensor with values of 1, a term each."""
     return replace(tensor, values=np.ones_like(tensor.values))
 
 
 def counted(
     assignment: Assignment, terms: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """Count the terms of each entry of a result, by those of what it reads."""
+    """Return the number of terms of each entry of a result, from those of its operands."""
     points = reference(assignment, terms, sizes)
     return Points(points.columns, points.sizes, points.sizes)
 
@@ -131,7 +130,7 @@ def compare(
 def _compare_keyed(
     keys: Integers, values: Values, wanted: Integers, expected: Points, rounding: Rounding
 ) -> Comparison:
-    """Compare entries by key; those expected are in order and distinct."""
+    """Compare entries by key; the expected keys are sorted and distinct."""
     places = np.searchsorted(wanted, keys)
     inside = places < len(wanted)
     is_expected = np.zeros(len(keys), bool)
@@ -153,7 +152,7 @@ def _compare_lists(
     splits: Splits,
     rounding: Rounding,
 ) -> Comparison:
-    """Compare a result without a place for each value: as lists, without zeros."""
+    """Compare the nonzero values and the coordinates of the last level as lists."""
     expected = Points(cut_columns(whole.columns, splits), whole.values, whole.sizes)
     variables = cut_variables(result.variables, splits)
     by_level = [variables[dimension] for dimension in written.format.order]
@@ -170,5 +169,5 @@ def _compare_lists(
 
 
 def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:
-    """Return whether these are the coordinates of the points, of all or of those other than zero."""
+    """Return whether the coordinates equal those of any of these lists of points."""
     return any(np.array_equal(coordinates, points.columns[variable]) for points in expected)

@@ -1,4 +1,4 @@
-"""Memory in the loop of a graph: a scratchpad that its levels and values are read from and written to."""
+"""Scratchpad memory of a graph, with the units that read and write its levels and values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from fiberscope.sim import Kernel
 
 __all__ = ["ScratchpadLoop"]
 
-ARRAY_SHIFT = 32  # bytes that each array has room for, as a power of two
+ARRAY_SHIFT = 32  # log2 of the address space of an array, in bytes
 QUEUE = 4  # requests and replies between a block and the scratchpad's port
 
 
 class ScratchpadLoop:
-    """Puts the blocks into a graph that read and write the scratchpad: one for each array.
+    """Builder of the fetch and write units between blocks and scratchpad, one per array.
 
     Args:
-        kernel: the kernel of the graph.
-        parameters: the parameters of the scratchpad.
-        hertz: the hertz of the graph's clock, which is the scratchpad's.
-        capacity: tokens that a channel of the graph holds.
+        kernel: kernel of the graph.
+        parameters: parameters of the scratchpad.
+        hertz: clock frequency of the graph and the scratchpad.
+        capacity: capacity of a channel of the graph, in tokens.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ScratchpadLoop:
         self._arrays = 0
 
     def before(self, node: Node, block: StreamBlock) -> Fetch | None:
-        """Return the fetch of the references into a block: segments, words or values; None without reads."""
+        """Return the fetch unit for the references into a block; None for a block without memory reads."""
         if node.primitive.loads:
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
         fetched = node.level.fetched(block, self.parameters) if node.primitive.scans else None
@@ -48,7 +48,7 @@ class ScratchpadLoop:
         return self._fetch(f"{block.name}.{what}", node, entry_bytes, entries)
 
     def output_block(self, node: Node, block: StreamBlock) -> StreamBlock:
-        """Return the block behind a block's streams: behind a scanner the fetch of its coordinates."""
+        """Return the component with a block's outputs: for a scanner, the fetch unit of its coordinates."""
         if not (node.primitive.scans and node.level.lists):
             return block
         fetch = self._fetch(f"{block.name}.coordinates", node, self.parameters.coordinate_bytes)
@@ -57,7 +57,7 @@ class ScratchpadLoop:
         return fetch
 
     def writers(self, node: Node, block: StreamBlock) -> list[LineWriter]:
-        """Return the writers that take the stream of a writer to memory."""
+        """Return the units that write the stream of a writer to memory."""
         if not node.primitive.writes:
             return []
         values = {"lines": self.parameters.value_bytes}
@@ -68,7 +68,7 @@ class ScratchpadLoop:
         ]
 
     def close(self) -> None:
-        """Join all of them to the scratchpad."""
+        """Connect all units to the scratchpad."""
         port = self.kernel.add(Concentrator("graph.scratchpad_port", 0))
         memory = self.kernel.add(SimpleMemory("graph.scratchpad", self._specification()))
         self.kernel.connect(port, "requests", memory, "requests", capacity=QUEUE)

@@ -1,7 +1,7 @@
-"""Index variables in chunks: of ``i:4`` are made i_0, which chunk, and i_1, the place in it: i = 4 i_0 + i_1.
+"""Split index variables: ``i:4`` splits i into the chunk i_0 and the offset i_1, with i = 4 i_0 + i_1.
 
-A graph that splits i has two levels for it in every tensor, and two loops;
-``fiberscope.models.graphs.cut_tensors`` cuts them.
+A graph that splits i has two loops for i, and two levels in every tensor with i;
+``fiberscope.models.graphs.cut_tensors`` splits the tensors.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ __all__ = [
     "split_lines",
 ]
 
-Splits: TypeAlias = Mapping[str, int]  # of a variable the coordinates of a chunk
+Splits: TypeAlias = Mapping[str, int]  # coordinates of a chunk, by index variable
 
 
 def parts(variable: str) -> tuple[str, str]:
-    """The variables of the chunk and of the place in it."""
+    """Return the variables of the chunk and of the offset."""
     return f"{variable}_0", f"{variable}_1"
 
 
 def split_lines(splits: Splits) -> list[str]:
-    """Return for each variable a line that describes its parts."""
+    """Return a line for each variable, which describes its parts."""
     return [
         f"Split: {variable} = {chunk} * {parts(variable)[0]} + {parts(variable)[1]}"
         for variable, chunk in splits.items()
@@ -35,22 +35,22 @@ def split_lines(splits: Splits) -> list[str]:
 
 
 def part_sizes(size: int, chunk: int) -> tuple[int, int]:
-    """Return the number of chunks, of which the last may be shorter, and the places in the longest."""
+    """Return the number of chunks, and the number of offsets."""
     return -(-size // chunk), min(chunk, size)
 
 
 def cut_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
-    """Variables with both parts in the place of each that is split."""
+    """Return variables with both parts in place of each split variable."""
     return tuple(
         part for variable in variables for part in (parts(variable) if variable in splits else (variable,))
     )
 
 
 def joined_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
-    """Variables with each that is split in the place of its first part.
+    """Return variables with each split variable in place of its parts.
 
     Raises:
-        ValueError: there is a part without the other one.
+        ValueError: a part occurs without the other part.
     """
     whole = {part: variable for variable in splits for part in parts(variable)}
     joined = tuple(dict.fromkeys(whole.get(variable, variable) for variable in variables))

@@ -1,4 +1,4 @@
-"""The streams of a run: how many tokens of each kind, and for how long nothing came."""
+"""Token counts of the streams in a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAST = "_data"
 
 @dataclass(frozen=True)
 class StreamCount:
-    """The tokens of one output of a block, wired or not; ``cycles`` is the length of the run."""
+    """Token counts of a block's output; ``cycles`` is the length of the run."""
 
     block: str
     output: str
@@ -28,7 +28,7 @@ class StreamCount:
 
     @property
     def idle(self) -> int:
-        """Cycles in which it carried nothing, those behind the end too."""
+        """Return the cycles without a token, including those after done."""
         return self.cycles - self.data - self.stops - self.dones - self.empties
 
 

@@ -1,7 +1,7 @@
-"""Transcript of a graph, stream by stream: in the event model's channels and on a module's wires.
+"""Transcripts of a graph's streams, from the channels of the event model or the wires of a module.
 
-A stream is called as the input that reads it, ``block.port``; what is listed of it is each token that its
-reader takes, as cycle, kind, payload and value. Cycles count from that of the root's reference.
+A stream is named after its consumer's input, ``block.port``. Its transcript lists the tokens in the order of
+their transfers: cycle, kind, payload and value. Cycle 0 is the transfer of the root reference.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from fiberscope.sim import Channel, Kernel, SimulationError
 Taken = tuple[int, int, int, float]  # cycle, kind, payload or level, value
 Transcript = Mapping[str, list[Taken]]
 Stores = dict[str, dict[tuple[int, int], float]]  # by port, control and address
-Offers = Mapping[str, Sequence[tuple[int, Token]]]  # by port: tokens, and the cycles from which they show
+Offers = Mapping[str, Sequence[tuple[int, Token]]]  # by port: tokens, and the first cycle of each
 
 ROOT = ((0, Token(DATA, 0, 0, 0.0)), (0, Token(DONE, 0, 0, 0.0)))
 
 
 def of_machine(machine: GraphMachine) -> Transcript:
-    """Run the event model to its end, watching the channels between its blocks."""
+    """Run the event model to its end, and return the transcript of the channels between its blocks."""
     links = machine.kernel.wiring.connections
     named = {f"{plain(link.consumer.component)}.{link.consumer.label}": link.channel for link in links}
     return watched(machine.kernel, named)[0]
 
 
 def watched(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
-    """Run a machine to its end; gives what is taken of channels, and what is given to them."""
+    """Run a machine to its end; return the transcripts of tokens that leave and that enter the channels."""
     taken: dict[str, list[Taken]] = {name: [] for name in channels}
     sent: dict[str, list[Taken]] = {name: [] for name in channels}
     running = True
@@ -60,14 +60,15 @@ def _taken(cycle: int, kind: int, payload: int, _reference: int, value: float) -
 def of_module(
     graph: GraphVerilog, backend: Backend, cycles: int, offers: Offers | None = None
 ) -> tuple[Transcript, Stores]:
-    """Fill the memories of a module that is watched, and run so many cycles; also what it stores.
+    """Fill the memories of a module, run these cycles, and return the transcript and the stored words.
 
-    What is offered at a port shows from its cycle on until it is taken; at a root the reference, then done.
-    Tokens that leave at exits are among what is taken, under the names of the ports.
+    A token of ``offers``, by input port, is valid from its cycle until its transfer; each root offers the
+    reference
+    and done. Tokens that leave at exits appear under the names of the ports.
 
     Raises:
-        InputError: an accumulator has no place for a point.
-        SimulationError: the module breaks the protocol of its ports.
+        InputError: an accumulator overflows.
+        SimulationError: the module violates the protocol of its ports.
     """
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)
@@ -110,13 +111,13 @@ def of_module(
 
 
 def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
-    """The streams that a block reads from others."""
+    """Return the streams that a block receives from other blocks."""
     streams = graph.composition.parts[name].interface.streams
     return [stream for stream in streams if stream.direction == "input" and stream.label not in ALONE]
 
 
 def _nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, str]]:
-    """The wires of an input and what the module calls them: without a channel before it, as the source's."""
+    """Return the wires of an input with their names in the module; without a channel, those of the source."""
     end = f"{name}.{stream.label}"
     source = next(
         (link.source for link in graph.composition.links if link.target == end and not link.capacity), end
@@ -136,7 +137,7 @@ def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> N
 
 
 def _offer(backend: Backend, stream: Stream, left: Sequence[tuple[int, Token]], cycle: int) -> None:
-    """Show the first token that is left, if its cycle has come."""
+    """Offer the first remaining token if its cycle has come."""
     shows = bool(left) and left[0][0] <= cycle
     backend.words.drive({stream.wire("valid"): int(shows)})
     if shows:

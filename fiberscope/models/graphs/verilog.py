@@ -1,4 +1,4 @@
-"""A graph as Verilog: the twins of its blocks joined as its streams say, and what fills their memories."""
+"""Verilog of a graph: the RTL twins of its blocks as one module, and the contents of their memories."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 
 VALUE_BITS = 32
 POINTS = 64
-WRITTEN = 1 << 16  # largest number of words of a writer's memory
+WRITTEN = 1 << 16  # words of a writer's memory
 _LOADED = f"""\
 // Streams that end with {LOAD} fill memories, a word a token: send all words before the first other token.
 """
@@ -65,13 +65,13 @@ Loads = Mapping[str, list[Token]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of twins.
+    """Widths and depths of the twins.
 
     Args:
-        payload: bits of all coordinates and references.
-        value: bits of all values, if they are whole numbers.
-        points: that an accumulator holds.
-        type: the type of all values.
+        payload: bits of coordinates and references.
+        value: bits of integer values.
+        points: capacity of an accumulator in points.
+        type: type of all values.
     """
 
     payload: int
@@ -80,10 +80,10 @@ class Sizes:
     type: ValueType
 
     def part(self, twin: RtlBlock, block: Component) -> Part:
-        """The twin of a block.
+        """Return the twin of a block, with its parameters.
 
         Raises:
-            ValueError: there is none for what it computes.
+            ValueError: the twin cannot compute the block's function.
         """
         sizes = {
             **dict.fromkeys(("coordinate_bits", "reference_bits"), self.payload),
@@ -103,10 +103,10 @@ class Sizes:
         return self.type.name if self.type.floats else INTEGER
 
     def whole(self, node: Node, value: float) -> float:
-        """A value that fits.
+        """Return a value after a check that the value fits a word.
 
         Raises:
-            InputError: it does not.
+            InputError: the value does not fit.
         """
         if self.type.floats:
             return value
@@ -120,14 +120,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class GraphVerilog:
-    """A graph as a module.
+    """The Verilog module of a graph.
 
     Args:
-        composition: the composition of its twins.
-        loads: tokens for each of the ports that fill memories, by the port's name.
-        names: the names of the module's parts, channels and forks aside.
-        roots: the inputs at which tensors begin.
-        entries, exits: the inputs and outputs of its blocks that are ports of the module.
+        composition: the composition of the twins.
+        loads: tokens for each port that fills a memory, by port.
+        names: names of the twins, without channels and forks.
+        roots: inputs that receive the root reference of a tensor.
+        entries, exits: inputs and outputs of blocks that are ports of the module.
     """
 
     composition: Composition
@@ -139,7 +139,7 @@ class GraphVerilog:
 
     @property
     def text(self) -> str:
-        """The Verilog, with every module in it once, below the contract of the ports."""
+        """Return the Verilog text: the contract of the ports, then every module once."""
         composition = self.composition.without_status()
         rules = contract(composition.interface(), registered=False)
         fills = _LOADED if any(port.endswith(f"_{LOAD}") for port in composition.exports) else ""
@@ -147,7 +147,7 @@ class GraphVerilog:
 
     @property
     def words(self) -> str:
-        """Return the contents of the memories, a line for each word: port, control, address, word."""
+        """Return the memory contents as CSV, a line per word: port, control, address, word."""
         return "".join(f"{line}\n" for line in ("port,control,address,word", *self._words()))
 
     def _words(self) -> Iterator[str]:
@@ -160,15 +160,15 @@ class GraphVerilog:
 
 
 def _word(field: Field, value: float) -> int:
-    """A value as a number that is written: of floating point its bits."""
+    """Return a value as an integer; for floating point, the bit pattern."""
     return int(value) if field.kind == "whole" else field.codec.encode(float_bits(value))
 
 
 def machine_of(ready: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
-    """The machine of a graph of one phase, with its tensors, not run.
+    """Build the machine of a graph with one phase, and do not run the machine.
 
     Raises:
-        InputError: it has several phases, or its tensors are not stored as it reads them.
+        InputError: the graph has several phases, or a tensor's format differs from that of the graph.
     """
     if len(ready.graph.phases) > 1:
         raise InputError(f"{ready.name} runs in phases after one another, and Verilog is of one machine")
@@ -177,23 +177,23 @@ def machine_of(ready: PreparedGraph, parameters: GraphParameters) -> GraphMachin
 
 
 def module_name(text: str, kind: str = "graph") -> str:
-    """A name for a module like this text: letters, digits and underscores, and no word of Verilog's."""
+    """Return a module name for a text: letters, digits and underscores, and no Verilog keyword."""
     return f"{kind}_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
 
 
 def verilog_of(
     machine: GraphMachine, module: str, value_bits: int = VALUE_BITS, points: int = POINTS
 ) -> GraphVerilog:
-    """The Verilog of a graph, with memories as large as its tensors.
+    """Return the Verilog of a graph, with memories that fit its tensors.
 
     Args:
-        machine: the graph with its tensors, not run; channels are as deep as its own.
-        module: the name of the module.
-        value_bits: of every value, a whole number in two's complement; what does not fit a result is lost.
-        points: that an accumulator holds; more leave at its port ``overflow``.
+        machine: the machine of the graph, not yet run; the module has the machine's channel depths.
+        module: name of the module.
+        value_bits: bits of every value, in two's complement; a larger result overflows.
+        points: capacity of an accumulator in points; further points leave at its port ``overflow``.
 
     Raises:
-        InputError: naming the first block that has no twin, or value that is no such number.
+        InputError: a block has no twin, or a value does not fit; the message names the first.
     """
     if machine.parameters.capacity is None or machine.parameters.mask:
         raise InputError(
@@ -211,11 +211,11 @@ class Hardware:
     """Blocks of a machine that become one module.
 
     Args:
-        module: its name.
-        blocks: by what the module calls them.
-        nodes: the nodes of the graph, for which some of these stand.
-        links: the links of the machine.
-        sizes: what twins are made for.
+        module: name of the module.
+        blocks: blocks, by their names in the module.
+        nodes: nodes of the graph, by the name of their block.
+        links: links of the machine.
+        sizes: widths and depths of the twins.
     """
 
     module: str
@@ -225,15 +225,17 @@ class Hardware:
     sizes: Sizes
 
     def verilog(self) -> GraphVerilog:
-        """The module; a channel without a bound holds one token more than it had room for in a run so far.
+        """Return the module.
+
+        An unbounded channel gets one token more than its largest capacity in the run so far.
 
         Raises:
-            InputError: naming the first block that has no twin, or value that is none of its numbers.
+            InputError: a block has no twin, or a value does not fit; the message names the first.
         """
         names = {id(block): name for name, block in self.blocks.items()}
         parts = {name: self._part(name, block) for name, block in self.blocks.items()}
         readers: dict[str, list[str]] = {}
-        begun: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a tensor begins
+        begun: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a root feeds the input
         exits, channels = [], dict[str, tuple[int, int]]()
         for link in self.links:
             source, target = names.get(id(link.producer.component)), names.get(id(link.consumer.component))
@@ -253,7 +255,7 @@ class Hardware:
         return GraphVerilog(composition, self._loads(), tuple(self.blocks), roots, entries, exits)
 
     def _wires(self) -> list[Wire]:
-        """Between the two ends of a merger, which know the same."""
+        """Return the wires between the two ends of a merger, which share a table."""
         points, stores = dict[int, str](), dict[int, str]()
         for name, block in self.blocks.items():
             if isinstance(block, MergedPoints):
@@ -278,10 +280,10 @@ class Hardware:
         return {f"{name}_{LOAD}": tokens for name, tokens in words.items() if tokens}
 
     def _part(self, name: str, block: Component) -> Part:
-        """The twin of a block.
+        """Return the twin of a block, with its parameters.
 
         Raises:
-            InputError: there is none.
+            InputError: the block has no twin.
         """
         twin, node = self._twin(name, block), self.nodes.get(name)
         if twin is None:
@@ -293,10 +295,10 @@ class Hardware:
             raise InputError(f"{name}: {error}") from None
 
     def _twin(self, name: str, block: Component) -> RtlBlock | None:
-        """The twin of a block, one that knows absent values where an ALU behind it asks for these.
+        """Return the twin of a block; with a wire for absent values if an ALU after the block needs the wire.
 
         Raises:
-            InputError: such a block has no wire for it.
+            InputError: no twin of the block has such a wire.
         """
         if _fills(block):
             return absent_values_rtl.ALU
@@ -309,19 +311,19 @@ class Hardware:
 
     @cached_property
     def _asked(self) -> set[int]:
-        """Identities of the blocks whose values an ALU reads that is to know which of them are absent."""
+        """Return the identities of the blocks that feed an ALU with absent values."""
         return {id(link.producer.component) for link in self.links if _fills(link.consumer.component)}
 
 
 def _fills(block: Component) -> bool:
-    """Return whether a block is an ALU that knows absent values."""
+    """Return whether a block is an ALU that replaces absent values."""
     return type(block) is Alu and block.fills
 
 
 def _pipeline(
     parts: dict[str, Part], readers: Mapping[str, Sequence[str]], channels: dict[str, tuple[int, int]]
 ) -> None:
-    """Put the channel behind an ALU of floats into it, if there is one alone, so that its latency is used."""
+    """Replace a float ALU and the single channel after it by a pipelined ALU with the channel's latency."""
     for name, part in parts.items():
         parameters, behind = part.parameters, readers.get(f"{name}.out_val", ())
         if not isinstance(parameters, AluParameters) or parameters.values == INTEGER or len(behind) != 1:
@@ -334,14 +336,14 @@ def _pipeline(
 
 
 def _stream_at(name: str, part: Part, end: End) -> str:
-    """The stream of a twin at an output: all consumers of one are an array there."""
+    """Return the name of an output stream; the consumers of an output form an array of ports."""
     several = sum(stream.port[0] == end.port.name for stream in part.interface.streams) > 1
     return f"{name}.{end.label if several else end.port.name}"
 
 
 @cache
 def _twins() -> Mapping[type[Component], RtlBlock]:
-    """The twins of stream blocks by their event classes."""
+    """Return the twins of the stream blocks, by event class."""
     modules = [module.name for module in iter_modules(stream_blocks.__path__) if module.name.endswith("_rtl")]
     blocks = [
         block
@@ -353,7 +355,7 @@ def _twins() -> Mapping[type[Component], RtlBlock]:
 
 
 def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
-    """Write a module and the words that fill its memories; gives both files."""
+    """Write a module and the contents of its memories, and return both paths."""
     files = folder / f"{name}.v", folder / f"{name}_words.csv"
     for file, text in zip(files, (hardware.text, hardware.words), strict=True):
         write_text(file, text)
@@ -361,5 +363,5 @@ def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path
 
 
 def plain(block: Component, machine: str = GraphMachine.NAME) -> str:
-    """Return the name in the module of a block of a machine, or of its part of this name."""
+    """Return a block's name in the module, without the prefix of its machine."""
     return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))

@@ -1,4 +1,4 @@
-"""Makes the blocks of a phase of a graph, and joins their ports."""
+"""Build the blocks of a phase of a graph, and connect their ports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Joined = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references 
 
 
 class Blocks:
-    """The blocks of one phase.
+    """Builder of the blocks of a phase.
 
     Args:
-        graph: to which they are added.
-        phase: which of the runs after one another it is.
-        sized: of each variable a tensor and its dimension that say how many coordinates there are.
+        graph: the graph, to which the blocks are added.
+        phase: number of the phase, from 1.
+        sized: by index variable, a tensor and its dimension with the size of the variable.
     """
 
     def __init__(self, graph: Graph, phase: int, sized: Mapping[str, tuple[str, int]]) -> None:
@@ -28,7 +28,7 @@ class Blocks:
         self._phase = phase
 
     def add(self, type: str, inputs: Mapping[str, Wire | None], **attributes: object) -> Node:
-        """A block with its inputs; one that is None is open."""
+        """Add a block with its inputs; None leaves an input open."""
         if self._phase > 1:
             attributes["phase"] = self._phase
         node = self._graph.add(type, "", **attributes)
@@ -38,17 +38,17 @@ class Blocks:
         return node
 
     def value(self, type: str, *operands: Wire, **attributes: object) -> Wire:
-        """Compute the result of an ALU on values."""
+        """Add an ALU on values, and return its output."""
         inputs = {f"val[{number}]": operand for number, operand in enumerate(operands)}
         return Wire(self.add(type, inputs, **attributes), "val")
 
     def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
-        """The scanners and joiners of an iteration expression; those of all coordinates have no operand.
+        """Add the scanners and joiners of an iteration, and return coordinates and references.
 
         Args:
-            iteration: the iteration of the variable.
-            variable: the variable of the loop.
-            before: the coordinates of the loop around it; None of the outermost.
+            iteration: the iteration of the index variable.
+            variable: index variable of the loop.
+            before: coordinates of the enclosing loop; None for the outermost loop.
         """
         if isinstance(iteration, Scan):
             return self._scanned(iteration.operand, variable)
@@ -68,7 +68,7 @@ class Blocks:
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
 
     def _by_words(self, first: Operand, other: Operand, variable: str) -> Joined:
-        """Two bit vectors intersect by words; zeros stay, as a word's place says which coordinates it has."""
+        """Intersect two bit vectors by words; zero words remain, as positions determine coordinates."""
         inputs: dict[str, Wire | None] = {}
         for number, operand in enumerate((first, other)):
             node = self._scanner_of(operand, variable)
@@ -82,7 +82,7 @@ class Blocks:
         return self._scanner(operand.references, variable, tensor, dimension, operand.level(variable))
 
     def _every(self, variable: str, before: Wire | None) -> Joined:
-        """A dense scanner, which needs no more of a tensor than its size: any reference begins a fiber."""
+        """Add a scanner of all coordinates, which uses only the size of the tensor."""
         node = self._scanner(before, variable, *self._sized[variable], BY_LETTER["d"])
         return Wire(node, "crd"), {None: Wire(node, "ref")}
 
@@ -101,7 +101,7 @@ class Blocks:
         )
 
     def _threaded(self, iteration: Join, variable: str, sides: list[Joined]) -> Joined:
-        """One joiner: what comes joined already has its coordinates beside each of its references."""
+        """Add a joiner; operands that are already joined share a coordinate stream."""
         pairs = [(crd, operand, ref) for crd, references in sides for operand, ref in references.items()]
         inputs: dict[str, Wire | None] = {}
         for number, (crd, _operand, ref) in enumerate(pairs):
@@ -113,7 +113,7 @@ class Blocks:
         return Wire(node, "crd"), references
 
     def repeated(self, operands: list[Operand], variable: str, coordinates: Wire) -> None:
-        """Have operands that lack a variable stay what they are for each of its coordinates."""
+        """Repeat the references of operands without an index variable for each of its coordinates."""
         if not operands:
             return
         signal = Wire(self.add("repsiggen", {"crd": coordinates}, index=variable), "repsig")
@@ -129,18 +129,20 @@ class Blocks:
             operand.references = Wire(node, "ref")
 
     def summed(self, values: Wire, around: Wire | None, empty: str = "keep") -> Wire:
-        """The sum of each fiber of values.
+        """Add a reducer of each fiber of values, and return its output.
 
         Args:
-            values: the values of any depth.
-            around: the coordinates around the fibers, which tell an empty one from none, if there are any.
-            empty: what an empty one gives: ``keep``, 0; ``mark``, N.
+            values: the values.
+            around: coordinates of the loop around the fibers, which distinguish an empty fiber from no fiber;
+                None
+                without such a loop.
+            empty: result of an empty fiber: ``keep`` for 0, ``mark`` for N.
         """
         return Wire(self.add("reduce", {"val": values, "crd": around}, empty=empty), "val")
 
 
 def _pairs_of_words(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
-    """Bit vectors that intersect, two by two, as their joiner takes no more."""
+    """Return the bit vectors of an intersection in pairs, since their intersecter has two operands."""
     if iteration.kind != "intersect":
         return []
     vectors = [

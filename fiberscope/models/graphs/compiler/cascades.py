@@ -1,8 +1,9 @@
-"""Cascades of Einsums as stream graphs: a phase for each Einsum, in the order of its loops.
+"""Compile a cascade of Einsums to a stream graph, with a phase for each Einsum.
 
-A specification of ``fiberscope.models.trace`` says what is computed, in which order the loops go, and which
-ranks are visited whole. That is what a graph is made of. What it says of a machine (partitions, which loops
-run in parallel, buffers, bits) has no place in one, and is told of as left out.
+The graph follows the Einsums, loop orders and uncompressed ranks of a specification
+(``fiberscope.models.trace``). It has no counterpart of the machine (partitions, parallel loops, buffers,
+bits);
+``CascadeGraph.left_out`` lists these parts.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ __all__ = ["CascadeGraph", "additions_of", "graph_of_cascade"]
 
 @dataclass(frozen=True)
 class CascadeGraph:
-    """A cascade as a graph.
+    """The stream graph of a cascade.
 
     Args:
-        graph: a phase for each Einsum, more where a dense result is sorted first.
-        orders: the orders of the loops of each Einsum, by its name.
-        left_out: what of the specification the graph has not, a sentence each.
+        graph: a phase for each Einsum, and a further phase to sort a dense result.
+        orders: loop order of each Einsum, by its name.
+        left_out: sentences about the parts of the specification that the graph lacks.
     """
 
     graph: Graph
@@ -41,14 +42,14 @@ class CascadeGraph:
 
 
 def graph_of_cascade(specification: Specification) -> CascadeGraph:
-    """The stream graph of a specification's Einsums.
+    """Return the stream graph of a specification's Einsums.
 
-    A tensor is stored in the order of the loops that read it, dense where an iterator visits the whole shape.
-    A matrix has the rank that the product keeps as its rows if it is the left factor, as its columns if it is
-    the right one.
+    A tensor is stored in the order of the loops that read it, and dense where an iterator visits the whole
+    shape.
+    The rows of a left factor, and the columns of a right factor, are the rank that the product has.
 
     Raises:
-        InputError: an Einsum has what no graph has; the message names it.
+        InputError: an Einsum has no graph; the message names the Einsum.
     """
     reader = _Reader(specification)
     orders = {einsum.name: reader.order(einsum) for einsum in specification.einsums}
@@ -62,7 +63,7 @@ def graph_of_cascade(specification: Specification) -> CascadeGraph:
 
 
 class _Reader:
-    """Reads Einsums as assignments; variables are the ranks' names, written small."""
+    """Converter of Einsums to assignments; the index variables are the rank names in lower case."""
 
     def __init__(self, specification: Specification) -> None:
         self._specification = specification
@@ -70,7 +71,7 @@ class _Reader:
             raise InputError("the cascade repeats, and a graph runs a cascade once")
 
     def order(self, einsum: Einsum) -> tuple[str, ...]:
-        """The loops of an Einsum in one level: of each cut rank the innermost piece."""
+        """Return the loops of an Einsum without partitions: of each partitioned rank the innermost part."""
         innermost: dict[str, str] = {}
         for step in einsum.partitioning:
             if not isinstance(step, Split):
@@ -80,7 +81,7 @@ class _Reader:
         return tuple(rank.lower() for rank in loops if rank)
 
     def format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
-        """Return the format of a tensor, in the order of its loops; the last result as declared."""
+        """Return the format of a tensor in the order of its loops; the last result as declared."""
         tensor, ranks = self._specification.tensors[name], self._ranks(name)
         readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
         ways = {
@@ -96,10 +97,10 @@ class _Reader:
         return Format(letters, tuple(ranks.index(level) for level in levels))
 
     def statement(self, einsum: Einsum) -> Assignment:
-        """An Einsum as an assignment.
+        """Return an Einsum as an assignment.
 
         Raises:
-            InputError: it has what no graph has.
+            InputError: the Einsum has no graph.
         """
         if isinstance(einsum.equation, einsums.Alias):
             raise InputError(f"{einsum.equation.text}: another name for a tensor has no graph")
@@ -120,7 +121,7 @@ class _Reader:
         return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
 
     def _ranks(self, name: str) -> list[str]:
-        """The dimensions of a tensor: as declared, but for a left factor, whose rows the product keeps."""
+        """Return the dimensions of a tensor: as declared, except for a left factor, whose rows come first."""
         tensor, last = self._specification.tensors[name], self._specification.einsums[-1].output
         product = self._specification.tensors[last].ranks
         ranks = [rank.lower() for rank in tensor.ranks]
@@ -129,7 +130,7 @@ class _Reader:
 
 
 def _in_phases(graphs: list[Graph]) -> Graph:
-    """Graphs that run one after the other as one graph; formats begin with the last result."""
+    """Return a graph that runs graphs as phases; its formats begin with the last result."""
     joined = Graph(
         {name: stored_format for graph in reversed(graphs) for name, stored_format in graph.formats.items()}
     )
@@ -150,7 +151,7 @@ def _renamed(stream: Stream, names: Mapping[str, str]) -> Stream:
 
 
 def _left_out(specification: Specification) -> Iterator[str]:
-    """Yield the parts of a specification that no graph has."""
+    """Yield a sentence for each part of a specification that the graph lacks."""
     for einsum in specification.einsums:
         cut = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
         if cut:
@@ -161,7 +162,10 @@ def _left_out(specification: Specification) -> Iterator[str]:
 
 
 def additions_of(report: Report) -> int:
-    """Additions of a run's reducers and accumulators: values that are not the first of their result."""
+    """Return the additions of reducers, accumulators and adders in a run.
+
+    A reducer adds each value of a result except the first.
+    """
     counters = [component.counters for component in report.components.values()]
     summed = sum(
         counter["reductions"] - counter["zeros"] - counter["nonzeros"]

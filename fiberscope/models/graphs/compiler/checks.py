@@ -1,4 +1,4 @@
-"""Checks what an assignment says of its tensors and variables before anything is made of it."""
+"""Check the tensors and index variables of an assignment before its compilation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ __all__ = ["check_assignment", "complete_formats"]
 
 
 def check_assignment(assignment: Assignment) -> None:
-    """Refuse an assignment that means nothing.
+    """Check an assignment for consistent tensors and index variables.
 
     Raises:
-        InputError: a tensor is used with two numbers of variables or has one twice, a name is both a tensor
-            and a variable, or a variable stands on the left alone; with the column.
+        InputError: a tensor has two numbers of variables or a variable twice, a tensor and a variable have
+            the
+            same name, or a variable occurs only on the left; with the column.
     """
     operands = list(accesses(assignment.expression))
     first: dict[str, Access] = {}
@@ -34,10 +35,10 @@ def check_assignment(assignment: Assignment) -> None:
 
 
 def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> dict[str, Format]:
-    """The formats of all tensors, the result first; those that none is given for are dense.
+    """Return the formats of all tensors, the result first; a tensor without a format is dense.
 
     Raises:
-        InputError: a format is of another tensor, or of another number of levels.
+        InputError: a format has an unknown tensor or a wrong number of levels.
     """
     stored_formats = {
         a.tensor: dense(len(a.variables)) for a in (assignment.result, *accesses(assignment.expression))

@@ -1,6 +1,6 @@
-"""The choice of an order of loops: each one that is legal is lowered and estimated, and none is run.
+"""Choose an order of loops: compile and estimate each legal order, without a run.
 
-The estimate is one of statistics (``fiberscope.models.graphs.cost``), so the choice is a guess.
+The estimates use statistics of the tensors (``fiberscope.models.graphs.cost``), so the choice may be wrong.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = ["Candidate", "candidates", "candidates_of_text", "candidates_table"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One order of loops.
+    """A legal order of loops.
 
     Args:
-        order: outermost first.
-        formats: the formats of the tensors, as this order goes through them.
-        graph: that it gives.
-        expected: what that is estimated to cost.
+        order: the loops, outermost first.
+        formats: formats of the tensors for this order.
+        graph: graph of this order.
+        expected: estimate of the graph.
     """
 
     order: tuple[str, ...]
@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def format_texts(self) -> list[str]:
-        """The formats as ``compile_expression`` takes them."""
+        """Return the formats as ``compile_expression`` takes them."""
         return [f"{name}:{stored.text}" for name, stored in self.formats.items()]
 
 
@@ -66,14 +66,14 @@ def candidates(
     """Return all legal orders, sorted by expected cycles.
 
     Args:
-        assignment: with or without its sums.
-        formats: the formats of its tensors.
+        assignment: an assignment with implicit or explicit sums.
+        formats: formats of its tensors.
         tensors: the operands, by name.
-        restored: operands that may be stored with their levels in another order, as the loops ask.
-        splits: of a variable in chunks the coordinates of one; tensors that have it are stored as loops ask.
+        restored: operands whose levels may be stored in the order of the loops.
+        splits: coordinates of a chunk, by index variable; split tensors are stored in the order of the loops.
 
     Raises:
-        InputError: no order has a graph and an estimate; with the reason of the last one.
+        InputError: no order has an estimate; with the reason of the last order.
     """
     stored_statistics: dict[tuple[str, Format], TensorStatistics] = {}
     results, reason = [], "it has no loops"
@@ -103,12 +103,19 @@ def candidates_of_text(
     *,
     exact: bool = False,
 ) -> list[Candidate]:
-    """The same of an expression and operands as ``fiberscope.models.graphs.run`` takes them.
+    """Return all legal orders of an expression, see ``candidates``.
 
-    Operands whose format says nothing of the order of their levels (``C:ss``) are stored as an order asks.
+    An operand whose format has no order of levels (``C:ss``) is stored in the order of the loops.
+
+    Args:
+        text: an assignment in index notation.
+        formats: formats as of ``compile_expression``.
+        operands: operands as of ``fiberscope.models.graphs.run``.
+        splits: coordinates of a chunk, by index variable.
+        exact: refuse a surrogate of a matrix that cannot be downloaded.
 
     Raises:
-        InputError, WorkloadError: as of ``candidates``, or an operand cannot be had.
+        InputError, WorkloadError: no order has an estimate, or an operand cannot be loaded.
     """
     texts = list(formats)
     notation = notation_of_text(text, texts)
@@ -132,7 +139,7 @@ def candidates_table(results: Sequence[Candidate]) -> Table:
 def _orders(
     assignment: Assignment, formats: Mapping[str, Format], restored: Collection[str], splits: Splits
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
-    """Orders of the loops, and how tensors are stored for each; some of them may turn out to be illegal."""
+    """Yield orders of the loops with their formats; an order may be illegal."""
     notation = notation_of(assignment, formats)
     if not restored and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
@@ -152,7 +159,7 @@ def _orders(
 
 
 def _followed(access: Access, stored: Format, order: Sequence[str]) -> Format:
-    """A format whose levels follow an order; each dimension keeps its letter."""
+    """Return a format with the levels in the order of loops; each dimension keeps its letter."""
     letters = dict(zip(stored.order, stored.letters, strict=True))
     levels = sorted(stored.order, key=lambda dimension: order.index(access.variables[dimension]))
     return Format("".join(letters[dimension] for dimension in levels), tuple(levels))

@@ -1,4 +1,4 @@
-"""From a text to a graph: ``compile_expression("X(i,j) = B(i,k) * C(k,j)", ["X:ss,B:ss,C:ss"])``."""
+"""Compile a text to a graph: ``compile_expression("X(i,j) = B(i,k) * C(k,j)", ["X:ss,B:ss,C:ss"])``."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["CompiledExpression", "compile_expression"]
 
 @dataclass(frozen=True)
 class CompiledExpression:
-    """Result of the compilation of a text.
+    """Result of a compilation.
 
     Args:
-        order: of all loops, outermost first.
-        notations: a loop nest for each statement: one, or several that run one after the other.
-        graph: the graph of them.
+        order: all loops, outermost first.
+        notations: loop nest of each statement; several statements run one after another.
+        graph: the stream graph.
     """
 
     order: tuple[str, ...]
@@ -38,14 +38,14 @@ class CompiledExpression:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Primitives by the rules of SAM's table, whatever rewrites have made of the graph."""
+        """Return the primitives before rewrites, counted by the rules of SAM's Table 1."""
         in_all = Counter[str]()
         for notation in self.notations:
             in_all.update(primitive_counts(notation))
         return dict(in_all)
 
     def _repr_svg_(self) -> str:
-        """Return the picture for a notebook."""
+        """Return the drawing for a notebook."""
         return svg_text(self.graph, "graph")
 
     def document(self) -> dict[str, object]:
@@ -75,16 +75,17 @@ def compile_expression(
 
     Args:
         text: an assignment in index notation.
-        formats: ``B:ss,C:ss:10``; a tensor without one is dense.
-        order: all loops, outermost first, ``i,k,j``, ``ikj`` or one by one; without it that of the formats.
-        reorder: loops that take each other's places in that order, to follow one another as they do here.
-        factor: make a statement of its own of each sum that is one term among others, or over few factors.
-        optimise: names of rewrites with commas between them, or ``all``.
-        split: ``i:4,k:8``, variables in chunks of so many coordinates: two loops each, ``i_0`` and ``i_1``.
-        parallelize: ``i:4``, a loop and how many copies there are of the blocks within it.
+        formats: formats as in ``B:ss,C:ss:10``; a tensor without a format is dense.
+        order: all loops, outermost first, as in ``i,k,j`` or ``ikj``; by default the order of the formats.
+        reorder: loops that exchange their positions in the order, to follow one another as in this list.
+        factor: make a sum a statement of its own if it is one of several terms, or has few factors.
+        optimise: comma-separated names of rewrites, or ``all``.
+        split: chunk sizes of index variables, as in ``i:4,k:8``; each variable gets two loops, ``i_0`` and
+            ``i_1``.
+        parallelize: a loop and its number of copies, as in ``i:4``.
 
     Raises:
-        InputError: something of it cannot be; one line that says what would be right.
+        InputError: an argument is invalid.
     """
     assignment = parse(text)
     stored = parse_formats([formats] if isinstance(formats, str) else formats)
@@ -108,7 +109,7 @@ def compile_expression(
 
 
 def _variables(variables: str | Sequence[str], argument: str) -> Sequence[str]:
-    """Variables of a text with commas between them, or of letters that are one each."""
+    """Return the index variables of a comma-separated text, or of a text with a letter per variable."""
     return (
         parse_variables(variables, argument)
         if isinstance(variables, str) and "," in variables

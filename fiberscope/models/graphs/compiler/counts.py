@@ -1,8 +1,8 @@
-"""Number of primitives of an expression, by the rules of the table of the Sparse Abstract Machine.
+"""Count the primitives of an expression by the rules of SAM's Table 1.
 
-Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Table 1, whose rows these rules give.
-Generators of repeat signals, accumulators and holds are not counted; a joiner of three operands is one. The
-table has droppers below a union as well, where a graph must not drop.
+Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Table 1, whose rows these rules reproduce.
+The rules do not count repeat signal generators, accumulators and holds. A joiner of three operands counts as
+one. The table also counts droppers below a unioner, where a graph must not drop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
 
 
 def primitive_counts(notation: Notation) -> dict[str, int]:
-    """The columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
+    """Return the columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
     joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
     in_all = sum(joiners.values(), Counter[str]())
     parts = list(parts_of(notation.expression))
@@ -37,7 +37,7 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
 
 
 def _droppers(notation: Notation, intersected: set[str]) -> int:
-    """One for each loop inside a loop of the result that has an intersection at it or inside it."""
+    """Return the number of loops inside a loop of the result with an intersection at or inside them."""
     order, kept = notation.order, set(notation.result.variables)
     return sum(
         bool(kept & set(order[:place]) and intersected & set(order[place:])) for place in range(1, len(order))
@@ -45,7 +45,7 @@ def _droppers(notation: Notation, intersected: set[str]) -> int:
 
 
 def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
-    """Return the outermost block along a variable (a scan or a joiner), and the number of each joiner."""
+    """Return the outermost block of a variable (a scan or a joiner), and the number of each joiner."""
     if isinstance(expression, Access):
         return (SCAN if variable in expression.variables else NOTHING), Counter()
     if isinstance(expression, Sum):
@@ -58,5 +58,5 @@ def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
     if len(carriers) < 2:
         return (*carriers, NOTHING)[0], counts
     kind = UNION if is_addition(expression) else INTERSECT
-    counts[kind] += 1 - carriers.count(kind)  # what is joined alike is one joiner
+    counts[kind] += 1 - carriers.count(kind)  # equal nested joiners are one joiner
     return kind, counts

@@ -1,4 +1,4 @@
-"""From a text to concrete index notation: reads, checks, places the sums and orders the loops."""
+"""Front end of the compiler, from a text to concrete index notation: parser, checks, sums, order of loops."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ NOT_SPLIT: Splits = MappingProxyType({})
 
 
 def notation_of_text(text: str, formats: Iterable[str] = (), order: Sequence[str] = ()) -> Notation:
-    """The loop nest of a text.
+    """Return the loop nest of a text.
 
     Args:
-        text: ``X(i,j) = B(i,k) * C(k,j)``.
-        formats: ``B:ss,C:ss:10``; a tensor without one is dense.
-        order: the loops, outermost first; that of the formats if there is none.
+        text: an assignment, as in ``X(i,j) = B(i,k) * C(k,j)``.
+        formats: formats as in ``B:ss,C:ss:10``; a tensor without a format is dense.
+        order: the loops, outermost first; by default the order of the formats.
 
     Raises:
-        InputError: something is wrong with one of them.
+        InputError: an argument is invalid.
     """
     return notation_of(parse(text), parse_formats(formats), order)
 
@@ -48,18 +48,19 @@ def notation_of(
     reorder: Sequence[str] = (),
     splits: Splits = NOT_SPLIT,
 ) -> Notation:
-    """The loop nest of an assignment.
+    """Return the loop nest of an assignment.
 
     Args:
-        assignment: with or without its sums.
-        formats: the formats by tensor; one that is not there is dense.
-        order: as of ``notation_of_text``.
-        reorder: loops that take each other's places in the order, to follow one another as they do here.
-        splits: of a variable that becomes two the coordinates of a chunk; without an order these two loops
-            follow one another, and levels of tensors in chunks follow the loops.
+        assignment: an assignment with implicit or explicit sums.
+        formats: formats by tensor; a tensor without a format is dense.
+        order: the loops, outermost first; by default the order of the formats.
+        reorder: loops that exchange their positions in the order, to follow one another as in this list.
+        splits: coordinates of a chunk, by index variable. Without ``order``, the two loops of a split
+            variable are
+            neighbours. The levels of split tensors follow the loops.
 
     Raises:
-        InputError: as of ``notation_of_text``.
+        InputError: an argument is invalid.
     """
     placed, stored = _placed(assignment, formats)
     loops = _loops(placed, stored, order, reorder, splits, factor=False)
@@ -75,10 +76,10 @@ def cascade_of(
 ) -> tuple[tuple[str, ...], list[Notation]]:
     """Return all loops, and the loop nests of the statements of a factored assignment, in order.
 
-    The arguments are those of ``notation_of``; a sum may lie around what it is a term beside.
+    The arguments are those of ``notation_of``. A sum that is one of several terms may enclose their loops.
 
     Raises:
-        InputError: as of ``notation_of_text``.
+        InputError: an argument is invalid.
     """
     placed, stored = _placed(assignment, formats)
     loops = _loops(placed, stored, order, reorder, splits, factor=True)
@@ -87,7 +88,7 @@ def cascade_of(
 
 
 def _placed(assignment: Assignment, formats: Stored | None) -> tuple[Assignment, Stored]:
-    """An assignment with its sums in place, and all of its formats."""
+    """Return an assignment with explicit sums, and the formats of all its tensors."""
     check_assignment(assignment)
     stored = complete_formats(assignment, formats or {})
     return Assignment(assignment.result, with_sums(assignment)), stored
@@ -102,7 +103,7 @@ def _loops(
     *,
     factor: bool,
 ) -> tuple[str, ...]:
-    """The loops of an assignment; without an order those of a chunk and of the place in it are neighbours."""
+    """Return the loops of an assignment; by default the two loops of a split variable are neighbours."""
     check_splits(placed, splits)
     assignment = cut_assignment(placed, splits)
     if not order:
@@ -113,14 +114,14 @@ def _loops(
 
 
 def _orders(placed: Assignment, stored: Stored, *, factor: bool) -> Orders:
-    """Return the legal orders; sums that are terms lie inside the sums around them, unless factored."""
+    """Return the legal orders; unless factored, the loops of a sum among terms lie inside the others."""
     result = TensorPath(placed.result, stored[placed.result.tensor])
     operands = [TensorPath(access, stored[access.tensor]) for access in accesses(placed.expression)]
     return Orders(result, operands, placed.result if factor else placed.expression)
 
 
 def _notation(whole: Assignment, formats: Stored, splits: Splits, loops: Sequence[str]) -> Notation:
-    """The nest of a statement, with those of the loops that are its own."""
+    """Return the loop nest of a statement, with the loops of its own variables."""
     placed, stored = cut_assignment(whole, splits), cut_formats(whole, formats, splits, loops)
     access = placed.result
     every = {v for part in (access, *accesses(placed.expression)) for v in part.variables}

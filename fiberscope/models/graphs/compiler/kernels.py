@@ -1,4 +1,4 @@
-"""The expressions of Table 1 of the Sparse Abstract Machine, in formats whose default order is the table's.
+"""The expressions of SAM's Table 1, with formats whose default loop order is that of the table.
 
 Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Table 1.
 """
@@ -12,7 +12,7 @@ __all__ = ["KERNELS", "Kernel"]
 
 @dataclass(frozen=True)
 class Kernel:
-    """One of them."""
+    """An expression of the table."""
 
     name: str
     text: str
@@ -20,7 +20,7 @@ class Kernel:
 
     @property
     def file(self) -> str:
-        """Return the name of the expression's files."""
+        """Return the stem of the expression's file names."""
         return self.name.lower()
 
 

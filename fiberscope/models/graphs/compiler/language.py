@@ -1,4 +1,4 @@
-"""Expressions as graphs have them, of functions of one or two operands: from index notation and Einsums."""
+"""Translate index notation and Einsums to expressions of the functions that have blocks."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["MOST_OPERANDS", "OPERATORS", "parse", "refuse_at", "translate_expres
 
 OPERATORS = {function.sign: function.name for function in FUNCTIONS.values() if function.sign}
 
-MOST_OPERANDS = 64  # blocks grow with them; the expressions of the literature have up to five
+MOST_OPERANDS = 64  # bounds the size of the graph; expressions of the literature have at most five
 
 
 def parse(text: str) -> Assignment:
-    """The assignment that a text in index notation is.
+    """Return the assignment of a text in index notation.
 
     Raises:
-        InputError: it is none, or too large; with the column.
+        InputError: the text is invalid or too large; with the column.
     """
     try:
         _refuse_many(text)
@@ -46,16 +46,16 @@ def translate_expression(
     access: Callable[[Access], Access],
     meanings: Mapping[str, str] | None = None,
 ) -> Expression:
-    """An expression by functions that have blocks.
+    """Translate an expression to functions that have blocks.
 
     Args:
-        expression: as it was read.
-        access: a tensor of it, as graphs have it.
-        meanings: what operators compute, by names of functions; without them, what they are, and an
-            expression has no functions.
+        expression: a parsed expression.
+        access: returns the access of the graph for an access of the expression.
+        meanings: function names, by operator, for operators with a user-defined meaning; None refuses named
+            functions.
 
     Raises:
-        InputError: it has the name of a number, or a function of its own.
+        InputError: the expression has a symbol for a number, or a user-defined function.
     """
     if isinstance(expression, Access):
         return access(expression)
@@ -67,7 +67,7 @@ def translate_expression(
             f"the symbol {symbol}: no hardware computes with it; write its number in the Einsum, as in "
             f"2 * A[k] for {symbol} * A[k], or run fiberscope model, which takes --set {symbol}=2"
         )
-    assert isinstance(expression, Operation | Take | Call)  # what is read has nothing else
+    assert isinstance(expression, Operation | Take | Call)
     if isinstance(expression, Call) and (meanings is None or expression.function not in FUNCTIONS):
         function = expression.function
         raise InputError(f"the function {function}: no graph computes it; write the Einsum of tensors alone")
@@ -85,17 +85,17 @@ def translate_expression(
 
 
 def _folded(function: str, operands: list[Expression], where: str = "", counted: str = "") -> Expression:
-    """A function of two operands for one of several, from left to right."""
+    """Return a function of several operands as nested functions of two, from left to right."""
     if len(operands) == 1:
         return Call(function, tuple(operands), where, counted)
     return reduce(lambda left, other: Call(function, (left, other), where, counted), operands)
 
 
 def refuse_at(access: Access, number: int, what: str) -> NoReturn:
-    """Refuse an expression for a variable of an access, counted from 1, or for its tensor, 0.
+    """Refuse an expression at a variable of an access, counted from 1, or at its tensor, 0.
 
     Raises:
-        InputError: always; without a column if the access was read from no text.
+        InputError: always; without a column if the access has no source text.
     """
     if not access.places:
         raise InputError(f"expression, {access}: {what}")
@@ -107,7 +107,7 @@ def _refuse(column: int, what: str) -> NoReturn:
 
 
 def _refuse_many(text: str) -> None:
-    """Operators bound the operands, and how deep an expression is."""
+    """Refuse a text with too many operators, which bound the operands and the depth of an expression."""
     operators = [column for column, letter in enumerate(text) if letter in "+-*/"]
     if len(operators) >= MOST_OPERANDS:
         column = operators[MOST_OPERANDS - 1]

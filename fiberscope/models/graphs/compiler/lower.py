@@ -78,7 +78,10 @@ def _named(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> d
 def _copied(
     statement: Assignment, formats: dict[str, Format], order: Sequence[str]
 ) -> list[tuple[Assignment, Sequence[str]]]:
-    """An accumulator has no coordinates but those that came: a dense result behind one is a copy of them."""
+    """Return a statement as phases: an accumulator before a dense result gets a phase that copies.
+
+    An accumulator outputs only the coordinates that it received, so the copy adds all others.
+    """
     term = term_of(statement.expression, formats)
     result, format = statement.result, formats[statement.result.tensor]
     full = any(level.full for level in format.levels)
@@ -92,7 +95,7 @@ def _copied(
 
 
 def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
-    """The loops of a statement, outermost first."""
+    """Return the loops of a statement, outermost first."""
     summed = term.variables if isinstance(term, Summed) else ()
     return tuple(variable for variable in order if variable in (*result.variables, *summed))
 
@@ -191,7 +194,7 @@ def go_through(
     """Add the blocks of a loop, and advance the references of the operands to its coordinates.
 
     Args:
-        blocks: the graph's blocks, to which the new blocks are added.
+        blocks: builder of the graph's blocks.
         term: the term that the loop computes.
         iteration: the coordinates over which the loop iterates.
         variable: index variable of the loop.
@@ -217,7 +220,7 @@ def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], W
     """Add the blocks that compute a term, and return its values.
 
     Args:
-        blocks: the graph's blocks, to which the new blocks are added.
+        blocks: builder of the graph's blocks.
         term: the term.
         wire_of: returns the values of an operand or sum that is already computed; None to load an operand.
     """

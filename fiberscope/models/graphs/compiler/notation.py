@@ -1,4 +1,4 @@
-"""Concrete index notation: an assignment with its loops in order, its sums written and its tensors stored."""
+"""Concrete index notation: an assignment with ordered loops, explicit sums and formats."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ INDENT = "  "
 
 @dataclass(frozen=True)
 class TensorPath:
-    """An access and how the loops go through its tensor; a tensor that is read twice has two.
+    """An access, and the order in which the loops traverse its tensor.
 
     Args:
         access: the access of the tensor, by dimension.
-        format: how it is stored.
-        scope: the loops that its values take part in, outermost first: those of its variables are scanned,
-            for each of the others its references are repeated.
+        format: format of the tensor.
+        scope: loops around its values, outermost first. A loop of an access variable scans a level; any other
+            loop repeats the references.
     """
 
     access: Access
@@ -38,12 +38,12 @@ class TensorPath:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Return the variables in the order of storage, outermost level first."""
+        """Return the index variables in storage order, outermost level first."""
         return tuple(self.access.variables[dimension] for dimension in self.format.order)
 
     @property
     def broadcast(self) -> tuple[str, ...]:
-        """The loops in which it stays what it is."""
+        """Return the loops that repeat the references."""
         return tuple(variable for variable in self.scope if variable not in self.access.variables)
 
     def letter(self, variable: str) -> str:
@@ -57,9 +57,9 @@ class Notation:
 
     Args:
         order: the loops, outermost first.
-        result: what is written; its scope are its own variables.
-        expression: what it is, each sum in its place.
-        operands: the paths of the expression's accesses, from left to right.
+        result: path of the result; its scope are its own variables.
+        expression: the right side, with explicit sums.
+        operands: paths of the accesses in the expression, from left to right.
     """
 
     order: tuple[str, ...]
@@ -88,7 +88,7 @@ class Notation:
 
 
 def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: Iterator[str]) -> Iterator[str]:
-    """The lines of a statement with the loops that are still to be opened around it."""
+    """Yield the lines of a statement and of the loops around it."""
     body = expression.operand if isinstance(expression, Sum) else expression
     sums: dict[str, Sum] = {}
     written = _named(body, sums, names)
@@ -104,7 +104,7 @@ def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: It
 
 
 def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -> Expression:
-    """An expression with temporaries in the place of its sums, which are found under their names."""
+    """Replace the sums of an expression by temporaries, and add the sums to ``sums`` by name."""
     if isinstance(expression, Sum):
         name = next(names)
         sums[name] = expression
@@ -117,7 +117,7 @@ def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -
 def paths_of(
     expression: Expression, order: Iterable[str], formats: Mapping[str, Format]
 ) -> tuple[TensorPath, ...]:
-    """The paths of an expression's accesses, from left to right."""
+    """Return the paths of the accesses in an expression, from left to right."""
     loops = tuple(order)
     return tuple(
         TensorPath(access, formats[access.tensor], tuple(v for v in loops if v in scope))

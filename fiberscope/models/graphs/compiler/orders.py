@@ -1,8 +1,8 @@
-"""Orders of loops: which go through every tensor as it is stored, and which one is the default.
+"""Legal orders of loops, and the default order.
 
-A loop nest goes through an operand level by level, and a sum that is one term among others ends before the
-other terms are met, so that its loops are inside all of theirs. These are steps from one variable to another;
-the legal orders take all of them. The result may be stored otherwise: what collects it sorts it.
+A loop nest traverses an operand level by level. The loops of a sum that is one of several terms lie inside
+the loops of all terms. Both are constraints between two variables, which a legal order meets. The result may
+be stored in another order, since an accumulator sorts it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Orders"]
 
 @dataclass(frozen=True)
 class _Step:
-    """One loop outside another, for a tensor's sake, or without one for that of a sum."""
+    """Constraint that one loop encloses another: because of a tensor, or without a path, of a sum."""
 
     outer: str
     inner: str
@@ -32,9 +32,9 @@ class Orders:
     """The orders of an expression's loops.
 
     Args:
-        result: how it is stored.
-        operands: the paths of the expression's accesses.
-        expression: with its sums.
+        result: path of the result.
+        operands: paths of the accesses in the expression.
+        expression: the right side, with explicit sums.
     """
 
     def __init__(self, result: TensorPath, operands: Sequence[TensorPath], expression: Expression) -> None:
@@ -45,10 +45,10 @@ class Orders:
         self.variables = tuple(dict.fromkeys(v for path in (result, *operands) for v in path.variables))
 
     def default(self) -> tuple[str, ...]:
-        """The order that the formats ask for; the result's is followed if that can be.
+        """Return the default order, which follows the formats, and that of the result if possible.
 
         Raises:
-            InputError: the operands allow no order.
+            InputError: no order is legal.
         """
         stored, legal = self._stored, [*self._stored, *self._sums]
         for steps in ([*self._result, *stored], [*self._result, *legal], legal):
@@ -64,10 +64,10 @@ class Orders:
         return _completed((), _before(self.variables, [*self._stored, *self._sums]))
 
     def check(self, order: Sequence[str]) -> None:
-        """Refuse an order that is not of these variables, or none of the legal ones.
+        """Refuse an order with wrong variables, or an illegal order.
 
         Raises:
-            InputError: it is not; with the reason and a legal order.
+            InputError: the order is illegal; with the reason and a legal order.
         """
         named = f"order {','.join(order)}"
         for number, variable in enumerate(order):
@@ -90,7 +90,7 @@ class Orders:
         return ",".join(self.default())
 
     def _cyclic(self) -> str:
-        """Names the first sum or tensor that goes against those before it, and what would do."""
+        """Return the message for an expression without a legal order: the first conflict, and remedies."""
         kept = list[_Step]()
         stored_alone = _levels(self.variables, self._stored) is not None
         every = [*self._stored, *self._sums] if stored_alone else [*self._sums, *self._stored]
@@ -98,7 +98,7 @@ class Orders:
             if _levels(self.variables, [*kept, step]) is not None:
                 kept.append(step)
         order = _forest_order(self.variables, kept)
-        assert order is not None  # what is kept has no cycle
+        assert order is not None
         against = _against(order, every)
         reasons = "; ".join([_reason(against[0]), *self._remedies(against, order)])
         loops = ",".join(order)
@@ -110,7 +110,7 @@ class Orders:
         if not tensors:
             return ["--factor makes it a statement of its own"]
         stored = [_restored(path, order) for path in self._operands if path.tensor in tensors]
-        alike = len(set(stored)) == len(tensors)  # one read in two ways can be stored in one only
+        alike = len(set(stored)) == len(tensors)  # a tensor with two accesses has a single format
         if not alike or against[0].path is None:
             return []
         return [f"store {'them' if len(tensors) > 1 else 'it'} as {','.join(dict.fromkeys(stored))}"]
@@ -121,7 +121,7 @@ def _along(path: TensorPath) -> Iterator[_Step]:
 
 
 def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_Step]:
-    """Return the constraints that all loops around a sum precede its own loops."""
+    """Yield the constraints that all loops around a sum enclose its own loops."""
     if isinstance(expression, Sum):
         yield from (_Step(outer, inner) for inner in expression.variables for outer in outside)
         yield from _around_sums(expression.operand, [*outside, *expression.variables])
@@ -131,7 +131,7 @@ def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_St
 
 
 def _before(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
-    """Return the variables that come one step before each variable."""
+    """Return the variables that directly precede each variable."""
     before: dict[str, dict[str, None]] = {variable: {} for variable in variables}
     for step in steps:
         before[step.inner][step.outer] = None
@@ -143,7 +143,7 @@ def _against(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
 
 
 def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] | None:
-    """Return the length of the longest path to each variable; None if there is a cycle."""
+    """Return the length of the longest path to each variable; None for cyclic constraints."""
     before, levels = _before(variables, steps), dict[str, int]()
     while len(levels) < len(before):
         ready = [v for v in before if v not in levels and all(other in levels for other in before[v])]
@@ -154,10 +154,10 @@ def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] 
 
 
 def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str, ...] | None:
-    """An order that takes all steps; None if there is a cycle.
+    """Return an order that meets all constraints; None for cyclic constraints.
 
-    Each variable hangs below the deepest of those before it, and the order goes through that forest by
-    levels. Source: the public compiler of the Sparse Abstract Machine (github.com/weiya711/sam).
+    The parent of a variable is the deepest of its predecessors; the order traverses this forest by levels.
+    Source: the public compiler of the Sparse Abstract Machine (github.com/weiya711/sam).
     """
     levels, before = _levels(variables, steps), _before(variables, steps)
     if levels is None:
@@ -170,7 +170,7 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
             parents[variable] = parent
             before[parent].update(dict.fromkeys(other for other in before[variable] if other != parent))
     order = sorted(variable for variable in before if variable not in parents)
-    for variable in order:  # which grows
+    for variable in order:  # the list grows in the loop
         order += [child for child in before if parents.get(child) == variable]
     return tuple(order)
 
@@ -184,14 +184,14 @@ def _completed(order: tuple[str, ...], before: Mapping[str, Collection[str]]) ->
 
 
 def _reason(step: _Step) -> str:
-    """Why an order will not do."""
+    """Return the reason for an illegal order."""
     if step.path is None:
         return f"the sum over {step.inner} is one term among others, which {step.outer} goes around"
     return f"{step.path.access} is stored {step.outer} before {step.inner}"
 
 
 def _restored(path: TensorPath, order: Sequence[str]) -> str:
-    """The format of a tensor whose levels follow an order."""
+    """Return the format of a tensor whose levels follow an order of loops."""
     by_variable = {variable: dimension for dimension, variable in enumerate(path.access.variables)}
     levels = sorted(by_variable, key=list(order).index)
     letters = "".join(path.letter(variable) for variable in levels)

@@ -1,17 +1,18 @@
-"""Results of a statement: they are filtered, summed and sorted behind its loops, and written.
+"""Lower the result of a statement: drop, reduce, accumulate and write after its loops.
 
-1.  A dropper for each pair of loops, one right within the other, with a variable of the result outside and
-    an intersection inside, from the innermost on: coordinates without any inner one go. Not where the outer
-    one is a dense level of the result, or stands outside one; inside, also where fibers may be empty from
-    the start. Not in front of an accumulator, to which what is empty does not come anyhow.
-2.  A reducer for each innermost loop that is summed over; it drops the sum of an empty fiber where a
-    dropper drops its coordinate, else it is an explicit 0.
-3.  What is then nested as the result is stored is written. Else an accumulator adds up and sorts: over all
-    loops that are still summed over, once. Its order is the number of the result's levels, but for the
-    outermost that the loops begin with too: for each coordinate of those it begins anew. Coordinates come
-    to it as often as values, by a hold for each loop within theirs.
-4.  A writer for each level, in front of which coordinates become words where it is a bit vector; one for
-    the values.
+1.  A dropper for each pair of adjacent loops, from the innermost, with a variable of the result outside and
+an
+    intersection inside, removes coordinates without inner coordinates. There is none if the outer loop is a
+    dense level of the result or encloses one, and none before an accumulator, which ignores empty fibers.
+    Fibers that may be empty in storage also need a dropper.
+2.  A reducer for each innermost loop that is summed over drops the sum of an empty fiber if a dropper drops
+    the coordinate; otherwise the sum is an explicit 0.
+3.  If the remaining loops differ from the levels of the result, an accumulator adds and sorts the points of
+    all remaining loops. Its order is the number of levels without the outermost levels that are also the
+    outermost loops: for each of their coordinates, the accumulator starts again. A hold for each loop inside
+        a
+    coordinate repeats the coordinate per value.
+4.  A writer for each level, after a packer of words for a bit vector, and a writer for the values.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from fiberscope.workloads.expressions.expression import Access
 
 __all__ = ["LoweredLoop", "Result"]
 
-PAIR = 2  # coordinates of the accumulators that the paper has
+PAIR = 2  # most coordinates of an accumulator in the SAM paper
 
 
 @dataclass
 class LoweredLoop:
-    """One loop that has been lowered.
+    """A loop whose blocks exist.
 
     Args:
-        variable: that it goes through.
-        coordinates: that it has.
-        intersects: whether an intersection chooses them.
-        filled: whether its fibers are sure to have one.
+        variable: index variable of the loop.
+        coordinates: output with its coordinates.
+        intersects: whether an intersecter determines the coordinates.
+        filled: whether no fiber of the loop is empty in storage.
     """
 
     variable: str
@@ -48,16 +49,17 @@ class LoweredLoop:
 
 
 class Result:
-    """Writes what a statement computes.
+    """Builder of the blocks between the loops of a statement and the writers.
 
     Args:
         access: the left side.
-        format: how it is stored.
-        nest: the loops around its values, outermost first; all but those of the result are summed over.
-        loops_of: of variables of the result that are no loops the loop that their coordinates come from.
+        format: format of the result.
+        nest: loops around the values, outermost first; loops without a result variable are summed over.
+        loops_of: loop that supplies the coordinates of a result variable that is no loop.
 
-    Attributes: ``passes_over``: whether the sum of an empty fiber within one that is summed over as well is
-    left out, as it adds nothing; ``of_empty``: what another one gives, as of ``Blocks.summed``.
+    Attributes:
+        passes_over: whether a reducer omits the sum of an empty fiber inside another summed loop.
+        of_empty: result of any other empty fiber, see ``Blocks.summed``.
     """
 
     passes_over = False
@@ -77,17 +79,17 @@ class Result:
 
     @property
     def accumulates(self) -> bool:
-        """Return whether its values do not come as they are stored."""
+        """Return whether the values need an accumulator, as their loops differ from the levels."""
         return self._summed_from() != self._levels
 
     def is_dense(self, variable: str) -> bool:
-        """Return whether its loop must have all coordinates."""
+        """Return whether the loop of a variable must have all coordinates."""
         if variable not in self._levels or self.accumulates:
             return False
         return self._format.levels[self._levels.index(variable)].full
 
     def write(self, blocks: Blocks, loops: Sequence[LoweredLoop], values: Wire) -> None:
-        """Add the blocks from the loops and the values within them to the writers."""
+        """Add the blocks from the coordinates and values of the loops to the writers."""
         coordinates = self._coordinates(blocks, loops)
         dropped = self._drop(blocks, loops, coordinates)
         left = list(self._nest)
@@ -105,18 +107,18 @@ class Result:
         self._write(blocks, coordinates, values)
 
     def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
-        """Return the coordinates of each loop, and of what else the result has."""
+        """Return the coordinates of each loop, and of further variables of the result."""
         return {loop.variable: loop.coordinates for loop in loops}
 
     def _summed_from(self) -> list[str]:
-        """The loops without the innermost that are summed over."""
+        """Return the loops without the innermost loops that are summed over."""
         nest = list(self._nest)
         while nest and nest[-1] not in self._kept:
             nest.pop()
         return nest
 
     def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
-        """Add the droppers; gives the variables whose empty fibers are dropped."""
+        """Add the droppers, and return the variables whose empty fibers they drop."""
         places = [place for place, loop in enumerate(loops) if loop.variable in self._levels]
         if not places or self.accumulates:
             return set()
@@ -153,7 +155,7 @@ class Result:
         return levels, Wire(node, "val")
 
     def _held(self, blocks: Blocks, coordinates: dict[str, Wire], outer: str, nest: Sequence[str]) -> Wire:
-        """The coordinates of a variable, one for each value within the last of the loops inside of it."""
+        """Return the coordinates of a variable, repeated for each coordinate of the loops inside it."""
         wire = coordinates[outer]
         for inner in nest:
             inputs: dict[str, Wire | None] = {"outer": wire, "inner": coordinates[inner]}

@@ -1,4 +1,4 @@
-"""Schedules of loops: another order and splits of variables; anything else is refused."""
+"""Schedules of loops: reordered loops, split index variables and parallel loops."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = [
 ]
 
 MOST_COPIES = 64  # a graph of some thousand blocks
-LARGEST_CHUNK = 2**31 - 1  # no tensor is longer
+LARGEST_CHUNK = 2**31 - 1  # the largest dimension of a tensor
 
 
 def parse_variables(text: str, option: str) -> tuple[str, ...]:
-    """Variables with commas between them, as in ``i,k,j``.
+    """Return the variables of a comma-separated text, as in ``i,k,j``.
 
     Raises:
-        InputError: there is none between two commas.
+        InputError: a variable is empty.
     """
     variables = tuple(word.strip() for word in text.split(","))
     if not all(variables):
@@ -37,10 +37,10 @@ def parse_variables(text: str, option: str) -> tuple[str, ...]:
 
 
 def reorder_loops(order: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]:
-    """An order in which some loops take each other's places, to be in the order that is given here.
+    """Return an order in which the loops ``moved`` exchange their positions, to follow one another as listed.
 
     Raises:
-        InputError: one is no loop, or is named twice.
+        InputError: a variable is no loop, or occurs twice.
     """
     named = f"reorder {','.join(moved)}"
     for number, variable in enumerate(moved):
@@ -53,10 +53,10 @@ def reorder_loops(order: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]
 
 
 def parse_splits(text: str) -> dict[str, int]:
-    """Variables and the coordinates of a chunk of each, as in ``i:4,k:8``.
+    """Return the coordinates of a chunk by index variable, from a text as in ``i:4,k:8``.
 
     Raises:
-        InputError: it is not written so, or a variable stands there twice.
+        InputError: the text is invalid, or a variable occurs twice.
     """
     splits: dict[str, int] = {}
     for entry in text.split(","):
@@ -70,10 +70,10 @@ def parse_splits(text: str) -> dict[str, int]:
 
 
 def parse_copies(text: str) -> tuple[str, int]:
-    """A loop and how many copies of its blocks there are, as in ``i:4``.
+    """Return a loop and its number of copies, from a text as in ``i:4``.
 
     Raises:
-        InputError: it is not written so.
+        InputError: the text is invalid.
     """
     variable, colon, number = (part.strip() for part in text.partition(":"))
     if not variable or not colon or not number.isdecimal() or not 1 <= int(number) <= MOST_COPIES:
@@ -84,11 +84,12 @@ def parse_copies(text: str) -> tuple[str, int]:
 
 
 def check_splits(assignment: Assignment, splits: Splits) -> None:
-    """Refuse splits that an assignment cannot have.
+    """Refuse splits that do not fit an assignment.
 
     Raises:
-        InputError: there is no such variable, one has the name of a part, or a tensor is read in chunks and
-            otherwise.
+        InputError: a variable is unknown, a part has the name of a variable, or a tensor has split and
+            unsplit
+            accesses.
     """
     every = (assignment.result, *accesses(assignment.expression))
     variables = list(dict.fromkeys(variable for access in every for variable in access.variables))
@@ -106,7 +107,7 @@ def check_splits(assignment: Assignment, splits: Splits) -> None:
 
 
 def _check_alike(before: Access, access: Access, splits: Splits) -> None:
-    """Refuse a tensor that would have to be stored in two ways."""
+    """Refuse two accesses of a tensor that need different formats."""
     for variable, other in zip(before.variables, access.variables, strict=True):
         if splits.get(variable) != splits.get(other):
             raise InputError(
@@ -116,11 +117,11 @@ def _check_alike(before: Access, access: Access, splits: Splits) -> None:
 
 
 def cut_assignment(assignment: Assignment, splits: Splits) -> Assignment:
-    """An assignment in parts of its variables.
+    """Return an assignment with the parts of split variables.
 
     Args:
-        assignment: in whole ones.
-        splits: the splits of a variable the coordinates of a chunk.
+        assignment: an assignment in undivided variables.
+        splits: coordinates of a chunk, by index variable.
     """
     result = _cut(assignment.result, splits)
     assert isinstance(result, Access)
@@ -147,13 +148,13 @@ def _cut(expression: Expression, splits: Splits) -> Expression:
 def cut_formats(
     assignment: Assignment, formats: Mapping[str, Format], splits: Splits, loops: Sequence[str]
 ) -> dict[str, Format]:
-    """The formats of an assignment's tensors in chunks; a tensor that has none keeps its own.
+    """Return the formats of an assignment's tensors in chunks; unsplit tensors keep their formats.
 
     Args:
-        assignment: as it was, in whole variables.
-        formats: the formats of its tensors, and perhaps of more.
-        splits: the splits of a variable the coordinates of a chunk.
-        loops: all of them, in parts.
+        assignment: the assignment in undivided variables.
+        formats: formats of its tensors; further tensors are ignored.
+        splits: coordinates of a chunk, by index variable.
+        loops: all loops, with parts of split variables.
     """
     every = {access.tensor: access for access in (assignment.result, *accesses(assignment.expression))}
     return {tensor: _cut_format(access, formats[tensor], splits, loops) for tensor, access in every.items()}

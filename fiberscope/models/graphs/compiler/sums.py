@@ -1,8 +1,8 @@
-"""Sums of an expression: variables that the left side lacks are summed over, term by term.
+"""Explicit sums: a variable that the left side lacks is summed over in each term.
 
-Written out, an expression is a sum of products, and each of these is summed over its own variables alone. A
-sum is placed as far out as that allows: around an operand of an addition, around a whole product; within a
-factor only where terms beside it lack the variable.
+An expression is equivalent to a sum of products, each summed over its own variables. A sum stands as far
+outside as possible: around an operand of an addition, or around a whole product. It stands within a factor
+only if other terms of this factor lack the variable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["factor_sums", "is_addition", "new_name", "variables_of", "with_sums"
 
 
 def variables_of(expression: Expression) -> list[str]:
-    """The variables of an expression but for those that it sums over, as they appear."""
+    """Return the free variables of an expression, in order of appearance."""
     if isinstance(expression, Access):
         return list(dict.fromkeys(expression.variables))
     if isinstance(expression, Call):
@@ -31,15 +31,15 @@ def variables_of(expression: Expression) -> list[str]:
 
 
 def is_addition(expression: Expression) -> TypeGuard[Call]:
-    """Return whether it is a sum or a difference of two terms."""
+    """Return whether an expression is a sum or a difference of two terms."""
     return isinstance(expression, Call) and expression.meaning.adds
 
 
 def with_sums(assignment: Assignment) -> Expression:
-    """The right side with its sums written out, the variable that is seen first outermost.
+    """Return the right side with explicit sums; the first variable of the text is outermost.
 
     Raises:
-        InputError: a variable is summed over in some terms of several factors, and in all terms of none.
+        InputError: several factors have a variable only in some of their terms.
     """
     expression = assignment.expression
     summed = [v for v in variables_of(expression) if v not in assignment.result.variables]
@@ -49,7 +49,7 @@ def with_sums(assignment: Assignment) -> Expression:
 
 
 def _placed(expression: Expression, variable: str) -> Expression:
-    """Write out the sum over one variable; an addition has a sum in each of its operands."""
+    """Insert the sum over a variable; an addition gets a sum in each operand."""
     if variable not in variables_of(expression):
         return expression
     if isinstance(expression, Sum):
@@ -65,7 +65,7 @@ def _placed(expression: Expression, variable: str) -> Expression:
 
 
 def _summed(term: Expression, variable: str) -> Expression:
-    """A term is summed as a whole if all of it has the variable, else where it has it."""
+    """Return a term summed as a whole if all of its terms have the variable, else summed by term."""
     whole = is_addition(term) and _in_all_terms(term, variable)
     return Sum((variable,), term) if whole else _placed(term, variable)
 
@@ -77,7 +77,7 @@ def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
 
 
 def _factors(expression: Expression) -> list[Expression]:
-    """Return the factors of a product; a divisor is never taken apart."""
+    """Return the factors of a product; a divisor remains whole."""
     if isinstance(expression, Call) and expression.meaning.multiplies:
         return [factor for operand in expression.operands for factor in _factors(operand)]
     if isinstance(expression, Call) and expression.meaning.divides:
@@ -86,7 +86,7 @@ def _factors(expression: Expression) -> list[Expression]:
 
 
 def _in_all_terms(expression: Expression, variable: str) -> bool:
-    """Return whether each product has the variable, were the expression written out as a sum of products."""
+    """Return whether each product of the expanded expression has the variable."""
     if isinstance(expression, Sum):
         return _in_all_terms(expression.operand, variable)
     if not isinstance(expression, Call):
@@ -113,12 +113,14 @@ def _refuse_torn(carriers: list[Expression], variable: str) -> NoReturn:
 def factor_sums(
     statement: Assignment, formats: Mapping[str, Format], order: Sequence[str]
 ) -> tuple[list[Assignment], dict[str, Format]]:
-    """The statements of a cascade, and all formats; temporaries are compressed in the order of the loops.
+    """Return the statements of a cascade, and all formats.
+
+    Temporaries are compressed, with their levels in the order of the loops.
 
     Args:
-        statement: with its sums in place.
-        formats: the formats of its tensors.
-        order: the order of the loops.
+        statement: an assignment with explicit sums.
+        formats: formats of its tensors.
+        order: all loops, outermost first.
     """
     cascade = _Cascade(formats, order)
     cascade.add(statement)
@@ -126,19 +128,19 @@ def factor_sums(
 
 
 def new_name(formats: Mapping[str, Format]) -> str:
-    """A name for a temporary that no tensor has."""
+    """Return an unused name for a temporary tensor."""
     return next(name for number in range(1, len(formats) + 2) if (name := f"T{number}") not in formats)
 
 
 class _Cascade:
-    """Statements in the order in which they run."""
+    """Statements in the order of their execution."""
 
     def __init__(self, formats: Mapping[str, Format], order: Sequence[str]) -> None:
         self.statements: list[Assignment] = []
         self.formats, self._order = dict(formats), order
 
     def add(self, statement: Assignment) -> None:
-        """A statement behind those of its temporaries."""
+        """Add a statement after the statements of its temporaries."""
         whole = statement.expression
         summed = whole.variables if isinstance(whole, Sum) else ()
         body = self._without_sums(whole.operand if isinstance(whole, Sum) else whole)
@@ -162,7 +164,7 @@ class _Cascade:
         return expression
 
     def _eliminated(self, body: Expression, variable: str) -> Expression | None:
-        """A product with a temporary for the factors that have a variable; None if all have it."""
+        """Replace the factors with a variable by a temporary; None if all factors have the variable."""
         factors = _multiplied(body)
         carriers = [factor for factor in factors if variable in variables_of(factor)]
         others = [factor for factor in factors if variable not in variables_of(factor)]

@@ -168,7 +168,7 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
         raise InputError(f"{expression} is not lowered: a split is a phase of its own")
     if isinstance(expression, Sum):
         return _summed(expression.variables, term_of(expression.operand, formats))
-    assert isinstance(expression, Call)  # a graph has nothing else
+    assert isinstance(expression, Call)
     if not expression.meaning.lowered and not expression.where:
         names = ", ".join(name for name, function in FUNCTIONS.items() if function.lowered)
         raise InputError(f"there is no function {expression.function}; it is one of {names}")

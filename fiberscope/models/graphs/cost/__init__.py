@@ -1,4 +1,4 @@
-"""Expected cost of a graph before a run: tokens by stream, from statistics of its tensors."""
+"""Expected cost of a graph without a run: tokens of each stream, from statistics of the tensors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Estimate", "InestimableError", "TensorStatistics", "estimate", "esti
 
 
 def estimate_graph(ready: PreparedGraph) -> Estimate:
-    """The estimate of a graph with its operands.
+    """Return the estimate of a graph with its operands.
 
     Raises:
-        InputError: it has blocks of which no tokens can be estimated.
+        InputError: a block has no estimate.
     """
     tensors = {name: statistics_of(operand.stored) for name, operand in ready.operands.items()}
     try:

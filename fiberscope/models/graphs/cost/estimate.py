@@ -1,4 +1,4 @@
-"""Expected tokens of every stream of a graph, from statistics of its tensors and without a run."""
+"""Estimate the tokens of every stream of a graph, from statistics of its tensors and without a run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Estimate", "InestimableError", "Walk", "cost_line", "cost_table", "e
 
 
 class InestimableError(ValueError):
-    """A graph has blocks of which no tokens can be estimated; the message says which."""
+    """A block of the graph has no estimate; the message names the block."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimate of a graph's run.
+    """Estimate of a graph's run, without stalls.
 
     Args:
-        streams: the streams by node and output.
-        work: by node the tokens that it takes or makes, whichever are more: about its cycles.
-        cycles: of all phases; a block ends at the soonest a cycle behind those that feed it, its work done,
-            and an accumulator that sends at the end has all of that before it. Nothing stalls.
+        streams: expected streams, by node and output.
+        work: by node, the largest number of tokens at a port, which approximates the block's cycles.
+        cycles: expected cycles of all phases. A block ends at least one cycle after its producers, and not
+            before its work is done. An accumulator that sends after its last input adds its output tokens.
     """
 
     streams: Mapping[tuple[str, str], ExpectedStream]
@@ -37,12 +37,12 @@ class Estimate:
 
     @property
     def tokens(self) -> float:
-        """Return the tokens of all streams together."""
+        """Return the number of tokens of all streams."""
         return sum(stream.tokens for stream in self.streams.values())
 
     @property
     def busiest(self) -> str:
-        """The block with the most work, which bounds the cycles from below."""
+        """Return the block with the most work, a lower bound of the cycles."""
         return max(self.work, key=self.work.__getitem__)
 
 
@@ -50,11 +50,11 @@ def estimate(graph: Graph, statistics: Mapping[str, TensorStatistics]) -> Estima
     """Estimate the tokens of a graph.
 
     Args:
-        graph: checked.
-        statistics: of the tensors that it is given, by name; those of what a phase writes are estimated.
+        graph: a checked graph.
+        statistics: statistics of the operands, by name; statistics of written tensors are estimated.
 
     Raises:
-        InestimableError: it has blocks that are not known here.
+        InestimableError: a block has no estimate.
     """
     walk = Walk(graph, statistics)
     cycles = 0.0
@@ -68,18 +68,18 @@ def estimate(graph: Graph, statistics: Mapping[str, TensorStatistics]) -> Estima
 
 
 class Walk:
-    """Goes along the streams; a block's turn comes when all that feeds it has been seen."""
+    """Walk along the streams, which visits a block after all blocks that feed it."""
 
     def __init__(self, graph: Graph, statistics: Mapping[str, TensorStatistics]) -> None:
         self.graph, self.statistics = graph, dict(statistics)
         self.nests: Nests = nests_of(graph)
         self.streams: dict[tuple[str, str], ExpectedStream] = {}
-        self.bits: dict[str, ExpectedStream] = {}  # by the block that makes words, the coordinates in them
+        self.bits: dict[str, ExpectedStream] = {}  # coordinates in bit-vector words, by their producer
         self.work: dict[str, float] = {}
         self.ends: dict[str, float] = {}
 
     def visit(self, node: Node) -> None:
-        """Estimate what a block makes of what it is fed."""
+        """Estimate the outputs of a block."""
         fed = {
             stream.input: self.streams[stream.source, stream.output]
             for stream in self.graph.streams_into(node)
@@ -97,7 +97,7 @@ class Walk:
         return max((self.ends[stream.source] for stream in forward), default=0.0)
 
     def take_results(self, writers: Sequence[Node]) -> None:
-        """Have what was written read by the phases behind."""
+        """Estimate the statistics of written tensors, for later phases."""
         for tensor in dict.fromkeys(node["tensor"] for node in writers):
             form = self.graph.formats.get(tensor)
             levels = {int(n["mode"]): n for n in writers if n["tensor"] == tensor and not n.writes_values}
@@ -108,7 +108,7 @@ class Walk:
                 self.statistics[tensor] = TensorStatistics(form, level_statistics)
 
     def _written(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
-        """The level of the last of these dimensions, from the stream of its coordinates."""
+        """Return the level of the last of these dimensions, from its coordinate stream."""
         writer = writers[dimensions[-1]]
         words = self.graph.feeding(writer, "bv")
         stream = self.graph.feeding(self.graph.nodes[words.source] if words else writer, "crd")
@@ -118,7 +118,7 @@ class Walk:
         return LevelStatistics(len(spread[dimensions[-1]]), crd.count, crd.filled, spread)
 
     def ways(self, node: Node) -> list[ExpectedStream]:
-        """The streams of coordinates that come together, each once."""
+        """Return the distinct coordinate streams that a joiner compares."""
         crds = {
             (stream.source, stream.output)
             for stream in self.graph.streams_into(node)
@@ -136,7 +136,7 @@ class Walk:
 
 
 def cost_line(graph: Graph, expected: Estimate) -> str:
-    """Describe the expected total, and the block with the most."""
+    """Describe the expected total, and the block with the most work."""
     return (
         f"Expected: {expected.tokens:,.0f} tokens, about {expected.cycles:,.0f} cycles, most of them of "
         f"{graph.nodes[expected.busiest]} (a guess from statistics, not a run)"

@@ -1,8 +1,8 @@
 """Expected streams: the number of tokens, and their distribution over the coordinates of the loops.
 
-The points of a stream are taken as if its loops' variables, and different tensors, were independent of each
-other, given how many points lie at each coordinate of each. Of one tensor, walked along as it is stored, the
-counts are exact up to matrices; what they cannot know is whether the rows of two tensors look alike.
+The model knows the number of points at each coordinate of each loop. It assumes that different loops and
+different tensors are independent of each other. The counts of a single tensor in its storage order are exact
+up to matrices; correlations between the rows of two tensors are unknown.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ __all__ = [
 ]
 
 Spread = Mapping[str, Values]
-BUCKETS = 64  # of counts, when points are thrown into the cells of a matrix
+BUCKETS = 64  # groups of similar counts in ``count_distinct``
 
 
 @dataclass(frozen=True)
 class ExpectedStream:
-    """A stream.
+    """Expected tokens of a stream.
 
     Args:
-        count: its coordinates, references or values.
-        spread: of each loop's variable how many of them lie at each coordinate.
-        parent: the stream of the loops but the last, whose points its fibers belong to; of a root none.
-        filled: how many of its fibers have points.
-        filled_spread: where these fibers lie, as ``spread``.
-        missing: its N, which stand beside ``count``.
-        whole: where there are N, the points with these.
+        count: number of coordinates, references or values.
+        spread: number of points at each coordinate, by index variable of a loop.
+        parent: stream of the enclosing loops, with a point for each fiber of this stream; None at a root.
+        filled: number of fibers that are not empty.
+        filled_spread: the distribution of these fibers, as ``spread``.
+        missing: number of N tokens, in addition to ``count``.
+        whole: the stream with the points of N tokens; None without N tokens.
     """
 
     count: float
@@ -60,12 +60,12 @@ class ExpectedStream:
 
     @property
     def points(self) -> ExpectedStream:
-        """Return the number of points, with those of N."""
+        """Return the stream including the points of N tokens."""
         return self.whole or self
 
     @property
     def stops(self) -> float:
-        """One for each fiber, also for those of lists without any."""
+        """Return the number of stop tokens: one per fiber, and one per empty list of fibers."""
         if self.parent is None:
             return 0.0
         above = self.parent.points
@@ -73,12 +73,12 @@ class ExpectedStream:
 
     @property
     def bare_stops(self) -> float:
-        """Stops of fibers without points."""
+        """Return the number of stop tokens of empty fibers."""
         return 0.0 if self.parent is None else max(0.0, self.stops - self.points.filled)
 
     @property
     def tokens(self) -> float:
-        """Return the number of tokens without done."""
+        """Return the number of tokens without done tokens."""
         return self.count + self.missing + self.stops
 
 
@@ -86,19 +86,19 @@ ROOT = ExpectedStream(1.0, {})
 
 
 def ratio(numbers: Values, others: Values) -> Values:
-    """Quotients; 0 where there is nothing."""
+    """Return quotients; 0 for a divisor of 0."""
     return np.divide(numbers, others, out=np.zeros_like(numbers, dtype=np.float64), where=others > 0)
 
 
 def scale_counts(spread: Spread, count: float) -> Spread:
-    """A spread of other counts, alike."""
+    """Scale a distribution to a total count."""
     return {
         name: counts * (count / total if (total := counts.sum()) else 0.0) for name, counts in spread.items()
     }
 
 
 def intersect_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
-    """The coordinates that all streams have."""
+    """Return the coordinates that all streams have."""
     prefix = prefix_of(ways)
     among = prefix.count or 1.0
     product = among * np.prod([way.spread[variable] / among for way in ways], axis=0)
@@ -115,7 +115,7 @@ def intersect_streams(ways: Sequence[ExpectedStream], variable: str) -> Expected
 
 
 def unite_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
-    """The coordinates that any of the streams has."""
+    """Return the coordinates that any of the streams has."""
     prefix = prefix_of(ways)
     among = prefix.count or 1.0
     together = among * (
@@ -136,7 +136,7 @@ def unite_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStre
 
 
 def prefix_of(ways: Sequence[ExpectedStream]) -> ExpectedStream:
-    """The points whose fibers are joined."""
+    """Return the points of the enclosing loops, whose fibers are joined."""
     parent = ways[0].parent
     assert parent is not None
     return parent.points
@@ -145,7 +145,7 @@ def prefix_of(ways: Sequence[ExpectedStream]) -> ExpectedStream:
 def thin_stream(
     before: ExpectedStream, count: float, spread: Spread, parent: ExpectedStream | None
 ) -> ExpectedStream:
-    """A stream of which so many points are left; which fibers have any follows from how full they were."""
+    """Return a stream with fewer points; fibers with few points become empty more often."""
     filled, where = before.filled, dict(before.filled_spread)
     for name, fibers in before.filled_spread.items():
         each = ratio(before.spread[name], fibers)
@@ -160,10 +160,11 @@ def thin_stream(
 
 
 def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
-    """Return the expected number of different coordinates, or tuples of them, of the points of a stream.
+    """Return the expected number of distinct coordinates, or tuples of coordinates, of a stream's points.
 
-    No fiber has a coordinate of its own loop twice: each hits one as often as there are fibers. Over other
-    loops the points may lie anywhere.
+    A fiber has each coordinate of the innermost loop at most once, so each fiber is a draw without
+    repetition.
+    Over other loops, the points are independent draws.
     """
     last = list(points.spread)[-1]
     above = points.parent.points if points.parent and last in names else None
@@ -181,7 +182,7 @@ def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
 
 
 def bucket_counts(counts: Values) -> tuple[Values, Values]:
-    """Counts that are alike together: the mean of each bucket, and how many are in it."""
+    """Group similar counts; return the mean and the size of each group."""
     some = np.sort(counts[counts > 0])
     edges = np.geomspace(some[0], some[-1] * (1 + 1e-9), BUCKETS) if len(some) else np.zeros(0)
     groups = np.searchsorted(edges, some, side="right")
@@ -190,7 +191,7 @@ def bucket_counts(counts: Values) -> tuple[Values, Values]:
 
 
 def with_missing(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
-    """References that go along with these points: as many of them are N as were before."""
+    """Return references for these points, with the same share of N tokens as before."""
     if not references.missing:
         return points
     count = points.count * references.count / (references.count + references.missing)
@@ -198,18 +199,18 @@ def with_missing(references: ExpectedStream, points: ExpectedStream) -> Expected
 
 
 def references_in_union(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
-    """The references of one operand of a union: N where others alone have the coordinate."""
+    """Return the references of an operand of a unioner; N where only other operands have the coordinate."""
     return _add_references(points, min(references.count, points.count), references.spread)
 
 
 def _add_references(points: ExpectedStream, count: float, spread: Spread) -> ExpectedStream:
-    """Add this number of references to the coordinates of these points, and N to the others."""
+    """Add this number of references to the points, and N tokens to all other points."""
     missing = points.count - count
     return ExpectedStream(count, spread, points.parent, points.filled, points.filled_spread, missing, points)
 
 
 def without_empty(inner: ExpectedStream) -> ExpectedStream:
-    """The points above a stream whose fibers have any."""
+    """Return the points of the enclosing loops without those of empty fibers."""
     above = inner.parent.points if inner.parent else ROOT
     if above.parent is None:
         return ExpectedStream(min(1.0, inner.filled), {})
@@ -217,13 +218,13 @@ def without_empty(inner: ExpectedStream) -> ExpectedStream:
 
 
 def bit_words(fibers: ExpectedStream, size: int) -> ExpectedStream:
-    """The words of so many bits for each of these fibers."""
+    """Return the words of these fibers, each of this size in bits."""
     count = fibers.count * words_of(size)
     return ExpectedStream(count, scale_counts(fibers.spread, count), fibers, fibers.count, fibers.spread)
 
 
 def by_bit(output: ExpectedStream, words: ExpectedStream, variable: str) -> float:
-    """Cycles for all bits of words, of which those without any take one too, if bits are spread evenly."""
+    """Return the cycles to expand words bit by bit; an empty part takes a cycle, bits being uniform."""
     size = len(output.spread[variable])
     wide = size / words_of(size)
     full = min(1.0, output.count / (words.count * wide)) if words.count * wide else 0.0

@@ -1,4 +1,4 @@
-"""Expected streams of a scanner, from statistics of the tensor that it scans."""
+"""Estimate the output of a level scanner, from statistics of its tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["scan_all", "scan_fibers"]
 
 
 def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
-    """Return the stream of all coordinates for each of these references."""
+    """Return the stream of all coordinates of a dense level, for each reference."""
     size = walk.statistics[node["tensor"]].level(int(node["mode"])).size
     spread = {name: where * size for name, where in references.spread.items()}
     spread[node["index"]] = np.full(size, references.count)
@@ -20,7 +20,7 @@ def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> Expected
 
 
 def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
-    """The fibers of these references, by how full they are at the coordinates of outer loops."""
+    """Return the stream of the fibers of these references, by their fill at each outer coordinate."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
     level, above = tensor.level(dimension), tensor.above(dimension)
     mean = level.elements / above.elements if above and above.elements else level.elements
@@ -39,7 +39,7 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
 
 
 def _fuller(walk: CostWalk, node: Node, name: str, where: np.ndarray) -> np.ndarray:
-    """Return the fill of fibers at each coordinate of a loop around them, relative to the mean."""
+    """Return the fill of fibers at each coordinate of an enclosing loop, relative to the mean."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
     level, above = tensor.level(dimension), tensor.above(dimension)
     other = _dimension_of(walk, node, name)
@@ -50,7 +50,7 @@ def _fuller(walk: CostWalk, node: Node, name: str, where: np.ndarray) -> np.ndar
 
 
 def _dimension_of(walk: CostWalk, node: Node, variable: str) -> int | None:
-    """The dimension that a tensor has this variable for, on the way to a scanner of it."""
+    """Return the dimension with this index variable among the outer levels of a scanner's tensor, or None."""
     output = walk.graph.feeding(node, "ref")
     while output is not None:
         source = walk.graph.nodes[output.source]

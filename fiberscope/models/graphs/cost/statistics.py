@@ -1,4 +1,4 @@
-"""Statistics of tensors: all that an estimate knows of their contents."""
+"""Statistics of stored tensors, the input of an estimate."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["LevelStatistics", "TensorStatistics", "statistics_of"]
 
 @dataclass(frozen=True)
 class LevelStatistics:
-    """A level of a tensor in numbers.
+    """Statistics of a level of a tensor.
 
     Args:
-        size: coordinates of its dimension.
-        elements: how many it has.
-        fibers: how many of its fibers have any.
-        spread: of its own dimension and of each one above, how many of its elements lie at each coordinate.
+        size: size of its dimension.
+        elements: number of elements.
+        fibers: number of fibers that are not empty.
+        spread: number of elements at each coordinate, by dimension, for its own and all outer dimensions.
     """
 
     size: int
@@ -33,23 +33,23 @@ class LevelStatistics:
 
 @dataclass(frozen=True)
 class TensorStatistics:
-    """A tensor in numbers: its levels, outermost first."""
+    """Statistics of a tensor: its levels, outermost first."""
 
     format: Format
     levels: tuple[LevelStatistics, ...]
 
     def level(self, dimension: int) -> LevelStatistics:
-        """The level that stores a dimension."""
+        """Return the level that stores a dimension."""
         return self.levels[self.format.level_of(dimension)]
 
     def above(self, dimension: int) -> LevelStatistics | None:
-        """The level above that one; None above the outermost."""
+        """Return the level above that of a dimension; None for the outermost level."""
         level = self.format.level_of(dimension)
         return self.levels[level - 1] if level else None
 
 
 def statistics_of(tensor: StoredTensor) -> TensorStatistics:
-    """Count what lies where: once through each level."""
+    """Count the elements of each level of a tensor, by coordinate."""
     levels: list[LevelStatistics] = []
     columns: list[Integers] = []
     parents = 1

@@ -1,6 +1,4 @@
-"""Formats of levels: of each all that anybody asks about it, said once.
-
-A file here has one format in ``MADE``, and how a level of it lies in memory; every file is found by itself.
+"""Formats of levels; each module has one format in ``MADE``, and the package finds all modules by itself.
 
 Source: the storage of SAM (ASPLOS 2023), Section 3.1 and Figure 1; names and letters are those of the graph
 files that its compiler writes (github.com/weiya711/sam).

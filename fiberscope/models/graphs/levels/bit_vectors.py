@@ -1,4 +1,4 @@
-"""Levels of bit vectors: of each fiber a row of words with a bit a coordinate."""
+"""Bit-vector levels: a row of words per fiber, with a bit per coordinate."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MADE", "BitLevel"]
 
-MOST_WORDS = 2**24  # of a level, each a Python number on its way to the scanner
+MOST_WORDS = 2**24  # words of a level; the scanner stores each as a Python integer
 
 
 @dataclass(frozen=True)
 class BitLevel:
-    """A row of words of 64 bits a fiber, unsigned: bit c of word w stands for coordinate 64 w + c."""
+    """Level with a row of 64-bit words per fiber; bit c of word w stands for coordinate 64 w + c."""
 
     words: np.ndarray[tuple[int, int], np.dtype[np.uint64]]
 
@@ -58,11 +58,11 @@ class BitLevel:
 
     @property
     def children(self) -> int:
-        """Return the number of fibers, or values, below it."""
+        """Return the number of positions."""
         return int(self.counts.sum())
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """See ``Level``."""
+        """Return all elements of some fibers, see ``Level``."""
         return CompressedLevel(from_zero(self.counts), self.coordinates).expanded(parents)
 
 
@@ -103,7 +103,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         import numpy as np
 
         lengths = np.diff(segments)
-        width = max(words_of(size), lengths.max(initial=0))  # the public writer runs some fibers together
+        width = max(words_of(size), lengths.max(initial=0))  # the public writer may merge fibers
         fibers = np.zeros((len(lengths), width), np.uint64)
         owners = np.repeat(np.arange(len(fibers)), lengths)
         words = np.array(block.words, np.uint64)  # type: ignore[attr-defined]
@@ -121,11 +121,11 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         return held, held
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
-        """The words of a fiber."""
+        """Return the memory reads of a fiber's words."""
         return "words", block.per_fiber * sizes.value_bytes, 1  # type: ignore[attr-defined]
 
     def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
-        """Words; a fiber has as many as any other, so that it needs not be said where it begins."""
+        """Return the array of words; all fibers have equal lengths, so there are no segments."""
         return {"lines": sizes.value_bytes}
 
 

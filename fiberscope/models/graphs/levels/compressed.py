@@ -1,4 +1,4 @@
-"""Compressed levels: the coordinates of fibers behind one another, and where each fiber begins."""
+"""Compressed levels: the coordinates of all fibers, and the segments that delimit the fibers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ __all__ = ["MADE", "CompressedLevel", "from_zero"]
 
 @dataclass(frozen=True)
 class CompressedLevel:
-    """Fibers behind one another: where each begins (one more than there are), and all coordinates."""
+    """Compressed level.
+
+    Args:
+        segments: index of the first element of each fiber, then the number of elements.
+        coordinates: coordinates of all fibers, one fiber after the other.
+    """
 
     segments: Integers
     coordinates: Integers
@@ -40,11 +45,11 @@ class CompressedLevel:
 
     @property
     def children(self) -> int:
-        """Return the number of fibers, or values, below it."""
+        """Return the number of positions."""
         return len(self.coordinates)
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """See ``Level``."""
+        """Return all elements of some fibers, see ``Level``."""
         import numpy as np
 
         counts = self.counts[parents]
@@ -56,7 +61,7 @@ class CompressedLevel:
 
 class _Compressed(WrittenFormat, ScannedFormat):
     name = "compressed"
-    letters = "suc"  # u and c are TACO's
+    letters = "suc"  # u and c are letters of TACO
     meaning = "compressed"
     lists = True
 
@@ -94,12 +99,12 @@ class _Compressed(WrittenFormat, ScannedFormat):
         return coordinates, coordinates
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
-        """Return the reads of the begin and the end of a fiber."""
+        """Return the reads of the two segments that delimit a fiber."""
         return "segments", sizes.coordinate_bytes, 2
 
 
 def from_zero(counts: Integers) -> Integers:
-    """Return where fibers of so many elements begin, and the end of the last."""
+    """Return the segments of fibers with these numbers of elements."""
     import numpy as np
 
     return np.append(0, np.cumsum(counts)).astype(np.int64)

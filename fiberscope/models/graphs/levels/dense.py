@@ -1,4 +1,4 @@
-"""Dense levels: all coordinates, of which only the size is stored."""
+"""Dense levels: all coordinates; only the size is stored."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MADE", "DenseLevel"]
 
-MOST_DENSE = 2**28  # values of a dense tensor
+MOST_DENSE = 2**28  # positions of a dense level
 
 
 @dataclass(frozen=True)
 class DenseLevel:
-    """Fibers of all coordinates below ``size``; a position is that of its parent times ``size`` and so on."""
+    """Level of ``fibers`` fibers, each with all coordinates below ``size``."""
 
     size: int
     fibers: int
@@ -44,11 +44,11 @@ class DenseLevel:
 
     @property
     def children(self) -> int:
-        """Return the number of fibers, or values, below it."""
+        """Return the number of positions."""
         return self.size * self.fibers
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """See ``Level``."""
+        """Return all elements of some fibers, see ``Level``."""
         import numpy as np
 
         owners = np.repeat(np.arange(len(parents)), self.size)
@@ -70,7 +70,7 @@ class _Dense(ScannedFormat):
         return DenseLevel(size, fibers), parents * size + column
 
     def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        """Build the scanner, which needs only the size of the tensor."""
+        """Build the scanner, which needs only the size of the dimension."""
         from fiberscope.hw.streams.dense import DenseScanner
 
         return DenseScanner(name, context.tensors[node["tensor"]].shape[int(node["mode"])], context.quirks)

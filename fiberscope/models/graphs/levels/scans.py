@@ -1,4 +1,4 @@
-"""Formats as graphs use them: the blocks that read and write their levels, and what is expected of these."""
+"""Formats with the blocks that scan and write their levels, and the estimates of the scanners."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ScannedFormat(LevelFormat):
         """Build the scanner of a tensor's level.
 
         Raises:
-            InputError: the tensor is stored otherwise.
+            InputError: the tensor is stored in another format.
         """
 
     def writer(self, name: str, quirks: int) -> StreamBlock:
@@ -37,7 +37,7 @@ class ScannedFormat(LevelFormat):
     def estimate(
         self, walk: CostWalk, node: Node, references: ExpectedStream
     ) -> tuple[ExpectedStream, ExpectedStream]:
-        """Estimate the streams of a scanner: its coordinates, and their references."""
+        """Estimate the coordinate and the reference stream of a scanner."""
 
 
 def scanned_format(node: Node) -> ScannedFormat:

@@ -1,6 +1,6 @@
-"""The primitives of the Sparse Abstract Machine as nodes of a graph: what each type is, said once.
+"""The primitives of the Sparse Abstract Machine, as node types of a graph.
 
-A file here lists its types in ``MADE``, each with a class of its own; every file is found by itself.
+Each module of this package lists its node types in ``MADE``; the package finds all modules by itself.
 
 Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Section 3; types, attributes, labels and
 colours are those of the graph files that its compiler writes (github.com/weiya711/sam).

@@ -1,4 +1,4 @@
-"""Nodes that add up what comes to the same coordinates, in any order."""
+"""Accumulators, which add values with equal coordinates in any order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Accumulator(Primitive):
-    """Accumulator with coordinates at ports ``crd[0]``, the outermost, and so on."""
+    """Accumulator of points; port ``crd[0]`` has the outermost coordinates."""
 
     unit = "tensor_reduce.TensorReduce"
     computes = "reduce"
@@ -31,7 +31,7 @@ class _Accumulator(Primitive):
     named = False
 
     def outputs_of(self, node: Node) -> list[str]:
-        """Return the outputs of coordinates, outermost first."""
+        """Return the coordinate outputs, outermost first."""
         return [f"crd[{place}]" for place in range(len(accumulated_variables(node)))]
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
@@ -48,7 +48,7 @@ class _Accumulator(Primitive):
     def estimate(
         self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        """The different coordinates of the points that come, level by level."""
+        """Estimate the distinct coordinates of the input points, level by level."""
         from fiberscope.models.graphs.cost.expected_streams import (
             ROOT,
             ExpectedStream,
@@ -80,7 +80,7 @@ class _Accumulator(Primitive):
 
 
 class _Pairs(_Accumulator):
-    """Accumulator of points with one or two coordinates, which files name by their variables."""
+    """Accumulator of points with one or two coordinates; files name its ports by index variable."""
 
     named = True
     sums_alone = True
@@ -97,10 +97,10 @@ class _Pairs(_Accumulator):
         return super().nest(node, fed, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
 
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        """Return no input for a variable that is summed over."""
+        """Return the input of an edge; empty for an index variable that is summed over."""
         if edge.kind == VAL:
             return VAL
-        said = re.split(r"[-_]", edge.said_last)  # the variable may stand before the tensor: in_j-C
+        said = re.split(r"[-_]", edge.said_last)  # the variable may precede the tensor: in_j-C
         return next(filter(None, (_port_of(node, word) for word in reversed(said))), "")
 
     def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
@@ -125,7 +125,7 @@ class _Pairs(_Accumulator):
 
 
 class _VectorReducer(Primitive):
-    """Accumulator of the fibers of a list, which end with stops."""
+    """Accumulator of the fibers of a list; a stop token ends each list."""
 
     unit = "vector_reducer.VectorReducer"
     computes = "reduce"
@@ -143,12 +143,12 @@ class _VectorReducer(Primitive):
 
 
 def _collects_all(node: Node) -> bool:
-    """Return whether an accumulator has no outer loop whose coordinates are complete before the end."""
+    """Return whether an accumulator sends only after its last input: no outer loop completes its points."""
     return int(node["order"]) == len(accumulated_variables(node))
 
 
 def _port_of(node: Node, variable: str) -> str:
-    """The port of a variable; none of one that is summed over."""
+    """Return the port of an index variable; empty for a variable that is summed over."""
     ports = {node["in0"]: "crd_inner", node["in1"]: "crd_outer"}
     return ports.get(variable, "") if variable else ""
 

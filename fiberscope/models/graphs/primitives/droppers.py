@@ -1,4 +1,4 @@
-"""Nodes that leave coordinates or stops out, or have them as often as what is within them."""
+"""Node types that drop coordinates or stop tokens, or repeat outer coordinates per inner coordinate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Nested(Primitive):
-    """Block with an outer stream and a stream nested in it, which files name by variable."""
+    """Block with an outer stream and a nested inner stream; files name both by index variable."""
 
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return _port_of(node, edge.kind, edge.said_last, edge.last_word)
@@ -51,12 +51,12 @@ class _Nested(Primitive):
         return {"outer": outer, "inner": inner}
 
     def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
-        """Return whether what is within is one value for each coordinate."""
+        """Return whether the inner stream has one value for each outer coordinate."""
         return False
 
 
 class _Coordinates(_Nested):
-    """Block whose inner stream carries coordinates, or values if the node says so."""
+    """Block whose inner stream carries coordinates, or values according to its attributes."""
 
     through: ClassVar[Mapping[str, str]] = {"inner": "inner"}
 
@@ -72,7 +72,7 @@ class _Dropper(_Coordinates):
     drops = True
 
     def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
-        """Then zeros are dropped."""
+        """Return whether the dropper drops zero values."""
         return self.makes("inner", node.attributes) == VAL and len(inner) == len(outer)
 
     def estimate(
@@ -142,7 +142,7 @@ class _PointToFiber(Primitive):
 
 
 def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
-    """Return the port of an edge, by its variable, else by the begin of its comment."""
+    """Return the port of an edge by its index variable, else by the start of its comment."""
     if kind == VAL:
         return "inner"
     for port in ("outer", "inner"):

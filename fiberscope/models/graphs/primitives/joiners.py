@@ -1,4 +1,4 @@
-"""Nodes that bring the coordinates of operands together, and have references go along with them."""
+"""Joiners of operands (intersecter, unioner), and repeaters."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Joiner(Primitive):
-    """Joiner of several operands, each coordinates and references."""
+    """Joiner of several operands, each with a coordinate and a reference stream."""
 
     of_loop = paired = alike = True
 
     def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        """References by the number of the operand that has them."""
+        """Return the output of an edge; a reference output has the number of its operand."""
         if edge.kind == REF:
             return f"ref[{finder.operand_behind(node, edge)}]"
         return super().output_of(finder, node, edge)
 
     def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
-        """The tensor of references."""
+        """Return the tensor of a reference stream."""
         return f"out-{graph.tensor_at(stream)}" if stream.kind == REF else ""
 
 

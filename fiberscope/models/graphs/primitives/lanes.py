@@ -1,4 +1,4 @@
-"""Nodes that deal a loop to copies of its blocks and take it back, and that cut coordinates in two."""
+"""Node types of parallel loops (scatter, merge, gather), and of split coordinates (split, flatten)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Lanes(Primitive):
 
 
 class _Scatter(_Lanes):
-    """Block that deals coordinates to copies of a loop, which compute the same."""
+    """Block that distributes coordinates over the copies of a loop."""
 
     passes = "in"
 

@@ -1,4 +1,4 @@
-"""Nodes that read a tensor's levels and values, and write a result's."""
+"""Node types that access levels and values: level scanner, level writer, locator and array."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Scanner(Primitive):
     positions = REF
 
     def makes(self, port: str, attributes: Attributes) -> str | None:
-        """Return the protocol of the output: words instead of coordinates for bit vectors."""
+        """Return the kind of an output: bit-vector words instead of coordinates for bit vectors."""
         return BV if port == CRD and _of_words(attributes.get("format", COMPRESSED)) else None
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
@@ -96,7 +96,7 @@ class _Scanner(Primitive):
 
 
 class _Writer(Primitive):
-    # its size is an expression of the compiler's
+    # ``size`` of a writer is an expression of the public compiler, not a number
     numbers: ClassVar[Mapping[str, int]] = {
         name: least for name, least in Primitive.numbers.items() if name != "size"
     }
@@ -186,7 +186,7 @@ class _Array(Primitive):
 
 
 def _of_words(name: str) -> bool:
-    """Return whether a level has words; False for an unknown format, which a check reports."""
+    """Return whether a format stores bit vectors; False for an unknown format, which ``check`` reports."""
     return name in BY_NAME and BY_NAME[name].of_words
 
 

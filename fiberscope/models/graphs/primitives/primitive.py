@@ -1,4 +1,4 @@
-"""Types of nodes, for all modules that read, check, run, estimate, rewrite or draw graphs."""
+"""Node types of a graph: ports, attributes and behaviour, and the interfaces that a node type uses."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class Port:
     """One port of a primitive.
 
     Args:
-        name: an array's ends in ``[]``: its ports are ``name[0]``, ``name[1]``, ...
-        kinds: the streams that it takes, or the one that it makes.
-        optional: whether it may be left open; every output may.
+        name: the name; an array ``ref[]`` has the ports ``ref[0]``, ``ref[1]``, ...
+        kinds: the stream kinds that an input accepts, or the kind that an output sends.
+        optional: whether an input may be open; every output may be open.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Port:
 
 
 def bare_port(port: str) -> str:
-    """The name of a port without its number: ``ref[]`` of ``ref[1]``."""
+    """Return the name of a port without its number: ``ref[]`` for ``ref[1]``."""
     return f"{port.partition('[')[0]}[]" if port.endswith("]") else port
 
 
@@ -83,7 +83,7 @@ def _port(ports: tuple[Port, ...], name: str) -> Port | None:
 
 
 class BlockContext(Protocol):
-    """Context from which a block is built; ``fiberscope.models.graphs.blocks`` has it."""
+    """Context from which a block is built, see ``fiberscope.models.graphs.blocks``."""
 
     @property
     def graph(self) -> Graph:
@@ -91,38 +91,38 @@ class BlockContext(Protocol):
 
     @property
     def tensors(self) -> Mapping[str, StoredTensor]:
-        """Return the tensors by name, as they are stored."""
+        """Return the stored tensors, by name."""
 
     @property
     def quirks(self) -> int:
-        """Return the quirks of the public simulator as a mask."""
+        """Return the quirks of the public simulator, as a bit mask."""
 
     @property
     def registered(self) -> bool:
-        """Return whether the blocks read their memories with a latency of a cycle."""
+        """Return whether the memories of the blocks have a latency of one cycle."""
 
     @property
     def nests(self) -> Nests:
-        """The loop nests of all streams."""
+        """Return the loop nests of all streams."""
 
     def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
         """Return the level that a node scans."""
 
     def fibers_of(self, node: Node) -> Fibers:
-        """Return the level that a node scans as a block reads it."""
+        """Return the level that a node scans, in the form that a block reads."""
 
     def fibers_at(self, tensor: str, mode: str) -> Fibers:
-        """Return a compressed level as a block reads it."""
+        """Return a compressed level of a tensor, in the form that a block reads."""
 
     def nest_into(self, node: Node, port: str) -> Nest:
         """Return the loop nest of the stream into a block."""
 
     def carried_into(self, node: Node, port: str = "") -> StreamProtocol:
-        """Return what the stream into a port of a block carries."""
+        """Return the protocol of the stream into a port of a block."""
 
 
 class CostWalk(Protocol):
-    """Interface of an estimate to a block; ``fiberscope.models.graphs.cost.estimate`` has it."""
+    """Interface of an estimate to a node type, see ``fiberscope.models.graphs.cost.estimate``."""
 
     graph: Graph
     statistics: dict[str, TensorStatistics]
@@ -131,20 +131,20 @@ class CostWalk(Protocol):
     work: dict[str, float]
 
     def ways(self, node: Node) -> list[ExpectedStream]:
-        """Return the streams of coordinates that come together."""
+        """Return the coordinate streams that a joiner compares."""
 
     def refuse(self, node: Node) -> NoReturn:
-        """Refuse a block of which nothing can be estimated."""
+        """Refuse a block whose outputs cannot be estimated."""
 
 
 class ValueTree(Protocol):
-    """Reads the expressions of streams; ``fiberscope.models.graphs.expression`` has it."""
+    """Interface of an expression reader to a node type, see ``fiberscope.models.graphs.expression``."""
 
     def value(self, stream: Stream) -> Expression:
-        """Return what a stream of values carries."""
+        """Return the expression of a value stream."""
 
     def values_into(self, node: Node) -> list[Expression]:
-        """Return what the streams of values into a block carry."""
+        """Return the expressions of the value streams into a block."""
 
     def nest_into(self, node: Node, input: str) -> Nest:
         """Return the loop nest of the stream into a block."""
@@ -153,40 +153,40 @@ class ValueTree(Protocol):
         """Return the stream into a block."""
 
     def access(self, node: Node) -> Access:
-        """Return the tensor that an array loads values of, at the variables of its scanners."""
+        """Return the tensor access of an array: the tensor, at the index variables of its level scanners."""
 
 
 class EdgePorts(Protocol):
-    """Finds the ports of the edges of a file; ``fiberscope.models.graphs.ports`` has it."""
+    """Interface of the port finder to a node type, see ``fiberscope.models.graphs.ports``."""
 
     def target_of(self, edge: Edge) -> Node:
-        """Return the node at an edge's end."""
+        """Return the target node of an edge."""
 
     def operand_behind(self, joiner: Node, edge: Edge) -> int:
-        """Return the number of the operand whose references an edge out of a joiner carries."""
+        """Return the number of the operand whose references an edge carries out of a joiner."""
 
     def only(self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = "") -> str:
-        """Return the only port that an edge of a kind can have."""
+        """Return the only port of a node that fits an edge of this kind."""
 
 
 class WordSizes(Protocol):
-    """Sizes that the words of a memory must fit; ``fiberscope.models.graphs.verilog`` has them."""
+    """Interface of the word sizes of a memory to a node type, see ``fiberscope.models.graphs.verilog``."""
 
     def whole(self, node: Node, value: float) -> float:
-        """Return a value that fits."""
+        """Return a value after a check that the value fits a word."""
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """A type of nodes; a class below it has what it means, where that is more than what is said here.
+    """A node type of the Sparse Abstract Machine; subclasses define its behaviour.
 
     Args:
-        type: its name in files.
-        inputs, outputs: its ports.
-        attributes: the names of its own attributes; those with a value here may be left out.
-        label: what a drawing shows, with the node's attributes in braces.
-        colour: the colour of the drawing, as graphviz names it.
-        box: what it is in a drawing of ours: data, values, or coordinates and references.
+        type: name in graph files.
+        inputs, outputs: ports.
+        attributes: defaults by attribute name; None for a required attribute.
+        label: label in drawings, with the names of attributes in braces.
+        colour: Graphviz colour in drawings.
+        box: kind of the box in a drawing: data, values, or coordinates and references.
     """
 
     type: str
@@ -197,47 +197,47 @@ class Primitive:
     colour: str = "brown"
     box: Literal["memory", "own", "block"] = "block"
 
-    # numeric attributes, and the least value of each
+    # least value of each numeric attribute
     numbers: ClassVar[Mapping[str, int]] = {"factor": 1, "width": 1, "size": 1, "phase": 1, "ways": 2}
     fewest: ClassVar[int] = 2  # least number of streams at an array of inputs
-    alike: ClassVar[bool] = False  # whether its input streams must have the same depth
-    named: ClassVar[bool] = True  # whether edges of files determine its ports without names
-    of_loop: ClassVar[bool] = False  # whether it forms one loop, that of its variable
-    scans: ClassVar[bool] = False  # whether it scans a level
-    positions: ClassVar[str] = ""  # output with the positions of a level that it looks up, if any
-    loads: ClassVar[bool] = False  # whether it loads values; without a reference, that of the root
-    writes: ClassVar[bool] = False  # whether it writes a level or the values of a result
-    whole: ClassVar[bool] = False  # whether it takes only streams of the whole result
-    paired: ClassVar[bool] = False  # whether each operand has streams of coordinates and references
-    intersects: ClassVar[bool] = False  # whether it drops coordinates that an operand lacks
-    unites: ClassVar[bool] = False  # whether its coordinates may lack references
-    repeats: ClassVar[bool] = False  # whether it repeats references
-    expands: ClassVar[bool] = False  # whether it expands words to coordinates
-    drops: ClassVar[bool] = False  # whether it drops coordinates without inner coordinates
-    reduces: ClassVar[bool] = False  # whether it reduces fibers to values
-    accumulates: ClassVar[bool] = False  # whether it accumulates points without stops
-    sums_alone: ClassVar[bool] = False  # whether it replaces a reducer before it in public files
-    by_stops: ClassVar[str] = ""  # type in public files that connect no outer coordinates
-    beside_one: ClassVar[str] = ""  # constant in public files that connect a single stream
-    computes: ClassVar[str] = ""  # name of the setting of its latency, if it has one
-    unit: ClassVar[str] = ""  # its block by module and class, if it is a single block
-    passes: ClassVar[str] = ""  # input whose stream it passes on with the same meaning
-    cuts: ClassVar[str] = ""  # input whose coordinates it splits in two
+    alike: ClassVar[bool] = False  # whether all input streams have the same depth
+    named: ClassVar[bool] = True  # whether the edges of a file determine the ports without port names
+    of_loop: ClassVar[bool] = False  # whether the node belongs to the loop of its index variable
+    scans: ClassVar[bool] = False  # whether the node scans a level
+    positions: ClassVar[str] = ""  # output with positions of a level; empty without such an output
+    loads: ClassVar[bool] = False  # whether the node loads values; without a reference, a scalar
+    writes: ClassVar[bool] = False  # whether the node writes a level or the values of a result
+    whole: ClassVar[bool] = False  # whether the node needs streams of the whole result
+    paired: ClassVar[bool] = False  # whether each operand is a coordinate and a reference stream
+    intersects: ClassVar[bool] = False  # whether the node drops coordinates that an operand lacks
+    unites: ClassVar[bool] = False  # whether a coordinate may have an empty token N as reference
+    repeats: ClassVar[bool] = False  # whether the node repeats references
+    expands: ClassVar[bool] = False  # whether the node expands bit-vector words to coordinates
+    drops: ClassVar[bool] = False  # whether the node drops coordinates of empty inner fibers
+    reduces: ClassVar[bool] = False  # whether the node reduces fibers to values
+    accumulates: ClassVar[bool] = False  # whether the node accumulates points without stop tokens
+    sums_alone: ClassVar[bool] = False  # whether the node makes a reducer before it redundant
+    by_stops: ClassVar[str] = ""  # type in public files without outer coordinates
+    beside_one: ClassVar[str] = ""  # constant operand in public files with a single stream
+    computes: ClassVar[str] = ""  # latency setting of the node; empty without one
+    unit: ClassVar[str] = ""  # module and class of the block; empty if ``make`` builds the block
+    passes: ClassVar[str] = ""  # input whose stream leaves the node with the same meaning
+    cuts: ClassVar[str] = ""  # input whose coordinates the node splits into two parts
     through: ClassVar[Mapping[str, str]] = {}  # outputs with full fibers if these inputs have full fibers
 
     @property
     def reads(self) -> bool:
-        """Return whether it reads a tensor."""
+        """Return whether the node reads a tensor."""
         return self.loads or bool(self.positions)
 
     @property
     def of_level(self) -> bool:
-        """Return whether it is of one level of a tensor."""
+        """Return whether the node reads or writes one level of a tensor."""
         return {"tensor", "mode"} <= self.attributes.keys()
 
     @property
     def counted(self) -> str:
-        """Return the name of its operations in a report."""
+        """Return the name of the node's operations in a report."""
         return self.type
 
     def input(self, port: str) -> Port | None:
@@ -249,15 +249,15 @@ class Primitive:
         return _port(self.outputs, port)
 
     def registers(self, node: Node) -> tuple[int, ...]:
-        """The operands of which one may stand in a register, the best first."""
+        """Return the operands that a register can hold, the best first; a register holds at most one."""
         return ()
 
     def makes(self, port: str, attributes: Attributes) -> str | None:
-        """The kind of an output, if that follows from the node's attributes."""
+        """Return the kind of an output if the attributes determine the kind, else None."""
         return None
 
     def needed(self, node: Node, arity: int) -> Iterator[str]:
-        """The inputs that must be fed, each number of an array by itself."""
+        """Yield the inputs that need a stream; an array yields each of its ports."""
         for port in self.inputs:
             if not port.name.endswith("[]"):
                 yield from () if port.optional else (port.name,)
@@ -266,49 +266,49 @@ class Primitive:
                 yield f"{port.name[:-2]}[{number}]"
 
     def takes(self, node: Node, input: str) -> bool:
-        """Return whether an input of its may be fed."""
+        """Return whether an input accepts a stream."""
         return True
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
-        """Tell what is wrong with a node's attributes."""
+        """Report faults in a node's attributes."""
 
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        """The input that an edge of a file goes into; none if it says nothing to the node.
+        """Return the input port of an edge of a file; empty for an edge without meaning for the node.
 
         Raises:
-            ValueError: it cannot be told.
+            ValueError: the port is ambiguous.
         """
         names = [port.name for port in self.inputs]
         return names[0] if len(names) == 1 else finder.only(node, names, edge.kind, "input", REF)
 
     def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        """The output that an edge of a file comes out of.
+        """Return the output port of an edge of a file.
 
         Raises:
-            ValueError: it cannot be told.
+            ValueError: the port is ambiguous.
         """
         return finder.only(node, [port.name for port in self.outputs], edge.kind, "output")
 
     def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
-        """Return the attributes of an edge out of it in public files."""
+        """Return the comment of an outgoing edge in public files; empty without one."""
         return ""
 
     def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
-        """Return the attributes of an edge into it in public files."""
+        """Return the comment of an incoming edge in public files; empty without one."""
         return ""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        """The loop nests of its outputs by port, under the empty name that of all others."""
+        """Return the loop nests of the outputs by port; the key ``""`` stands for all other outputs."""
         if self.alike and len({len(nest) for nest in fed.values()}) > 1:
             depths = ", ".join(f"{port}: {describe_loops(nest)}" for port, nest in sorted(fed.items()))
             faults.add(node.place, f"{node}: its streams must be as deep as each other ({depths})")
         return {"": next(iter(fed.values()))}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
-        """The expression of the values that it makes.
+        """Return the expression of the output values.
 
         Raises:
-            Unreadable: it makes none of which this is known.
+            Unreadable: the expression cannot be determined.
         """
         if self.passes:
             return tree.value(tree.feeding(node, self.passes))
@@ -316,10 +316,10 @@ class Primitive:
         raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
 
     def before(self, node: Node, output: str) -> str:
-        """The input whose references come out at an output.
+        """Return the input that determines the references of an output.
 
         Raises:
-            Unreadable: none do.
+            Unreadable: the output carries no references.
         """
         if self.output("ref[]") is None:
             return self.passes or REF
@@ -330,22 +330,22 @@ class Primitive:
     def estimate(
         self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        """Estimate its outputs, by port.
+        """Estimate the output streams, by port.
 
         Raises:
-            ValueError: nothing can be told of it.
+            ValueError: the node has no estimate.
         """
         return walk.refuse(node)
 
     def sent_behind(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
-        """Tokens that it sends when all that it takes has come."""
+        """Return the number of tokens that the node sends after its last input token."""
         return 0.0
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        """The block that it stands for.
+        """Build the block of the node.
 
         Raises:
-            InputError: the tensor that it reads is not stored as it would be read.
+            InputError: the stored format of a tensor differs from the format in the graph.
         """
         module, _, kind = self.unit.partition(".")
         block: StreamBlock = getattr(import_module(f"fiberscope.hw.streams.{module}"), kind)(
@@ -354,25 +354,25 @@ class Primitive:
         return block
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        """Return the arguments of its unit between its name and its quirks."""
+        """Return the constructor arguments of the block between its name and its quirks."""
         return ()
 
     def input_port(self, node: Node, port: str) -> str:
-        """Return the name of an input port of its block."""
+        """Return the name of a block's input port."""
         return "in_stream" if port == "in" else f"in_{port}"
 
     def output_port(self, node: Node, port: str) -> str:
-        """Return the name of an output port of its block; numbered ones have a port of their own each."""
+        """Return the name of a block's output port; each port of an array has its own name."""
         return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
 
     def lacks(self, node: Node) -> str:
-        """Why it has no twin, and what to write instead."""
+        """Return the reason for a missing RTL twin, and the alternative."""
         return f"there is no hardware of {self.type}; fiberscope graph run simulates it"
 
     def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
-        """Return the contents of the memory of its twin.
+        """Return the initial memory contents of the RTL twin.
 
         Raises:
-            InputError: a word does not fit.
+            InputError: a value does not fit a word.
         """
         return []

@@ -1,7 +1,7 @@
-"""Nodes of machines that are built from a specification: where loops are cut, and what merges fibers.
+"""Node types of machines built from a specification: loop cuts, fiber mergers, lookups and lane units.
 
-A graph that has one runs as such a machine alone (``fiberscope.models.from_spec``): its blocks behind the cut
-are there as often as there are instances.
+A graph with these nodes runs only as such a machine (``fiberscope.models.from_spec``), which instantiates the
+blocks after a cut once per instance.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SKIP_AHEAD = "skipahead"
 LANE_SEEK = "laneseek"
-LOCATED = "located"  # the output with what a look-up finds
+LOCATED = "located"  # output with the positions that a lookup returns
 FIBER_PAIRS = "fiberpairs"
 
 
@@ -37,7 +37,7 @@ class _OfMachines(Primitive):
 
 
 class _Root(Primitive):
-    """A task of its own: the reference 0, and the end."""
+    """Source of a task: the reference 0, then the done token."""
 
     unit = "root.Root"
 
@@ -46,14 +46,14 @@ class _Root(Primitive):
 
 
 class _Cut(_OfMachines):
-    """Block that passes streams ``in[i]`` to ``out[i]`` as tasks, nested in the last loop only."""
+    """Block that passes streams ``in[i]`` to ``out[i]`` as tasks; only the innermost loop remains."""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {f"out{port.removeprefix('in')}": nest[-1:] or ("task",) for port, nest in fed.items()}
 
 
 class _Swap(_OfMachines):
-    """Block that turns fibers within an outer loop into points of two loops in their own order."""
+    """Merger that turns fibers within an outer loop into points, sorted by two loops of the result."""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*fed[REF][:-1], node["index"])}
@@ -70,7 +70,7 @@ class _Swap(_OfMachines):
 
 
 class _Sum(_OfMachines):
-    """Unit that sums the outputs of all instances behind a cut."""
+    """Adder of the outputs of all instances after a cut."""
 
     alike = whole = True
 
@@ -79,7 +79,7 @@ class _Sum(_OfMachines):
 
 
 class _SkipAhead(Primitive):
-    """Unit that intersects two levels with skips; port ``ref[i]`` reads ``tensor{i}`` at ``mode{i}``."""
+    """Intersecter of two levels with skips; port ``ref[i]`` reads ``tensor{i}`` at ``mode{i}``."""
 
     named = False
     of_loop = alike = intersects = True
@@ -99,7 +99,7 @@ class _SkipAhead(Primitive):
 
 
 class _LookUp(Primitive):
-    """Block of look-ups."""
+    """Base of node types that compute or look up coordinates."""
 
     named = False
     of_loop = alike = True
@@ -117,7 +117,7 @@ class _Projection(_LookUp):
 
 
 class _Seek(_LookUp):
-    """Unit that looks coordinates up in a compressed level, and drops what travels with those it lacks."""
+    """Unit that looks up coordinates in a compressed level, and drops the operands of missing coordinates."""
 
     intersects = True
     positions = LOCATED
@@ -144,7 +144,7 @@ class _Seek(_LookUp):
 
 
 class _Count(_LookUp):
-    """Unit that makes the coordinates of a loop that no tensor has."""
+    """Generator of the coordinates of a loop that no tensor has."""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*fed[REF], node["index"])}
@@ -156,7 +156,7 @@ class _Count(_LookUp):
 
 
 class _FiberPairs(_SkipAhead):
-    """Unit that intersects fibers in pairs; those of ``tensor{i}`` are listed at ``mode{i}``."""
+    """Intersecter of pairs of fibers; ``mode{i}`` of ``tensor{i}`` lists the fibers."""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         pairs = (*fed["ref[0]"], node["inner"])
@@ -174,7 +174,7 @@ class _FiberPairs(_SkipAhead):
 
 
 class _LaneSeek(_SkipAhead):
-    """Unit that looks all elements of a fiber of ``tensor0`` up in a fiber of ``tensor1``."""
+    """Unit that looks up all elements of a fiber of ``tensor0`` in a fiber of ``tensor1``."""
 
     def lacks(self, node: Node) -> str:
         return f"no hardware here has a {self.type}; a machine from its specification simulates it"

@@ -1,4 +1,4 @@
-"""Nodes that compute with values: ALUs, and reducers of fibers."""
+"""Node types that compute values: ALUs, and reducers of fibers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk, ValueTree
     from fiberscope.workloads.expressions.expression import Expression
 
-EITHER, SECOND = (1, 0), (1,)  # of the operands that may stand in a register
+EITHER, SECOND = (1, 0), (1,)  # operands that a register can hold, the best first
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class _Alu(Primitive):
     """ALU of one function.
 
     Args:
-        function: as expressions call it; that of its type if there is none.
-        may_hold: the operands of which one may stand in a register, or be a constant: the best first.
-        arity: operands of the function.
-        operation: what a report calls it, if not by its type.
+        function: name of the function in expressions; by default the type.
+        may_hold: operands that can be a constant or stand in a register, the best first.
+        arity: number of operands.
+        operation: name in reports; by default the type.
     """
 
     unit = "alu.Alu"
@@ -94,7 +94,7 @@ class _Alu(Primitive):
 
 
 class _Adder(_Alu):
-    """One that may be said to subtract its second operand."""
+    """Adder, or subtractor of its second operand if the attribute ``sub`` is 1."""
 
     def function_of(self, node: Node) -> str:
         return "sub" if node["sub"] == "1" else super().function_of(node)
@@ -104,7 +104,7 @@ class _Adder(_Alu):
 
 
 class _Maximum(_Alu):
-    """One that is that with 0 where a public file gives it one stream."""
+    """Maximum; with a single stream in a public file, the maximum of the stream and 0."""
 
     beside_one = "0"
 

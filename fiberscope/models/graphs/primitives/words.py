@@ -1,4 +1,4 @@
-"""Nodes of bit vectors: coordinates as the bits of words."""
+"""Node types of bit vectors, whose words carry a bit per coordinate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _OfWords(Primitive):
 
 
 class _Packer(_OfWords):
-    """Packer of all coordinates of a loop into words, also of a loop that is dealt to copies."""
+    """Packer of all coordinates of a loop into words; a loop on several copies is gathered first."""
 
     unit = "bit_words.BitVector"
     whole = True
@@ -28,7 +28,7 @@ class _Packer(_OfWords):
     def estimate(
         self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        """Words up to that of the last bit of each fiber, which lies as far as the last of so many draws."""
+        """Estimate the words of each fiber up to its last bit, the expected maximum of uniform draws."""
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, bit_words
 
         crd = fed[CRD]
@@ -72,7 +72,7 @@ class _Intersection(_OfWords):
     named = False
 
     def before(self, node: Node, output: str) -> str:
-        """Return the port of the words that an output stems from."""
+        """Return the word input that determines an output."""
         return super().before(node, output).replace(REF, BV)
 
     def estimate(

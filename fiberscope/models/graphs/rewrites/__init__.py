@@ -1,4 +1,4 @@
-"""Rewrites of graphs, by name: each makes another graph that computes the same with fewer blocks or tokens.
+"""Rewrites of graphs, by name: each returns an equivalent graph with fewer blocks or tokens.
 
 >>> from fiberscope.models.graphs.gv_reader import read_gv
 >>> from fiberscope.models.graphs.rewrites import rewritten
@@ -22,7 +22,7 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["ALL", "REWRITES", "rewrites_named", "rewritten"]
 
 ALL = "all"
-REWRITES: Mapping[str, Callable[[Graph], Graph]] = {  # in this order: each finds more behind those before it
+REWRITES: Mapping[str, Callable[[Graph], Graph]] = {  # in the order of application
     "common-scanners": common_scanners,
     "nary-joiners": nary_joiners,
     "locate": locate,
@@ -32,10 +32,10 @@ REWRITES: Mapping[str, Callable[[Graph], Graph]] = {  # in this order: each find
 
 
 def rewrites_named(text: str) -> list[str]:
-    """The names in a list with commas; of ``all`` every one.
+    """Return the names in a comma-separated list; ``all`` stands for all rewrites.
 
     Raises:
-        InputError: there is no such rewrite.
+        InputError: a rewrite is unknown.
     """
     names = [name.strip() for name in text.split(",")]
     for name in names:
@@ -45,7 +45,7 @@ def rewrites_named(text: str) -> list[str]:
 
 
 def rewritten(graph: Graph, names: Iterable[str] = tuple(REWRITES)) -> Graph:
-    """A graph after these rewrites, one after the other; the one given stays as it is."""
+    """Return a graph after these rewrites, applied in order; the argument does not change."""
     for name in names:
         graph = REWRITES[name](graph)
     return graph

@@ -1,4 +1,4 @@
-"""Common scanners: blocks that do the same to the same streams are one."""
+"""Common scanners: merge blocks with equal functions and equal inputs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ _Key: TypeAlias = tuple[object, ...]
 
 
 def common_scanners(graph: Graph) -> Graph:
-    """A graph in which no two scanners, repeaters, generators, joiners or arrays do the same.
+    """Return a graph without duplicate scanners, repeaters, signal generators, joiners or arrays.
 
-    A joiner to which one operand comes twice takes it once, and goes if it is the only one. Tokens on every
-    stream that is left are as before. What was read twice then waits for the slower of both readers, so that
-    two paths of very different length may need deeper channels.
+    A joiner with an operand twice keeps the operand once; a joiner with a single operand is removed. The
+    tokens
+    of all other streams do not change. A merged block waits for the slower of its consumers, so two paths of
+    very
+    different length may need deeper channels.
     """
     graph = copy_of(graph)
     seen: dict[_Key, Node] = {}
@@ -53,7 +55,7 @@ def _merge(graph: Graph, node: Node, twin: Node) -> None:
 
 
 def _take_once(graph: Graph, joiner: Node) -> None:
-    """Leave out operands that are the same as another one."""
+    """Remove duplicate operands of a joiner."""
     ways = ways_of(graph, joiner)
     once = list(dict.fromkeys(ways))
     if len(once) < len(ways):

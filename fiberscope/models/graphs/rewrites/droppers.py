@@ -1,4 +1,4 @@
-"""Dead droppers: droppers that can find nothing to drop, or whose outer coordinates nobody reads."""
+"""Dead droppers: remove droppers that never drop, or whose outer coordinates have no consumer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ __all__ = ["dead_droppers"]
 
 
 def dead_droppers(graph: Graph) -> Graph:
-    """A graph without the droppers of coordinates that drop none.
+    """Return a graph without the coordinate droppers that drop nothing.
 
-    A fiber is known to have coordinates if it is stored below one that is there: compressed levels and bit
-    vectors have no empty fibers below a coordinate (``fiberscope.models.graphs.storage.store``), nor have
-    dense ones. Of what an intersection lets through nothing is known. Reducers go on to drop or keep sums of
-    nothing as before.
+    A fiber below an existing coordinate is not empty: compressed levels and bit vectors store no empty fiber
+    below
+    a coordinate (``fiberscope.models.graphs.storage.store``), nor do dense levels. The output of an
+    intersecter
+    may have empty fibers. Reducers still drop or keep the sums of empty fibers as before.
     """
     if not any(_is_dead(graph, node) for node in graph.nodes.values()):
         return graph
@@ -37,7 +38,7 @@ def dead_droppers(graph: Graph) -> Graph:
 
 
 def _settle_reducers(graph: Graph) -> None:
-    """Say of each reducer what its droppers say now."""
+    """Record at each reducer whether it drops empty sums, before the droppers disappear."""
     nests = nests_of(graph)
     for node in graph.nodes.values():
         if node.primitive.reduces and drops_empty(graph, nests, node):
@@ -59,7 +60,7 @@ def _bypass(graph: Graph, node: Node) -> None:
 
 
 def _is_full(graph: Graph, output: Output) -> bool:
-    """Return whether every fiber of a stream of coordinates has some."""
+    """Return whether no fiber of a coordinate stream is empty."""
     node = _scanning(graph, output)
     if node.primitive.scans:
         return _scans_full_fibers(graph, node)
@@ -71,23 +72,24 @@ def _is_full(graph: Graph, output: Output) -> bool:
 
 
 def _scanning(graph: Graph, output: Output) -> Node:
-    """The block that an output is of; where it expands a scanner's words, the scanner."""
+    """Return the block of an output; for a bit-vector expander, the scanner before the expander."""
     node = graph.nodes[output[0]]
     words = fed_by(graph, node, "ref") if node.primitive.expands else None
     return node if words is None else graph.nodes[words[0]]
 
 
 def _scans_full_fibers(graph: Graph, scanner: Node) -> bool:
-    """Return whether no fiber that a scanner is sent to is empty, or missing."""
+    """Return whether no fiber that a scanner receives is empty or missing."""
     origin = _origin(graph, scanner)
     return origin is not None and not graph.nodes[origin[0]].primitive.unites
 
 
 def _origin(graph: Graph, scanner: Node) -> Output | None:
-    """Return the source of the references of a scanner's fibers: a scanner, or a union of scanners.
+    """Return the source of the references of a scanner's fibers: a scanner, or a unioner of scanners.
 
-    None if some of their fibers may be empty: those that are written, those of the outermost level (of a
-    tensor without any entry), or of a level below a dense one.
+    None if a fiber may be empty: in a written tensor, in the outermost level (of a tensor without entries),
+    or in
+    a level below a dense level.
     """
     if scanner["tensor"] in {writer["tensor"] for writer in graph.writers}:
         return None
@@ -103,12 +105,12 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
 
 
 def _passes_on(node: Node) -> bool:
-    """Return whether references come out of a block as they went in."""
+    """Return whether a block passes references on unchanged."""
     return node.primitive.repeats or node.primitive.intersects
 
 
 def _scanner_of(graph: Graph, output: Output) -> Node | None:
-    """The scanner, or the locator, whose references these are."""
+    """Return the scanner or locator that produced these references."""
     while (node := _scanning(graph, output)).primitive.unites:
         source = fed_by(graph, node, output[1])
         if source is None:
@@ -118,7 +120,7 @@ def _scanner_of(graph: Graph, output: Output) -> Node | None:
 
 
 def _unites_all(graph: Graph, union: Node) -> bool:
-    """Return whether a union takes the fibers of all operands of one union above, one of which is present."""
+    """Return whether a unioner joins the fibers of all operands of the unioner above; one is present."""
     origins = set()
     for way in ways_of(graph, union):
         scanner = _scanning(graph, way.crd)

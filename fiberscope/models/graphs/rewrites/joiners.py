@@ -1,4 +1,4 @@
-"""N-ary joiners: a tree of joiners of one kind is one joiner, and unions of many are chains of two."""
+"""N-ary joiners: merge trees of equal joiners, and split unioners of many operands into chains."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["chained_unions", "nary_joiners"]
 
 
 def nary_joiners(graph: Graph) -> Graph:
-    """A graph in which no joiner is an operand of another one of its kind, nor two compare the same streams.
+    """Return a graph without a joiner that feeds an equal joiner, and without joiners of equal operands.
 
-    Unions of unions and intersections of intersections let the same coordinates through, with the same
-    references, when all operands are compared at once; so do joiners that exist only because each takes two
-    references along. Tokens behind them are as before.
+    A unioner of unions, or an intersecter of intersections, passes the same coordinates and references if all
+    operands are compared at once. Joiners that differ only in the references they pass are merged. The tokens
+    after the joiners do not change.
     """
     graph = copy_of(graph)
     while _merge_any(graph) or _flatten_any(graph):
@@ -35,7 +35,7 @@ def nary_joiners(graph: Graph) -> Graph:
 
 
 def _merge_any(graph: Graph) -> bool:
-    """Make one joiner of two that compare the same coordinates, if there are such."""
+    """Merge two joiners of the same coordinates; return whether there were two."""
     seen: dict[tuple[object, ...], Node] = {}
     for node in joiners_of(graph):
         crds = frozenset(way.crd for way in ways_of(graph, node))
@@ -58,7 +58,7 @@ def _merge(graph: Graph, node: Node, twin: Node) -> None:
 
 
 def _flatten_any(graph: Graph) -> bool:
-    """Give one joiner the operands of one that feeds it, if there is such."""
+    """Merge a joiner into the joiner that it feeds; return whether there was such a pair."""
     for outer in joiners_of(graph):
         for inner in joiners_of(graph):
             if inner.type == outer.type and _feeds(inner, ways_of(graph, outer)):
@@ -68,13 +68,13 @@ def _flatten_any(graph: Graph) -> bool:
 
 
 def _feeds(inner: Node, ways: list[Way]) -> bool:
-    """Return whether one joiner's coordinates go into another, each time with references of its own."""
+    """Return whether a joiner's coordinates enter another joiner, always with its own references."""
     refs = [way.ref[0] for way in ways if way.crd == (inner.name, "crd")]
     return bool(refs) and set(refs) == {inner.name}
 
 
 def _flatten(graph: Graph, outer: Node, inner: Node) -> None:
-    """Put an inner joiner's operands in the place of its coordinates."""
+    """Replace the output of the inner joiner by its operands."""
     below = ways_of(graph, inner)
     moves = list(_moves(ways_of(graph, outer), inner, below))
     together = list(dict.fromkeys([*(way for way, _old in moves), *below]))
@@ -83,17 +83,18 @@ def _flatten(graph: Graph, outer: Node, inner: Node) -> None:
 
 
 def _moves(ways: list[Way], inner: Node, below: list[Way]) -> Iterator[tuple[Way, int]]:
-    """For each operand of the outer joiner what it is in the flat one."""
+    """Yield each operand of the outer joiner after the merge, and its number before."""
     for number, way in enumerate(ways):
         inside = way.crd == (inner.name, "crd")
         yield (below[int(way.ref[1][4:-1])] if inside else way), number
 
 
 def chained_unions(graph: Graph) -> Graph:
-    """A graph whose unions have two operands each: the public simulator has no others.
+    """Return a graph whose unioners have two operands each, as in the public simulator.
 
-    Its hand-written sum of three unites the first two, and the third with what comes of them, once for each
-    reference that goes along (weiya711/sam, ``test_mat_elemadd3.py``).
+    Its hand-written sum of three tensors unites the first two, and then the third with their union, once for
+    each
+    reference (weiya711/sam, ``test_mat_elemadd3.py``).
     """
     graph = copy_of(graph)
     for node in list(joiners_of(graph)):
@@ -103,7 +104,7 @@ def chained_unions(graph: Graph) -> Graph:
 
 
 def _chain(graph: Graph, node: Node, ways: list[Way]) -> None:
-    """Put a chain of unions of two in the place of one of many."""
+    """Replace a unioner of many operands by a chain of unioners of two."""
     crd, refs = ways[0].crd, [ways[0].ref]
     for way in ways[1:]:
         unions = [_of_two(graph, node, way, Way(crd, ref)) for ref in refs]
@@ -115,7 +116,7 @@ def _chain(graph: Graph, node: Node, ways: list[Way]) -> None:
 
 
 def _of_two(graph: Graph, node: Node, *ways: Way) -> str:
-    """The name of a new union like another one, of two operands."""
+    """Add a unioner of two operands, and return its name."""
     union = graph.add(node.type, fresh(graph), index=node["index"], **phase_of(node))
     for number, way in enumerate(ways):
         feed(graph, way.crd, union, f"crd[{number}]")

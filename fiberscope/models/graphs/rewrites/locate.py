@@ -1,4 +1,4 @@
-"""Locate: where a level is dense it is asked for a coordinate's position instead of being walked along."""
+"""Locate: replace the scanner of a dense level by a locator, which computes positions of coordinates."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ __all__ = ["locate"]
 
 
 def locate(graph: Graph) -> Graph:
-    """A graph in which intersections with a dense level locate in it.
+    """Return a graph in which intersections with a dense level use locators.
 
-    A dense level has every coordinate: what the other operands have is what goes on. So the dense one is not
-    scanned; a locator works out its reference, the fiber times the size plus the coordinate. Levels whose
-    fiber may be missing, below a union, stay as they are, as does one operand of those that are all dense.
+    A dense level has every coordinate, so the other operands determine the intersection. A locator computes
+    the
+    reference into the dense level: fiber times size plus coordinate. A level below a unioner, whose fiber may
+    be
+    missing, keeps its scanner. If all operands are dense, one operand keeps its scanner.
 
     Source: SAM (ASPLOS 2023), Section 4.2 (iterate-locate) and Definition 4.1.
     """
@@ -38,7 +40,7 @@ def locate(graph: Graph) -> Graph:
 
 
 def _dense_way(graph: Graph, joiner: Node) -> int | None:
-    """The last operand that is a dense level of a fiber that is there, unless it is the only one."""
+    """Return the last operand that is a dense level without missing fibers; None if it is the only one."""
     if not joiner.primitive.intersects:
         return None
     ways = ways_of(graph, joiner)
@@ -56,7 +58,7 @@ def _is_dense(graph: Graph, way: Way) -> bool:
 
 
 def _may_be_missing(graph: Graph, output: Output | None) -> bool:
-    """Return whether a stream of references may have an N: if a union is where they come from."""
+    """Return whether a reference stream may contain N, as after a unioner."""
     while output is not None:
         if graph.nodes[output[0]].primitive.unites:
             return True
@@ -65,10 +67,9 @@ def _may_be_missing(graph: Graph, output: Output | None) -> bool:
 
 
 def _locate(graph: Graph, joiner: Node, number: int) -> None:
-    """Take one operand out of a joiner, and have its references located from what the others have.
+    """Remove an operand from a joiner, and locate its references from the joined coordinates.
 
-    The locator asks for every coordinate: what goes along with these in the place of a reference are the
-    coordinates themselves, since an operand's reference may be N.
+    The locator receives the coordinates also as references, since the reference of another operand may be N.
     """
     ways = ways_of(graph, joiner)
     scanner = graph.nodes[ways[number].crd[0]]
@@ -85,7 +86,7 @@ def _locate(graph: Graph, joiner: Node, number: int) -> None:
 
 
 def _feed_base(graph: Graph, scanner: Node, locator: Node, crd: Output) -> None:
-    """Tell the locator the fiber of each coordinate; the outermost level of a tensor has but one."""
+    """Feed the fiber of each coordinate to the locator; the outermost level has a single fiber."""
     stored = graph.formats[scanner["tensor"]]
     if stored.level_of(int(scanner["mode"])) == 0:
         return

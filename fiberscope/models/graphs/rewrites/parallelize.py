@@ -1,14 +1,13 @@
-"""A loop on several copies of the blocks within it: its coordinates are dealt, then put together.
+"""Parallel loops: distribute a loop's coordinates over copies of its blocks, and gather the results.
 
-1.  What goes through the loop's coordinates and references stays; each of these streams is dealt, element by
-    element, by a scatter.
-2.  All blocks within the loop are there as often as there are ways: levels and values too, each copy reads
-    its own.
-3.  What leaves the loop, to a writer or a block around it, comes together again: a merge sorts the
-    coordinates and says of which way each is, a gather for each other stream follows it.
+1.  The streams of the loop's coordinates and references remain. A scatter distributes each of these streams,
+    element by element.
+2.  All blocks within the loop are copied once per way, also levels and values: each copy reads its own.
+3.  A merge sorts the coordinates that leave the loop, and sends the way of each coordinate. A gather for each
+    other stream follows the merge.
 
-So what leaves must be nested in the loop: a sum over the loop would be one over ways, and an accumulator
-that sorts across the loop has what all ways bring.
+A stream that leaves the loop must therefore be nested in the loop. A sum over the loop would need a sum over
+ways, and an accumulator across the loop needs the points of all ways.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ NOWHERE: Output = ("", "")
 
 
 def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
-    """A graph with several copies of the blocks within a loop, in all phases that have it.
+    """Return a graph with copies of the blocks within a loop, in all phases with this loop.
 
     Args:
-        graph: checked.
-        variable: the variable of the loop.
-        ways: copies, at least 1.
+        graph: a checked graph.
+        variable: index variable of the loop.
+        ways: number of copies, at least 1.
 
     Raises:
-        InputError: there is no such loop, or what leaves it does not keep its coordinates apart.
+        InputError: no such loop exists, or a stream that leaves the loop is not nested in it.
     """
     if ways < 1:
         raise InputError(f"parallelize {variable}:{ways}: a loop has at least 1 copy")
@@ -49,7 +48,7 @@ def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
 
 
 class _Dealt:
-    """The loop of one phase."""
+    """Rewrite of the loop in one phase."""
 
     def __init__(self, graph: Graph, variable: str, ways: int, phase: int) -> None:
         self._graph, self._ways = graph, ways
@@ -68,7 +67,7 @@ class _Dealt:
         self._coordinates = self._coordinates if behind == NOWHERE else behind
 
     def rewire(self) -> None:
-        """Copy what is within the loop, and deal and gather the streams into it and out of it.
+        """Copy the blocks within the loop, and add scatters and gathers at its borders.
 
         Raises:
             InputError: a stream that leaves the loop is not nested in it.
@@ -94,7 +93,7 @@ class _Dealt:
         return bool(depths) and all(depth >= 0 for depth in depths)
 
     def _drops_fibers(self, node: Node) -> bool:
-        """Return whether it distinguishes empty fibers that leave the loop; only later blocks know them."""
+        """Return whether a dropper passes empty fibers out of the loop, which only later blocks can drop."""
         read = any(stream.output == "inner" for stream in self._graph.streams_from(node))
         return node.primitive.drops and read and self._depth(self._fed(node, "outer")) == 0
 
@@ -103,7 +102,7 @@ class _Dealt:
         return NOWHERE if stream is None else (stream.source, stream.output)
 
     def _depth(self, output: Output) -> int:
-        """Return how many loops deeper than this loop a stream is; negative if it is not nested in it."""
+        """Return how many loops a stream is deeper than this loop; -1 if the stream is outside."""
         nest: Nest = self._nests.get(output, ())
         return len(nest) - len(self._loop) if nest[: len(self._loop)] == self._loop else -1
 
@@ -117,7 +116,7 @@ class _Dealt:
             )
 
     def _copy(self, stream: Stream) -> None:
-        """Lead a stream into a block within the loop to each of its copies."""
+        """Connect a stream to each copy of its target block."""
         sources = self._copies.get(stream.source)
         if sources is None:
             dealt = self._scatter((stream.source, stream.output))
@@ -130,7 +129,7 @@ class _Dealt:
             self._graph.connect(source, output, target, stream.input)
 
     def _scatter(self, output: Output) -> Node:
-        """Return the node that deals a stream of the loop to the copies."""
+        """Return the scatter of a stream, and add the scatter if missing."""
         if output not in self._scattered:
             node = self._graph.add("scatter", fresh(self._graph), **self._added)
             self._graph.connect(self._graph.nodes[output[0]], output[1], node, "in")
@@ -138,7 +137,7 @@ class _Dealt:
         return self._scattered[output]
 
     def _gather(self, output: Output) -> tuple[Node, str]:
-        """Return the node that gathers an output of all copies."""
+        """Return the gather of an output of all copies and its port, and add the gather if missing."""
         if not self._gathered:
             merge = self._graph.add("merge", fresh(self._graph), **self._added)
             self._join(self._coordinates, merge, "crd")
@@ -152,7 +151,7 @@ class _Dealt:
         return self._gathered[output]
 
     def _join(self, output: Output, node: Node, array: str) -> None:
-        """Lead an output of all copies, or one as it was dealt, into a block's array of inputs."""
+        """Connect an output of all copies, or of a scatter, to an array of inputs."""
         copies = self._copies.get(output[0])
         for way in range(self._ways):
             source = self._scatter(output) if copies is None else copies[way]
@@ -161,7 +160,7 @@ class _Dealt:
             )
 
     def _coordinates_of(self, names: Collection[str]) -> Output:
-        """The loop's coordinates as they come out of one of these blocks, if they do."""
+        """Return the output with the loop's coordinates among these blocks, or ``NOWHERE``."""
         own = {node.name for node in self._own}
         for stream in self._streams:
             output = stream.source, stream.output
@@ -172,6 +171,6 @@ class _Dealt:
 
 
 def _first_output(node: Node) -> str:
-    """One of those whose nest has the loop."""
+    """Return an output whose nest includes the loop."""
     port = node.primitive.outputs[0].name
     return port.replace("[]", "[0]")

@@ -1,4 +1,4 @@
-"""Scalar broadcast: a scalar stands in a register of its ALU instead of coming along with every value."""
+"""Scalar broadcast: hold a scalar in a register of its ALU instead of a repeated stream."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ __all__ = ["scalar_broadcast"]
 
 
 def scalar_broadcast(graph: Graph) -> Graph:
-    """A graph in which a scalar that is repeated for every value is a constant of its ALU.
+    """Return a graph in which a repeated scalar becomes a constant of its ALU.
 
-    Its repeaters, their signals and its array go. A scalar on the left of a difference or a quotient stays
-    a stream: ALUs have their constant on the right.
+    The repeaters of the scalar, their signals and its array are removed. A scalar on the left of a difference
+    or
+    a quotient remains a stream, since the constant of an ALU is its right operand.
     """
     graph = copy_of(graph)
     for node in list(graph.nodes.values()):
@@ -22,7 +23,7 @@ def scalar_broadcast(graph: Graph) -> Graph:
 
 
 def _keep(graph: Graph, alu: Node) -> None:
-    """Put one scalar operand of an ALU into its register, if it has one."""
+    """Move a scalar operand of an ALU into the ALU's register, if there is one."""
     for number in alu.primitive.registers(alu):
         array = _scalar(graph, alu, number)
         if array is not None:
@@ -38,7 +39,7 @@ def _keep(graph: Graph, alu: Node) -> None:
 
 
 def _scalar(graph: Graph, alu: Node, number: int) -> Node | None:
-    """The array of an operand that is a scalar, which nothing but repeaters lie in front of."""
+    """Return the array of a scalar operand that only repeaters precede; else None."""
     output = fed_by(graph, alu, f"val[{number}]")
     array = graph.nodes[output[0]] if output else None
     if array is None or not array.primitive.loads:

@@ -1,4 +1,4 @@
-"""Changes of a graph by rewrites: redirect streams, and remove blocks that nobody reads."""
+"""Primitive changes of a graph: redirect streams, replace operands, and remove blocks without consumers."""
 
 from __future__ import annotations
 
@@ -31,59 +31,63 @@ Output: TypeAlias = tuple[str, str]  # a node's name and its output
 
 @dataclass(frozen=True)
 class Way:
-    """Way of a joiner's operand: its coordinates and its references."""
+    """Operand of a joiner.
+
+    Args:
+        crd, ref: outputs with its coordinates and its references.
+    """
 
     crd: Output
     ref: Output
 
 
 def copy_of(graph: Graph) -> Graph:
-    """A graph to be changed in the place of another."""
+    """Return a copy of a graph, which a rewrite may change."""
     return copy.deepcopy(graph)
 
 
 def fed_by(graph: Graph, node: Node, input: str) -> Output | None:
-    """The output that feeds an input; None if nothing but a root does."""
+    """Return the output that feeds an input; None for an open input or a root."""
     stream = graph.feeding(node, input)
     return None if stream is None else (stream.source, stream.output)
 
 
 def referred_by(graph: Graph, output: Output) -> Output | None:
-    """The output whose references come out at one of a block that passes them on; of operands by number."""
+    """Return the output before a block that passes references on; a joiner maps operands by number."""
     node = graph.nodes[output[0]]
     return fed_by(graph, node, output[1] if node.primitive.intersects else "ref")
 
 
 def read_by(graph: Graph, output: Output) -> bool:
-    """Return whether anything reads an output."""
+    """Return whether an output has a consumer."""
     return any((stream.source, stream.output) == output for stream in graph.streams)
 
 
 def feed(graph: Graph, output: Output, target: Node, input: str) -> None:
-    """Lead an output into an input."""
+    """Connect an output to an input."""
     graph.connect(graph.nodes[output[0]], output[1], target, input)
 
 
 def fresh(graph: Graph) -> str:
-    """A name that no block has: a number."""
+    """Return an unused block name, a number."""
     numbers = [int(name) for name in graph.nodes if name.isdecimal()]
     return str(1 + max(numbers, default=-1))
 
 
 def phase_of(node: Node) -> dict[str, str]:
-    """The attribute that puts another block into a block's phase."""
+    """Return the attribute that puts a new block into the phase of a block."""
     return {"phase": node["phase"]} if "phase" in node.attributes else {}
 
 
 def redirect(graph: Graph, moves: Mapping[Output, Output]) -> None:
-    """Have what reads the one read the other, all at once."""
+    """Move the consumers of outputs to other outputs, all at once."""
     for stream in graph.streams:
         here = stream.source, stream.output
         stream.source, stream.output = moves.get(here, here)
 
 
 def remove(graph: Graph, name: str) -> None:
-    """Take out a block that nobody reads, and whatever fed it alone."""
+    """Remove a block without consumers, and all blocks that only fed it."""
     producers = {stream.source for stream in graph.streams_into(graph.nodes[name])}
     graph.streams = [stream for stream in graph.streams if stream.target != name]
     del graph.nodes[name]
@@ -93,7 +97,7 @@ def remove(graph: Graph, name: str) -> None:
 
 
 def joiners_of(graph: Graph) -> Iterator[Node]:
-    """The joiners whose operands may be joined otherwise: none that tells its scanners what to skip."""
+    """Yield the joiners whose operands may change: all except those with skip streams."""
     for node in list(graph.nodes.values()):
         skips = any(stream.output.startswith("skip") for stream in graph.streams_from(node))
         if node.primitive.paired and node.name in graph.nodes and not skips:
@@ -101,19 +105,19 @@ def joiners_of(graph: Graph) -> Iterator[Node]:
 
 
 def ways_of(graph: Graph, joiner: Node) -> list[Way]:
-    """The operands of a joiner, in order."""
+    """Return the operands of a joiner, in order."""
     fed = {stream.input: (stream.source, stream.output) for stream in graph.streams_into(joiner)}
     return [Way(fed[f"crd[{way}]"], fed[f"ref[{way}]"]) for way in range(graph.arity(joiner))]
 
 
 def with_ways(graph: Graph, joiner: Node, ways: list[Way], moved: Mapping[int, int]) -> None:
-    """Give a joiner other operands; with one alone it goes.
+    """Replace the operands of a joiner; a joiner with a single operand is removed.
 
     Args:
-        graph: to be changed.
-        joiner: one of its blocks.
-        ways: the new operands, none twice.
-        moved: of each operand before whose references are read the number that it has now.
+        graph: the graph to change.
+        joiner: a joiner of the graph.
+        ways: the new operands, without duplicates.
+        moved: new number by old number, for each operand whose references have a consumer.
     """
     if len(ways) == 1:
         refs = {(joiner.name, f"ref[{way}]"): ways[0].ref for way in moved}
