@@ -13,7 +13,7 @@ import sys
 import fiberscope
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
-from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.models.trace.api import model, specified
 
 MACHINES = ("gamma", "outerspace", "extensor")
@@ -26,7 +26,7 @@ def rows(name: str, matrix: str) -> list[str]:
     graph = graph_of_cascade(specified(name, {})).graph
     operands, unbounded = {"A": matrix, "B": matrix}, {"depth": 0}
     found = []
-    for title, one in (("graph", graph), ("graph, rewritten", rewritten(graph, REWRITES))):
+    for title, one in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):
         report = run(one, operands, unbounded)
         found.append((title, report.operations["multiply"], additions_of(report), report.cycles))
     for title, report in (("trace", model(name, matrix)), ("machine", fiberscope.simulate(name, matrix))):

@@ -21,7 +21,7 @@ from fiberscope.hw.networks.arbitration import ArbitrationPolicy, Head
 from fiberscope.models.graphs import Graph, compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.machine import GraphMachine
-from fiberscope.models.graphs.random_tensors import drawn
+from fiberscope.models.graphs.random_tensors import generate_operands
 from fiberscope.sim import Component, Kernel
 
 TESTS = Path(__file__).parent
@@ -139,7 +139,7 @@ def built() -> set[type[Component]]:
         mapped()
         conversions()
         for graph in graphs():
-            run(graph, drawn(graph), {"scratchpad.latency": 0 if graph.phases[1:] else 4})
+            run(graph, generate_operands(graph), {"scratchpad.latency": 0 if graph.phases[1:] else 4})
     return found
 
 

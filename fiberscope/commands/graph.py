@@ -165,13 +165,13 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
     from fiberscope.models.graphs.check import check as check_graph
     from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.gv_writer import write_gv
-    from fiberscope.models.graphs.rewrites import rewrites_named, rewritten
+    from fiberscope.models.graphs.rewrites import apply_rewrites, parse_rewrites
 
-    names, path = rewrites_named(rewrites), output or Path(f"{file.stem}_optimised.gv")
+    names, path = parse_rewrites(rewrites), output or Path(f"{file.stem}_optimised.gv")
     check_outputs({"the graph rewritten": path}, {"the graph": file})
     read = read_gv(file)
     check_graph(read)
-    result = rewritten(read, names)
+    result = apply_rewrites(read, names)
     write_gv(result, path)
     print(f"Blocks: {len(read.nodes)} before, {len(result.nodes)} after {', '.join(names)}")
     print(f"Written: {path}")

@@ -85,11 +85,12 @@ def rtl(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulate
     from fiberscope.models.graphs.execution import graph_settings
-    from fiberscope.models.graphs.random_tensors import drawn
+    from fiberscope.models.graphs.random_tensors import generate_operands
 
     asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}
-    operands = tensors_by_name(tensors) or drawn(graph, whole=not graph_settings(asked).value_type.floats)
+    values = graph_settings(asked).value_type
+    operands = tensors_by_name(tensors) or generate_operands(graph, integers=not values.floats)
     try:
         done = cosimulate(name, graph, operands, asked, **sizes, simulator=simulator, folder=output)
         tables = [area_table(done.verilog)] if area else []

@@ -22,7 +22,7 @@ from fiberscope.hw.rtl.tools.hdl import Bench, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.verilog import InstanceVerilog, instance_verilog
-from fiberscope.models.graphs.transcript import of_module
+from fiberscope.models.graphs.transcript import module_transcript
 from fiberscope.models.graphs.verilog import module_name, write_verilog
 from fiberscope.models.trace.load import draft
 from fiberscope.models.trace.specification import Specification
@@ -106,7 +106,7 @@ class ElementRequest:
     def differences(self, backend: Callable[[InstanceVerilog], Backend]) -> list[str]:
         """The first token of each stream in which the module and the machine differ."""
         leaf = self.leaf
-        tokens, _stored = of_module(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
+        tokens, _stored = module_transcript(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
         return [
             f"{stream}, token {place}: {token} of the machine, {other} of the module"
             for stream, expected in leaf.expected.items()

@@ -9,7 +9,7 @@ from fiberscope import cli
 from fiberscope.hw.rtl.tools.hdl import AUTO, Bench, choose, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.models.graphs.execution import graph_settings, prepare
-from fiberscope.models.graphs.transcript import of_machine, of_module
+from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
 from fiberscope.models.graphs.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
 
 GRAPHS = Path(__file__).parents[2] / "examples" / "graphs"
@@ -39,7 +39,7 @@ def graph_of(name, settings):
 def test_a_graph_in_icarus_is_its_event_model(name, depth, simulator, tmp_path):
     settings = {"depth": depth}
     machine, graph = graph_of(name, settings)
-    tokens = sum(len(taken) for stream, taken in of_machine(machine).items() if ".root" not in stream)
+    tokens = sum(len(taken) for stream, taken in machine_transcript(machine).items() if ".root" not in stream)
     (tmp_path / f"{name}.v").write_text(graph.text)
     order = {
         "graph": str(GRAPHS / f"{name}.gv"),
@@ -68,8 +68,8 @@ def test_a_graph_in_verilator_is_its_event_model(name, depth, tmp_path):
     (tmp_path / f"{name}.v").write_text(graph.text)
     interface = graph.composition.without_status().interface()
     module = VerilatedModule([tmp_path / f"{name}.v"], interface, tmp_path, watched=True)
-    expected = of_machine(machine)
-    found, _stored = of_module(graph, VerilatedBackend(module), machine.kernel.cycle + 20)
+    expected = machine_transcript(machine)
+    found, _stored = module_transcript(graph, VerilatedBackend(module), machine.kernel.cycle + 20)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert len(found) == len(machine.channel_of) + len(graph.roots)
 

@@ -11,7 +11,7 @@ import pytest
 import fiberscope
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.models.graphs import Graph, compile_expression, run
-from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.results.errors import DeadlockedRunError
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,7 @@ def test_a_dense_level_of_rows_gives_the_bare_stop_of_the_page() -> None:
 
 
 def test_the_rewritten_graph_takes_the_cycles_of_the_page() -> None:
-    located = rewritten(dense(), ["locate"])
+    located = apply_rewrites(dense(), ["locate"])
     before, after = (run(graph, OPERANDS).cycles for graph in (dense(), located))
     assert f"takes {after:,} cycles instead of {before:,}" in PAGE
     assert f"which takes {after:,} with the defaults" in PAGE

@@ -14,9 +14,9 @@ from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import OPERATORS, Einsum, Specification
 from fiberscope.sim import Component
 
-__all__ = ["USUAL_SUM", "StageArithmetic"]
+__all__ = ["STANDARD_SUM", "StageArithmetic"]
 
-USUAL_SUM = OPERATORS["+"]
+STANDARD_SUM = OPERATORS["+"]
 SECOND = "second"  # the function that returns its second operand
 
 
@@ -30,28 +30,28 @@ class StageArithmetic:
         adds: whether the function counts as an addition.
         empty: value of the elements that the output does not store.
         absent: for each tensor, by name, the value of the elements that the tensor does not store.
-        usual: whether every operator has its usual meaning and every empty value is 0.
+        is_standard: whether every operator has its usual meaning and every empty value is 0.
     """
 
     sum: str
     adds: bool
     empty: float
     absent: Mapping[str, float]
-    usual: bool
+    is_standard: bool
 
     @classmethod
-    def read(cls, specification: Specification, einsum: Einsum) -> StageArithmetic:
+    def from_einsum(cls, specification: Specification, einsum: Einsum) -> StageArithmetic:
         """Return the arithmetic of an Einsum of the specification."""
         empty = {name: tensor.empty for name, tensor in specification.tensors.items()}
-        own = empty[einsum.output]
+        output_empty = empty[einsum.output]
         adds = accumulates(einsum)
         copies_equal = not adds and set(einsum.ranks) > set(einsum.computed.output.ranks)
-        usual = dict(einsum.operators) == OPERATORS and not any(empty.values()) and not copies_equal
-        return cls(SECOND if copies_equal else einsum.operators["+"], adds, own, empty, usual)
+        is_standard = dict(einsum.operators) == OPERATORS and not any(empty.values()) and not copies_equal
+        return cls(SECOND if copies_equal else einsum.operators["+"], adds, output_empty, empty, is_standard)
 
     def set(self, node: Node, block: Component) -> None:
         """Set the functions and empty values of a node's block; a block of the user's own stays as it is."""
-        if self.usual and not node["where"]:
+        if self.is_standard and not node["where"]:
             return
         if isinstance(block, Arithmetic):
             if node["where"]:

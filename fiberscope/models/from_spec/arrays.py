@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fiberscope.hw.streams.kept import NO_LINE
-from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
+from fiberscope.models.graphs.levels.compressed import CompressedLevel, segments_of_counts
 from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
@@ -102,17 +102,17 @@ def stored_array(
     if banks is not None:
         return _banked_array(tensor, place, whole, rows, piece, banks)
     level, size = tensor.levels[place], piece or tensor.shape[place]
-    fibers, within = _places(level, size)
+    fibers, offsets = _places(level, size)
     if whole:
         entries = np.full(level.fibers, size)
-        within = within % max(1, size)
+        offsets = offsets % max(1, size)
     else:
         present = _present(tensor, place)
         entries = np.bincount(fibers[present], minlength=level.fibers)
-        before: Integers = np.cumsum(present) - present
-        within = before - (np.cumsum(entries) - entries)[fibers]
-    first = from_zero(-(-entries // rows.entries))
-    lines = (first[fibers] + within // rows.entries) // rows.rows
+        preceding: Integers = np.cumsum(present) - present
+        offsets = preceding - (np.cumsum(entries) - entries)[fibers]
+    first = segments_of_counts(-(-entries // rows.entries))
+    lines = (first[fibers] + offsets // rows.entries) // rows.rows
     return StoredArray(rows, first, lines if whole else np.where(present, lines, NO_LINE))
 
 
@@ -122,10 +122,10 @@ def _banked_array(
     """Return the array of a rank, bank by bank. A fiber with entries in several banks has rows in each."""
     level, size = tensor.levels[place], piece or tensor.shape[place]
     fibers, coordinates = _places(level, size)
-    within, present = coordinates % max(1, size), _present(tensor, place)
+    offsets, present = coordinates % max(1, size), _present(tensor, place)
     begins = np.zeros(level.fibers, np.int64)
-    begins[fibers] = coordinates - within
-    entry = fibers * size + within if whole else np.cumsum(present) - 1
+    begins[fibers] = coordinates - offsets
+    entry = fibers * size + offsets if whole else np.cumsum(present) - 1
     if whole:
         owner = np.repeat(np.arange(level.fibers), size)
         inner = np.tile(np.arange(size), level.fibers) + begins[owner]
@@ -134,9 +134,9 @@ def _banked_array(
     bank = inner if banks.level == place else _coordinates_above(tensor, place, banks.level)[owner]
     group = bank % banks.count * level.fibers + owner
     entries = np.bincount(group, minlength=banks.count * level.fibers)
-    of_fiber = -(-entries // rows.entries).reshape(banks.count, level.fibers)
-    of_fiber[:, -1:] += -of_fiber.sum(axis=1, keepdims=True) % rows.rows
-    first = from_zero(of_fiber.ravel())
+    fiber_rows = -(-entries // rows.entries).reshape(banks.count, level.fibers)
+    fiber_rows[:, -1:] += -fiber_rows.sum(axis=1, keepdims=True) % rows.rows
+    first = segments_of_counts(fiber_rows.ravel())
     order = np.argsort(group, kind="stable")
     number = np.empty(len(group), np.int64)
     number[order] = np.arange(len(group)) - (np.cumsum(entries) - entries)[group[order]]
@@ -176,9 +176,9 @@ def intervals_below(
     first, last = [], []
     for number, array in arrays:
         rows = array.first[ends[number]]
-        before, rows_of_line = array.base // array.rows.line_bytes, array.rows.rows
-        first.append(before + rows[:-1] // rows_of_line)
-        last.append(np.where(rows[1:] > rows[:-1], before + (rows[1:] - 1) // rows_of_line, NO_LINE))
+        first_line, rows_of_line = array.base // array.rows.line_bytes, array.rows.rows
+        first.append(first_line + rows[:-1] // rows_of_line)
+        last.append(np.where(rows[1:] > rows[:-1], first_line + (rows[1:] - 1) // rows_of_line, NO_LINE))
     return np.stack(first, axis=1).ravel(), np.stack(last, axis=1).ravel()
 
 
@@ -190,8 +190,8 @@ def ancestors(tensor: StoredTensor, place: int, depth: int) -> Integers:
         place: number of the level, from 0 at the root.
         depth: number of levels from the root to the level of the ancestor, inclusive; 0 for the root.
     """
-    below = tensor.levels[place]
-    elements = np.arange(below.children)
+    level = tensor.levels[place]
+    elements = np.arange(level.children)
     for above in range(place, depth - 1, -1):
         elements = _places(tensor.levels[above], tensor.shape[above])[0][elements]
     return elements
@@ -212,8 +212,8 @@ def _present(tensor: StoredTensor, place: int) -> np.ndarray[tuple[int], np.dtyp
         return np.ones(level.children, np.bool_)
     if place + 1 == len(tensor.levels):
         return np.asarray(tensor.values != 0)
-    below = tensor.levels[place + 1]
-    if isinstance(below, CompressedLevel):
-        return below.counts > 0
-    assert isinstance(below, DenseLevel)
-    return np.asarray(_present(tensor, place + 1).reshape(below.fibers, below.size).any(axis=1))
+    level = tensor.levels[place + 1]
+    if isinstance(level, CompressedLevel):
+        return level.counts > 0
+    assert isinstance(level, DenseLevel)
+    return np.asarray(_present(tensor, place + 1).reshape(level.fibers, level.size).any(axis=1))

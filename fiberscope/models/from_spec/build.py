@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fiberscope.models.from_spec.instances import with_places
+from fiberscope.models.from_spec.instances import place_instances
 from fiberscope.models.from_spec.lowering import lower_stage
 from fiberscope.models.from_spec.operands import prepare_loops
 from fiberscope.models.from_spec.rounds import round_begins
@@ -25,7 +25,7 @@ def graphs_of(
     specification: Specification,
     tensors: Trees,
     intermediate: Callable[[], Trees] | None = None,
-    most: int | None = None,
+    max_instances: int | None = None,
     lanes: int = 0,
     *,
     banked: bool = False,
@@ -38,8 +38,8 @@ def graphs_of(
         intermediate: returns the fibertree that each Einsum writes, by name of the Einsum. It is called once,
             and only if there are several stages. Without it, ``tensors`` must hold the intermediate tensors
             too.
-        most: the largest number of instances of a stage for which the specification gives no number; None for
-            no limit.
+        max_instances: largest number of instances of a stage without a number in the specification; None
+            for no limit.
         lanes: lanes of each instance, see ``stages_of``.
         banked: whether the coordinate of a task determines its instance, see ``Stage.banked``.
 
@@ -51,7 +51,7 @@ def graphs_of(
         InputError: the tensors do not fit the specification.
     """
     stages = stages_of(specification, lanes)
-    written = intermediate() if intermediate is not None and len(stages) > 1 else {}
+    outputs = intermediate() if intermediate is not None and len(stages) > 1 else {}
     trees, graphs, begins = dict(tensors), list[tuple[Stage, StageGraph]](), round_begins(specification)
     sources = dict.fromkeys(trees, "")
     for stage in stages:
@@ -60,15 +60,17 @@ def graphs_of(
             assert specification.iteration is not None  # it has rounds
             sources |= {name: sources[source] for name, source in specification.iteration.carry.items()}
         by_coordinate = banked and bool(stage.outer)
-        placed, graph = _graph(specification, replace(stage, banked=by_coordinate), trees, most)
-        graphs.append((placed, replace(graph, sources=dict(sources))))
-        trees |= {einsum.output: written[einsum.name] for einsum in stage.einsums if einsum.name in written}
+        placed_stage, graph = _graph(
+            specification, replace(stage, banked=by_coordinate), trees, max_instances
+        )
+        graphs.append((placed_stage, replace(graph, sources=dict(sources))))
+        trees |= {einsum.output: outputs[einsum.name] for einsum in stage.einsums if einsum.name in outputs}
         sources |= {einsum.output: einsum.name for einsum in stage.einsums}
     return graphs
 
 
 def _graph(
-    specification: Specification, stage: Stage, tensors: Trees, most: int | None
+    specification: Specification, stage: Stage, tensors: Trees, max_instances: int | None
 ) -> tuple[Stage, StageGraph]:
     trees, reads = dict(tensors), []
     merged_name = stage.einsums[0].output if stage.merger else ""
@@ -76,7 +78,7 @@ def _graph(
         reads.append(prepare_loops(specification, einsum, trees, stage.outer, merged_name))
         if einsum.output == merged_name and merged_name not in trees:
             trees[einsum.output] = _empty(specification, reads[-1].plan)
-    stage = with_places(stage, reads[0].plan, most)
+    stage = place_instances(stage, reads[0].plan, max_instances)
     return stage, lower_stage(specification, stage, reads)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from fiberscope.accelerators.problem_settings import SECTION
-from fiberscope.models.from_spec.plain_einsums import with_plain_einsums
+from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import round_begins, unrolled
 from fiberscope.models.trace.api import Prepared, prepare
 from fiberscope.models.trace.evaluate import CascadeRun, carried, run
@@ -72,31 +72,33 @@ class Cascade(Problem):
         Raises:
             ConfigurationError, WorkloadError, InputError: for the reasons of ``fiberscope.model``.
         """
-        asked = {f"{SECTION}{name}": value for name, value in self.parameters.model_dump().items()}
+        parameters = {f"{SECTION}{name}": value for name, value in self.parameters.model_dump().items()}
         if self.in_order:
-            ready = prepare(self.specification, *self.operands.values(), settings={**settings, **asked})
+            prepared = prepare(
+                self.specification, *self.operands.values(), settings={**settings, **parameters}
+            )
         else:
-            ready = prepare(self.specification, tensors=self.operands, settings=settings)
-            self.operands = {name: ready.operands[name].workload for name in self.operands}
-        self._ready = replace(ready, specification=with_plain_einsums(ready.specification))
-        self._trees = self._ready.trees
-        return self._ready
+            prepared = prepare(self.specification, tensors=self.operands, settings=settings)
+            self.operands = {name: prepared.operands[name].workload for name in self.operands}
+        self._prepared = replace(prepared, specification=plain_einsums(prepared.specification))
+        self._trees = self._prepared.trees
+        return self._prepared
 
     @property
     def unrolled(self) -> Specification:
         """Return the specification with the Einsums of all rounds."""
-        specification = self._ready.specification
+        specification = self._prepared.specification
         return specification if specification.iteration is None else unrolled(specification, self._run.rounds)
 
     @cached_property
     def _run(self) -> CascadeRun:
-        return run(self._ready.specification, self._trees)
+        return run(self._prepared.specification, self._trees)
 
     @cached_property
     def written(self) -> dict[str, FiberTree]:
         """Return the output of each Einsum in the trace: stages read these outputs, or do not write them."""
         names = [einsum.name for einsum in self.unrolled.einsums]
-        return {name: done.stored for name, done in zip(names, self._run.runs, strict=True)}
+        return {name: einsum_run.stored for name, einsum_run in zip(names, self._run.runs, strict=True)}
 
     def check(self, answer: CascadeOutputs) -> Comparison:
         """Compare each output with an evaluation of its Einsum on the tensors written so far."""
@@ -112,25 +114,30 @@ class Cascade(Problem):
                 continue
             work = Computation(specification, einsum, tensors, rank_shapes(specification, einsum, tensors))
             tensors = {**tensors, einsum.output: written}
-            compared = verify(work, written, Rounding.estimate(self.precision, 1, 1))
-            error, overflows = max(error, compared.max_relative_error), overflows + compared.overflows
-            summed = set(einsum.ranks) - set(work.equation.output.ranks)
-            terms += math.prod(work.shapes[rank] for rank in summed)
+            output_comparison = verify(work, written, Rounding.estimate(self.precision, 1, 1))
+            error, overflows = (
+                max(error, output_comparison.max_relative_error),
+                overflows + output_comparison.overflows,
+            )
+            summed_ranks = set(einsum.ranks) - set(work.equation.output.ranks)
+            terms += math.prod(work.shapes[rank] for rank in summed_ranks)
             reads += len(list(accesses(work.equation.expression)))
         tolerance = Rounding.estimate(self.precision, terms, reads).tolerance
         comparison = Comparison(error, 0, 0, tolerance, overflows)
-        if self._ready.problem is None or not comparison.passed:
+        if self._prepared.problem is None or not comparison.passed:
             return comparison
-        reference, solved = self._ready.checked(tensors)
+        reference, solved = self._prepared.checked(tensors)
         self.reference = f"{reference} and {type(self).reference}"
         return comparison if solved.passed else solved
 
     def solution(self, answer: CascadeOutputs) -> SparseTensor:
         """Return the last output, with its ranks in the declared order."""
-        last = answer.specification.einsums[-1]
-        return tensor_of(answer.outputs[last.name], answer.specification.tensors[last.output].ranks)
+        last_einsum = answer.specification.einsums[-1]
+        return tensor_of(
+            answer.outputs[last_einsum.name], answer.specification.tensors[last_einsum.output].ranks
+        )
 
     def outline(self, answer: CascadeOutputs) -> tuple[tuple[int, ...], int] | None:
         """Return the shape and the number of nonzeros of the last output."""
-        last: Any = list(answer.outputs.values())[-1]
-        return tuple(rank.shape for rank in last.ranks), last.nonzeros
+        last_einsum: Any = list(answer.outputs.values())[-1]
+        return tuple(rank.shape for rank in last_einsum.ranks), last_einsum.nonzeros

@@ -82,30 +82,32 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
             stored = specification.tensors[binding.tensor].formats[binding.format]
             if binding.tensor == base_name(name) and stored.rank_order == order:
                 storage_bindings.setdefault((name, binding.rank, binding.kind), []).append(binding)
-    chains = {what: _chain(specification, stage, bindings) for what, bindings in storage_bindings.items()}
-    return {what: chain for what, chain in chains.items() if chain is not None and chain.bits}
+    chains = {key: _chain(specification, stage, bindings) for key, bindings in storage_bindings.items()}
+    return {key: chain for key, chain in chains.items() if chain is not None and chain.bits}
 
 
 def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
     configuration = specification.configurations[stage.einsums[0].bindings.config]
     components = configuration.components
-    by_name = {binding.component: binding for binding in reversed(bindings)}
-    path = [component for name, component in components.items() if name in by_name]
+    bindings_by_store = {binding.component: binding for binding in reversed(bindings)}
+    path = [component for name, component in components.items() if name in bindings_by_store]
     if path[0].name not in configuration.memories or len(path) == 1:
         return None
-    first = bindings[0]
-    stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
-    last, nearest = by_name[path[-1].name], path[-1]
+    first_binding = bindings[0]
+    stored = (
+        specification.tensors[first_binding.tensor].formats[first_binding.format].ranks[first_binding.rank]
+    )
+    last_binding, nearest = bindings_by_store[path[-1].name], path[-1]
     kept = not is_shared(nearest, stage)
     shared = next((component for component in reversed(path[1:]) if is_shared(component, stage)), None)
     return Chain(
         format=stored,
-        bits=stored.entry_bits(first.kind),
+        bits=stored.entry_bits(first_binding.kind),
         width=path[1].width,
         shared=shared.name if shared else "",
         copies=shared.all_instances if shared else 1,
         cached=any(component.kind == "Cache" for component in path),
         kept=kept,
-        evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
+        evict_on="" if last_binding.evict_on in (None, "root") else str(last_binding.evict_on),
         buffer=(nearest.name, nearest.depth * nearest.width) if kept and nearest.depth is not None else None,
     )

@@ -24,7 +24,7 @@ from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.cascade import Cascade
 from fiberscope.models.from_spec.instances import check_instances, describe_instances
 from fiberscope.models.from_spec.machine import MappedMachine
-from fiberscope.models.from_spec.plain_einsums import with_plain_einsums
+from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import unrolled
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stage_graph import StageGraph
@@ -60,16 +60,16 @@ def machine_of(name: str) -> Accelerator[Any]:
     Raises:
         ConfigurationError: the specification cannot be read, or no machine can be built from it.
     """
-    asked = name.removeprefix(PREFIX)
-    drafted = draft(asked)
-    outline = unrolled(with_plain_einsums(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))), 1)
+    file = name.removeprefix(PREFIX)
+    drafted = draft(file)
+    outline = unrolled(plain_einsums(drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))), 1)
     machine = drafted.machine[0] if drafted.machine else None
-    called = Path(asked).stem
+    stem = Path(file).stem
     preset = _preset(drafted, outline)
     graphs = _outline_graphs(outline, preset)
     units = units_in(outline, graphs)
     attributes: dict[str, Any] = {
-        "specification": asked,
+        "specification": file,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
         "tensors": outline.inputs,
         "ranks": {name: outline.tensors[name].ranks for name in outline.inputs},
@@ -79,16 +79,16 @@ def machine_of(name: str) -> Accelerator[Any]:
     if solved is not None and set(solved.inputs) == set(outline.inputs):
         attributes["Parameters"] = solved.Parameters
     return Accelerator(
-        name=f"{PREFIX}{called}",
-        summary=f"the machine of the specification {asked}",
+        name=f"{PREFIX}{stem}",
+        summary=f"the machine of the specification {file}",
         configuration=_configuration(drafted, outline),
         folder=machine.folder if machine else SHIPPED.parent,
         defaults=(SHIPPED,) if machine else (),
         preset=preset,
         channels="memory.channel",
-        models={EVENT: partial(_built, called, frozenset(drafted.entries))},
+        models={EVENT: partial(_build, stem, frozenset(drafted.entries))},
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
-        own=_own(drafted, outline, units),
+        own=_user_parts(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),
         chip_parts=lambda model: chip_parts(model.specification),
         chosen=lambda model: describe_instances(model.cascade_stages),
@@ -121,12 +121,12 @@ def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
     """
     return {
         f"timing.{key}": Entry(construct(node), place_of(drafted.source.file, node))
-        for _below, key, node in _timing(drafted, outline)
+        for _scope, key, node in _timing(drafted, outline)
         if key != PART
     }
 
 
-def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> dict[str, PartFactory]:
+def _user_parts(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> dict[str, PartFactory]:
     """Return the user's parts that the section ``timing`` names, by the component that each replaces.
 
     Raises:
@@ -137,24 +137,24 @@ def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> di
         for configuration in outline.configurations.values()
         for part in configuration.components.values()
     ]
-    own_parts = {}
-    for below, key, node in _timing(drafted, outline):
+    factories = {}
+    for scope, key, node in _timing(drafted, outline):
         if key != PART:
             continue
         place = place_of(drafted.source.file, node)
-        meant = {
-            component.name for component in components if below in (component.name, component.kind)
+        replaced = {
+            component.name for component in components if scope in (component.name, component.kind)
         } & units.keys()
-        if not meant:
-            there = nearest(below, units) if units else "it has none"
+        if not replaced:
+            advice = nearest(scope, units) if units else "it has none"
             raise ConfigurationError(
-                f"{place}: a part takes a block's place, and {below or 'this'} is none; {there}"
+                f"{place}: a part takes a block's place, and {scope or 'this'} is none; {advice}"
             )
-        for name in sorted(meant):
-            own_parts[name] = own_part(
+        for name in sorted(replaced):
+            factories[name] = own_part(
                 node, place, drafted.source.path.parent, units[name], drafted.source.name
             )
-    return own_parts
+    return factories
 
 
 def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
@@ -185,11 +185,11 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
 def _workers(graphs: Sequence[tuple[Stage, StageGraph]]) -> tuple[str, ...]:
     """Return, for each stage, the family of the components that do its main work."""
     return tuple(
-        _workers_of(stage, graph, f"{graph.name}." if len(graphs) > 1 else "") for stage, graph in graphs
+        _stage_worker(stage, graph, f"{graph.name}." if len(graphs) > 1 else "") for stage, graph in graphs
     )
 
 
-def _workers_of(stage: Stage, graph: StageGraph, prefix: str) -> str:
+def _stage_worker(stage: Stage, graph: StageGraph, prefix: str) -> str:
     if stage.lanes:
         return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.lanes")
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
@@ -224,28 +224,28 @@ def _configuration(drafted: Draft, outline: Specification) -> type[Configuration
     return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)
 
 
-def _built(
-    called: str,
+def _build(
+    stem: str,
     symbols: frozenset[str],
     parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
     problem: Cascade,
     parts: Mapping[str, PartFactory] | None = None,
     kernel: Kernel | None = None,
 ) -> MappedMachine:
-    ready = problem.prepared(_settings(parameters, symbols))
+    prepared = problem.prepared(_settings(parameters, symbols))
     specification = problem.unrolled
     timing = parameters.timing
     check_instances(specification, timing.most, timing.lanes)
     graphs = graphs_of(
         specification,
-        ready.trees,
+        prepared.trees,
         lambda: problem.written,
         timing.places,
         timing.lanes,
         banked=timing.dispatch == "coordinate",
     )
     machine = MappedMachine(
-        parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel
+        parameters, specification, graphs, prepared.trees, stem, parts=parts, kernel=kernel
     )
     _warn_of_unmoved(machine)
     return machine

@@ -21,7 +21,7 @@ from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.tokens import CRD, VAL
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.models.from_spec.arithmetic import USUAL_SUM
+from fiberscope.models.from_spec.arithmetic import STANDARD_SUM
 from fiberscope.models.from_spec.lookahead import Merge
 from fiberscope.models.from_spec.settings import Timing
 from fiberscope.models.from_spec.stage_memory import StageMemory
@@ -98,7 +98,7 @@ class InstanceBlocks:
             for port in ("ref", "crd") if node.primitive.scans else ():
                 self._wire(self.output(node, port), (fetch, f"in_{port}"))
                 self._outputs[node.name, port] = fetch, f"out_{port}"
-            if node.primitive.positions == LOCATED:
+            if node.primitive.position_output == LOCATED:
                 self._wire(self.output(node, LOCATED), (fetch, "in_ref"))
                 self._outputs[node.name, LOCATED] = fetch, "out_ref"
 
@@ -110,12 +110,12 @@ class InstanceBlocks:
         elif node.type in PART_OF and not node.is_unary:
             arguments = node.primitive.arguments(node, self.context)
             if node.type == "runsum":
-                arguments = (self.arithmetic.sum,) if self.arithmetic.sum != USUAL_SUM else ()
+                arguments = (self.arithmetic.sum,) if self.arithmetic.sum != STANDARD_SUM else ()
             part = self.machine.parts[self._part(node)]
             self.blocks[node.name] = self.machine.add_at(self.clock, part, name, *arguments)
         else:
             self.blocks[node.name] = self.machine.kernel.add(
-                node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context), self.clock
+                node.primitive.build(f"{self.machine.NAME}.{name}", node, self.context), self.clock
             )
         self.arithmetic.set(node, self.blocks[node.name])
 
@@ -251,7 +251,9 @@ class InstanceBlocks:
         """Return the end of a stream into a block: a port of the block, or of a fetch before the block."""
         replaced = self._inputs.get((node.name, port))
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
-        for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
+        for fetch in reversed(
+            [*self.memory.input_fetches(self.name, node, port, f"{self.called(node)}.{port}")]
+        ):
             self._wire((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
         return self._pace(end) if (node.name, port) == self._lane_port else end

@@ -10,7 +10,7 @@ from fiberscope.models.from_spec.stages import Stage, refuse, stages_of
 from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Follow, Specification, UniformOccupancy
 
-__all__ = ["check_instances", "count_places", "describe_instances", "with_places"]
+__all__ = ["check_instances", "count_places", "describe_instances", "place_instances"]
 
 
 def check_instances(specification: Specification, most: int, lanes: int = 0) -> None:
@@ -29,7 +29,7 @@ def check_instances(specification: Specification, most: int, lanes: int = 0) -> 
             raise refuse(specification, f"{instances}; timing.most is {most:,}")
 
 
-def with_places(stage: Stage, plan: LoopPlan, most: int | None) -> Stage:
+def place_instances(stage: Stage, plan: LoopPlan, most: int | None) -> Stage:
     """Return a stage with one instance for each iteration of its loops in space, if it has ``places``.
 
     Args:
@@ -73,8 +73,8 @@ def describe_instances(stages: Sequence[Stage]) -> tuple[str, ...]:
             texts.append(f"{name}{_count(stage.instances, 'instance')}: {stage.basis}")
         if stage.lanes:
             loops = " x ".join(stage.einsums[-1].loop_order[-stage.vectors :])
-            of_each = " in each instance" if stage.instances > 1 else ""
-            texts.append(f"{name}{_count(stage.lanes, 'lane')}{of_each}: {loops}")
+            suffix = " in each instance" if stage.instances > 1 else ""
+            texts.append(f"{name}{_count(stage.lanes, 'lane')}{suffix}: {loops}")
     return tuple(texts)
 
 

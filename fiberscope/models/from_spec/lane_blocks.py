@@ -40,29 +40,29 @@ def seek_on_lanes(
     innermost = stage.vectors == 1 and variable == stage.einsums[-1].loop_order[-1]
     if not innermost or not isinstance(iteration, Scan) or len(operands) != PAIR:
         return None
-    held = iteration.operand
-    (other,) = (operand for operand in operands if operand is not held)
+    scanned = iteration.operand
+    (searched,) = (operand for operand in operands if operand is not scanned)
     lookups = [
-        (operand, each) for operand in operands for each in lookups_of(operand) if each.loop == variable
+        (operand, lookup) for operand in operands for lookup in lookups_of(operand) if lookup.loop == variable
     ]
-    if len(lookups) != 1 or lookups[0][0] is not other or other.has(variable):
+    if len(lookups) != 1 or lookups[0][0] is not searched or searched.has(variable):
         return None
     rank, sought = lookups[0][1].rank, lookups[0][1].sought
-    alone = [each.loop for each in sought.terms] == [variable]
-    if not (alone and held.level(variable).lists and other.level(rank).lists):
+    has_lists = scanned.level(variable).loads_coordinates and searched.level(rank).loads_coordinates
+    if not has_lists or [part.loop for part in sought.terms] != [variable]:
         return None
     inputs = {
         f"ref[{way}]": operand.references or Wire(blocks.add("rootref", {}), "ref")
-        for way, operand in enumerate((held, other))
+        for way, operand in enumerate((scanned, searched))
     }
     levels = {
-        "tensor0": held.access.tensor,
-        "mode0": held.dimension(variable),
-        "tensor1": other.access.tensor,
-        "mode1": other.dimension(rank),
+        "tensor0": scanned.access.tensor,
+        "mode0": scanned.dimension(variable),
+        "tensor1": searched.access.tensor,
+        "mode1": searched.dimension(rank),
     }
     (part,) = sought.terms
     terms = f"{part.factor} {part.divisor} {part.size}"
     node = blocks.add(LANE_SEEK, inputs, index=variable, **levels, terms=terms, constant=sought.constant)
-    held.references, other.references = Wire(node, "ref[0]"), Wire(node, "ref[1]")
+    scanned.references, searched.references = Wire(node, "ref[0]"), Wire(node, "ref[1]")
     return LoweredLoop(variable, Wire(node, "crd"), intersects=True, filled=False)

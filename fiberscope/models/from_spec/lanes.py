@@ -25,7 +25,7 @@ def clock_ratio(lanes: int) -> int:
 
 def lane_loops(einsum: Einsum) -> tuple[str, ...]:
     """Return the innermost loops of an Einsum that are in space, the outermost first."""
-    space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
+    space = {loop.rank for loop in einsum.spacetime.space} if einsum.spacetime else set[str]()
     order = einsum.loop_order
     count = next((place for place, rank in enumerate(reversed(order)) if rank not in space), len(order))
     return order[len(order) - count :]
@@ -36,15 +36,15 @@ def register_entries(specification: Specification, einsum: Einsum) -> int:
 
     A register file is the last store on the path of a tensor: a buffer with as many copies as its level.
     """
-    bound = einsum.bindings
-    components = specification.configurations[bound.config].components if bound.config else {}
+    bindings = einsum.bindings
+    components = specification.configurations[bindings.config].components if bindings.config else {}
     places = {name: place for place, name in enumerate(components)}
     entries = 0
-    for binding in bound.storage:
+    for binding in bindings.storage:
         component = components[binding.component]
-        others = (each.component for each in bound.storage if each.tensor == binding.tensor)
-        last = max(others, key=places.__getitem__) == component.name
-        if binding.rank == einsum.loop_order[-1] and component.kind == "Buffet" and last:
+        stores = (other.component for other in bindings.storage if other.tensor == binding.tensor)
+        is_last = max(stores, key=places.__getitem__) == component.name
+        if binding.rank == einsum.loop_order[-1] and component.kind == "Buffet" and is_last:
             stored = specification.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
             bits = stored.entry_bits(binding.kind)
             entries = max(entries, component.width // bits if bits else 0)

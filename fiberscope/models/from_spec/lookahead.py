@@ -38,24 +38,24 @@ def add_lookaheads(
     Raises:
         AssertionError: a merger is a part of the user's own.
     """
-    into: dict[str, list[Link]] = defaultdict(list)
-    out_of: dict[str, list[Link]] = defaultdict(list)
+    incoming: dict[str, list[Link]] = defaultdict(list)
+    outgoing: dict[str, list[Link]] = defaultdict(list)
     for link in kernel.wiring.connections:
-        into[link.consumer.component.name].append(link)
-        out_of[link.producer.component.name].append(link)
+        incoming[link.consumer.component.name].append(link)
+        outgoing[link.producer.component.name].append(link)
     for ways, merger, points in merges:
         assert isinstance(merger, HighRadixMerger)
-        blocks = _fed(points, into, out_of)
-        kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, into, out_of)))
+        blocks = _downstream_blocks(points, incoming, outgoing)
+        kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, incoming, outgoing)))
     for head in heads:
-        if all(map(_may_cross, into[head.name])):
-            blocks = _fed(head, into, out_of)
-            kernel.add_lookahead(ChainLookahead(blocks, _links(blocks, into, out_of)))
+        if all(map(_may_cross, incoming[head.name])):
+            blocks = _downstream_blocks(head, incoming, outgoing)
+            kernel.add_lookahead(ChainLookahead(blocks, _links(blocks, incoming, outgoing)))
 
 
-def _links(blocks: Sequence[StreamBlock], into: Links, out_of: Links) -> list[Link]:
+def _links(blocks: Sequence[StreamBlock], incoming: Links, outgoing: Links) -> list[Link]:
     """Return the links into and out of blocks, without duplicates."""
-    return list({link: None for block in blocks for link in (*into[block.name], *out_of[block.name])})
+    return list({link: None for block in blocks for link in (*incoming[block.name], *outgoing[block.name])})
 
 
 def _may_cross(link: Link) -> bool:
@@ -63,7 +63,7 @@ def _may_cross(link: Link) -> bool:
     return link.producer.component._clock is link.consumer.component._clock or not link.channel.bounded
 
 
-def _fed(first: StreamBlock, into: Links, out_of: Links) -> list[StreamBlock]:
+def _downstream_blocks(first: StreamBlock, incoming: Links, outgoing: Links) -> list[StreamBlock]:
     """Return a block and the blocks of its clock that receive streams from no block outside the result.
 
     Each block follows the blocks that feed it. No block but ``first`` may send into another clock through
@@ -72,12 +72,16 @@ def _fed(first: StreamBlock, into: Links, out_of: Links) -> list[StreamBlock]:
     blocks: list[StreamBlock] = [first]
     names = {first.name}
     for block in blocks:
-        for link in out_of[block.name]:
+        for link in outgoing[block.name]:
             reader = link.consumer.component
             if reader.name in names or not isinstance(reader, StreamBlock):
                 continue
-            fed = all(link.producer.component.name in names for link in into[reader.name])
-            if fed and reader._clock is first._clock and all(map(_may_cross, out_of[reader.name])):
+            has_all_inputs = all(link.producer.component.name in names for link in incoming[reader.name])
+            if (
+                has_all_inputs
+                and reader._clock is first._clock
+                and all(map(_may_cross, outgoing[reader.name]))
+            ):
                 blocks.append(reader)
                 names.add(reader.name)
     return blocks

@@ -24,9 +24,9 @@ from fiberscope.models.from_spec.pairs import lists_in, sum_pairs
 from fiberscope.models.from_spec.projections import LookUp, Projection, count_of, projection_of
 from fiberscope.models.from_spec.stage_graph import Crossing, StageGraph, base_name
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
-from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult, projected
+from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult, project_coordinates
 from fiberscope.models.graphs.compiler.language import translate_expression
-from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
+from fiberscope.models.graphs.compiler.lower import lower_loop, size_sources, value_of
 from fiberscope.models.graphs.compiler.results import LoweredLoop
 from fiberscope.models.graphs.compiler.terms import (
     Function,
@@ -75,11 +75,11 @@ class _Lowering:
         self._specification, self._stage, self._einsum_loops = specification, stage, einsum_loops
         self._writing = einsum_loops[-1]
         formats = {
-            name: tensor.format for each in reversed(einsum_loops) for name, tensor in each.tensors.items()
+            name: tensor.format for nest in reversed(einsum_loops) for name, tensor in nest.tensors.items()
         }
         self._graph = Graph(formats)
-        self._terms = [term_of(self._expression(each), formats) for each in einsum_loops]
-        self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
+        self._terms = [term_of(self._expression(nest), formats) for nest in einsum_loops]
+        self._blocks = TaskBlocks(self._graph, 1, size_sources(self._terms[0]))
         self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
         self._crossed: dict[str, Wire] = {}  # by loop before the cut, the loop's coordinates after the cut
@@ -95,9 +95,9 @@ class _Lowering:
         loops: list[LoweredLoop] = []
         for variable in outer:
             loops.append(self._loop(term, variable, loops))
-        cut = self._cut(term, loops)
+        cut = self._add_cut(term, loops)
         before = set(self._graph.nodes)
-        written = self._lower_merger(term) if self._stage.merger else self._nested(term)
+        written = self._lower_merger(term) if self._stage.merger else self._lower_inner_loops(term)
         sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
         return StageGraph(
             self._writing.plan.einsum,
@@ -108,18 +108,18 @@ class _Lowering:
             sums,
             written,
             self._writing.plan,
-            {name: tensor for each in reversed(self._einsum_loops) for name, tensor in each.tensors.items()},
+            {name: tensor for nest in reversed(self._einsum_loops) for name, tensor in nest.tensors.items()},
             self._orders(),
-            self._orders() | dict(pair for each in self._einsum_loops for pair in each.orders.items()),
-            StageArithmetic.read(self._specification, self._writing.plan.einsum),
+            self._orders() | dict(pair for nest in self._einsum_loops for pair in nest.orders.items()),
+            StageArithmetic.from_einsum(self._specification, self._writing.plan.einsum),
         )
 
     def _orders(self) -> dict[str, tuple[str, ...]]:
         plan, output = self._writing.plan, self._writing.plan.einsum.output
         read = {
             access.tensor: access.variables
-            for each in reversed(self._einsum_loops)
-            for access in each.accesses
+            for nest in reversed(self._einsum_loops)
+            for access in nest.accesses
         }
         tensor = self._specification.tensors[output]
         uses = uses_of(plan.equation.output, tensor.ranks)
@@ -131,41 +131,41 @@ class _Lowering:
     def _loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         iteration = iteration_of(term, variable)
         if iteration is None:
-            loop = self._counted(term, variable, loops)
+            loop = self._add_counter(term, variable, loops)
         else:
             on_lanes = seek_on_lanes(self._blocks, self._stage, term, iteration, variable, self._lookups)
             if on_lanes is not None:
                 return on_lanes
             before = loops[-1].coordinates if loops else None
-            loop = go_through(self._blocks, term, iteration, variable, before)
+            loop = lower_loop(self._blocks, term, iteration, variable, before)
         for operand in operands_in(term):
             for lookup in self._lookups(operand):
                 if lookup.loop == variable:
                     self._seek(term, operand, lookup, [*loops, loop])
         return loop
 
-    def _counted(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
+    def _add_counter(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         """Add a counter for a loop that no operand has."""
         count = count_of(self._einsum_loops[0].plan, variable)
         if count is None:
             raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
         if count.pieces:
-            around = self._coordinates_of(count.pieces, loops)
+            outer = self._repeated_coordinates(count.pieces, loops)
         elif loops:
-            around = loops[-1].coordinates
+            outer = loops[-1].coordinates
         else:
-            known_references = (operand.references for operand in operands_in(term) if operand.references)
-            around = next(known_references, None) or Wire(self._graph.add("rootref"), "ref")
+            references = (operand.references for operand in operands_in(term) if operand.references)
+            outer = next(references, None) or Wire(self._graph.add("rootref"), "ref")
         sizes = {"size": count.size, "step": count.step, "piece": count.piece}
-        coordinates = Wire(self._blocks.add("count", {"ref": around}, index=variable, **sizes), "crd")
-        self._blocks.repeated(list(operands_in(term)), variable, coordinates)
+        coordinates = Wire(self._blocks.add("count", {"ref": outer}, index=variable, **sizes), "crd")
+        self._blocks.repeat(list(operands_in(term)), variable, coordinates)
         return LoweredLoop(variable, coordinates, intersects=False, filled=count.size > 0)
 
-    def _coordinates_of(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
+    def _repeated_coordinates(self, name: str, loops: Sequence[LoweredLoop]) -> Wire:
         """Return the coordinates of a loop, repeated for each iteration of the last of ``loops``."""
         names = [loop.variable for loop in loops]
         if name in names:
-            return self._held(loops[names.index(name) :])
+            return self._hold(loops[names.index(name) :])
         wire, outer = self._crossed[name], name
         for loop in loops:
             inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
@@ -175,55 +175,54 @@ class _Lowering:
     def _loops_needed_after(self, term: Term) -> set[str]:
         """Return the loops before the cut whose coordinates look-ups and counters after the cut need."""
         plan, outer = self._einsum_loops[0].plan, self._stage.outer
-        asked: set[str] = set()
+        loops_needed: set[str] = set()
         for operand in operands_in(term):
             inner_lookups = (lookup for lookup in self._lookups(operand) if lookup.loop not in outer)
-            asked.update(part.loop for lookup in inner_lookups for part in lookup.sought.terms)
+            loops_needed.update(part.loop for lookup in inner_lookups for part in lookup.sought.terms)
         for variable in plan.loops[len(outer) :]:
             count = count_of(plan, variable) if iteration_of(term, variable) is None else None
-            asked.update([count.pieces] if count is not None else [])
+            loops_needed.update([count.pieces] if count is not None else [])
         if self._stage.banked:
-            asked.add(outer[-1])
-        return asked & set(outer)
+            loops_needed.add(outer[-1])
+        return loops_needed & set(outer)
 
     def _lookups(self, operand: Operand) -> tuple[LookUp, ...]:
         return self._einsum_loops[0].lookups[operand.access.tensor]
 
     def _seek(self, term: Term, operand: Operand, lookup: LookUp, loops: Sequence[LoweredLoop]) -> None:
         """Look up a rank of an operand in the last of the loops; iterations without a match are dropped."""
-        held = [self._coordinates_of(part.loop, loops) for part in lookup.sought.terms]
-        others = [other for other in operands_in(term) if other is not operand]
-        along = [loops[-1].coordinates, *(other.references for other in others if other.references)]
-        crd = projected(self._blocks, lookup.sought, held)
-        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.variable, crd, along)
-        for other, wire in zip(others, references, strict=True):
+        coordinates = [self._repeated_coordinates(part.loop, loops) for part in lookup.sought.terms]
+        other_operands = [other for other in operands_in(term) if other is not operand]
+        streams = [loops[-1].coordinates, *(other.references for other in other_operands if other.references)]
+        crd = project_coordinates(self._blocks, lookup.sought, coordinates)
+        loops[-1].coordinates, *references = self._blocks.seek(operand, lookup.variable, crd, streams)
+        for other, wire in zip(other_operands, references, strict=True):
             other.references = wire
         loops[-1].intersects, loops[-1].filled = True, False
 
     def _refusal(self, what: str) -> Exception:
         return refuse(self._specification, f"{self._writing.plan.einsum.name}: {what}")
 
-    def _cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
+    def _add_cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
         """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
         node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
-        needed, asked = set(_needed(term)), self._loops_needed_after(term)
+        required, loops_needed = set(_required_operands(term)), self._loops_needed_after(term)
         for operand in operands_in(term):
             wire = operand.references or Wire(self._graph.add("rootref"), "ref")
-            segments = self._segments_below(operand) if operand in needed else None
+            segments = self._segments_below(operand) if operand in required else None
             operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
         for place, loop in enumerate(loops):
-            kept, by_round = loop.variable in self._kept(), place < self._stage.rounds
+            is_output, by_round = loop.variable in self._output_loops(), place < self._stage.rounds
             groups = self._stage.eager and self._gives_output(loop.variable)
-            parts = {
-                part: whole for part, whole in self._parts.items() if whole.terms[0].loop == loop.variable
-            }
-            crosses = kept or by_round or groups or loop.variable in asked
-            held = self._held(loops[place:]) if crosses or parts else loop.coordinates
+            parts = dict(pair for pair in self._parts.items() if pair[1].terms[0].loop == loop.variable)
+            crosses = is_output or by_round or groups or loop.variable in loops_needed
+            coordinates = self._hold(loops[place:]) if crosses or parts else loop.coordinates
             if crosses:
-                crossing = Crossing("crd", loop.variable, kept, groups)
-                self._crossed[loop.variable] = self._cross(node, held, crossing)
-            for part, whole in parts.items():
-                self._cross(node, projected(self._blocks, whole, [held]), Crossing("crd", part, kept=True))
+                crossing = Crossing("crd", loop.variable, is_output, groups)
+                self._crossed[loop.variable] = self._cross(node, coordinates, crossing)
+            for part, projection in parts.items():
+                wire = project_coordinates(self._blocks, projection, [coordinates])
+                self._cross(node, wire, Crossing("crd", part, is_output=True))
         return node
 
     def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
@@ -233,31 +232,31 @@ class _Lowering:
         return Wire(node, f"out[{number}]")
 
     def _segments_below(self, operand: Operand) -> Integers | None:
-        stored = next(each.tensors[operand.access.tensor] for each in self._einsum_loops)
+        tensor = next(nest.tensors[operand.access.tensor] for nest in self._einsum_loops)
         passed = {lookup.variable for lookup in self._lookups(operand) if lookup.loop in self._stage.outer}
         passed.update(self._stage.outer)
-        gone = sum(variable in passed for variable in operand.access.variables)
-        level = stored.levels[gone] if gone < len(stored.levels) else None
+        depth = sum(variable in passed for variable in operand.access.variables)
+        level = tensor.levels[depth] if depth < len(tensor.levels) else None
         return level.segments if isinstance(level, CompressedLevel) else None
 
-    def _kept(self) -> list[str]:
+    def _output_loops(self) -> list[str]:
         """Return the output's coordinates by name, in loop order: loops and parts of flattened ranks."""
         plan = self._writing.plan
-        wanted = {rank: plan.loop_of(rank) for rank in plan.equation.output.ranks}
-        ranks = [rank for loop in plan.loops for rank in wanted if wanted[rank] == loop]
+        loop_of_rank = {rank: plan.loop_of(rank) for rank in plan.equation.output.ranks}
+        ranks = [rank for loop in plan.loops for rank in loop_of_rank if loop_of_rank[rank] == loop]
         return [plan.lowest(rank) for rank in ranks]
 
     @cached_property
     def _parts(self) -> dict[str, Projection]:
         """The coordinates of the output that are parts of flattened ranks, each computed from its loop."""
         plan = self._writing.plan
-        parts = [part for part in self._kept() if part not in plan.loops]
+        parts = [part for part in self._output_loops() if part not in plan.loops]
         return {part: projection_of(plan, Index(((part, 1),))) for part in parts}
 
-    def _inner_kept(self) -> tuple[str, ...]:
+    def _inner_output_loops(self) -> tuple[str, ...]:
         """Return the output's coordinates of the loops after the cut, by name."""
         plan = self._writing.plan
-        return tuple(name for name in self._kept() if plan.loop_of(name) not in self._stage.outer)
+        return tuple(name for name in self._output_loops() if plan.loop_of(name) not in self._stage.outer)
 
     @property
     def _sums_tasks(self) -> bool:
@@ -271,7 +270,7 @@ class _Lowering:
             return all(self._gives_output(part) for part in plan.flattened[base].ranks)
         return base in plan.equation.output.ranks
 
-    def _held(self, loops: Sequence[LoweredLoop]) -> Wire:
+    def _hold(self, loops: Sequence[LoweredLoop]) -> Wire:
         """Return the coordinates of the first of the loops, repeated for each iteration of the last."""
         wire, outer = loops[0].coordinates, loops[0].variable
         for loop in loops[1:]:
@@ -279,44 +278,44 @@ class _Lowering:
             wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
         return wire
 
-    def _nested(self, term: Term) -> tuple[str, ...]:
+    def _lower_inner_loops(self, term: Term) -> tuple[str, ...]:
         """Lower the loops after the cut, and return the output's coordinates that they write."""
-        plan, kept = self._writing.plan, self._inner_kept()
+        plan, output_loops = self._writing.plan, self._inner_output_loops()
         inner = plan.loops[len(self._stage.outer) :]
         lists = lists_in(self._specification, self._stage, self._einsum_loops[0], term)
-        if lists is not None and self._sums_tasks and kept == lists.loops[:2]:
+        if lists is not None and self._sums_tasks and output_loops == lists.loops[:2]:
             sum_pairs(self._blocks, term, lists, plan.einsum.output)
-            return kept
+            return output_loops
         loops: list[LoweredLoop] = []
         for variable in inner:
             loops.append(self._loop(term, variable, loops))
-        output = Access.at(plan.einsum.output, kept)
+        output = Access.at(plan.einsum.output, output_loops)
         make = TaskSum if self._sums_tasks else WrittenResult
-        parts = {part: whole for part, whole in self._parts.items() if part in kept}
-        result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner, parts)
-        result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
-        return kept
+        parts = {part: projection for part, projection in self._parts.items() if part in output_loops}
+        result = make(output, Format("s" * len(output_loops), tuple(range(len(output_loops)))), inner, parts)
+        result.write(self._blocks, loops, value_of(self._blocks, term, lambda _operand: None))
+        return output_loops
 
     def _lower_merger(self, term: Term) -> tuple[str, ...]:
         """Lower two Einsums with a merger between them, and return the output's coordinates they write."""
-        first, second = (each.plan for each in self._einsum_loops)
+        first, second = (nest.plan for nest in self._einsum_loops)
         depth = len(self._stage.outer)
         inner, swapped = first.loops[depth:], second.loops[depth:]
         if len(inner) != SWAPPED or swapped != inner[::-1]:
             raise self._refusal(f"a merger of {first.einsum.output} that does more than exchange two loops")
         upper, lower = inner
-        merged, others = self._merged(term, lower)
+        merged, other_operands = self._merged_operand(term, lower)
         loop = self._loop(term, upper, [])
-        met = self._met(others)
-        node = self._swap(merged, loop, lower, [others[name] for name in met])
-        for place, operands in enumerate(met.values()):
+        carried = self._carried_operands(other_operands)
+        node = self._add_merger(merged, loop, lower, [other_operands[name] for name in carried])
+        for place, operands in enumerate(carried.values()):
             for operand in operands:
                 operand.references = Wire(node, f"carried[{place}]")
         values: dict[Operand | Summed, Wire] = {self._output_of_first(): Wire(node, "val")}
         value = value_of(self._blocks, self._terms[1], values.get)
-        return self._written(Wire(node, "outer"), value, lower)
+        return self._add_run_writers(Wire(node, "outer"), value, lower)
 
-    def _merged(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
+    def _merged_operand(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
         """Return the operand whose fibers are merged, and by name the operands that only select fibers."""
         operands = list(operands_in(term))
         having = [operand for operand in operands if operand.has(lower)]
@@ -333,21 +332,21 @@ class _Lowering:
         output = self._stage.einsums[0].output
         return next(operand for operand in operands_in(self._terms[1]) if operand.access.tensor == output)
 
-    def _met(self, others: Mapping[str, Operand]) -> dict[str, list[Operand]]:
+    def _carried_operands(self, other_operands: Mapping[str, Operand]) -> dict[str, list[Operand]]:
         """Return the second Einsum's operands but the merged tensor, by their name in the first Einsum."""
         operands: dict[str, list[Operand]] = {}
-        handed = self._stage.einsums[0].output
+        merged_name = self._stage.einsums[0].output
         for operand in operands_in(self._terms[1]):
             name = operand.access.tensor
-            if name == handed:
+            if name == merged_name:
                 continue
-            before = others.get(base_name(name))
+            before = other_operands.get(base_name(name))
             if before is None or set(before.access.variables) != set(operand.access.variables):
                 raise self._refusal(f"{name} is read behind a merger, but not before it")
             operands.setdefault(before.access.tensor, []).append(operand)
         return operands
 
-    def _swap(self, merged: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
+    def _add_merger(self, merged: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
         merger = self._stage.merger
         assert merger is not None
         radix = merger.radix if merger.inputs is not None else self._max_fibers(merged, lower)
@@ -368,14 +367,14 @@ class _Lowering:
 
     def _max_fibers(self, merged: Operand, lower: str) -> int:
         """Return the largest number of fibers of a task: the inputs of a merger without a bound."""
-        stored = next(each.tensors[merged.access.tensor] for each in self._einsum_loops)
-        level = stored.levels[merged.access.variables.index(lower) - 1]
+        tensor = next(nest.tensors[merged.access.tensor] for nest in self._einsum_loops)
+        level = tensor.levels[merged.access.variables.index(lower) - 1]
         return max(RADIX[0], int(level.counts.max(initial=0)))
 
-    def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
+    def _add_run_writers(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
         """Add the blocks that sum each run of equal coordinates and write the sums."""
         plan = self._writing.plan
-        if self._inner_kept() != (lower,):
+        if self._inner_output_loops() != (lower,):
             raise self._refusal(
                 f"behind a merger, the output should have {lower} and no other rank of the inner loops"
             )
@@ -390,10 +389,10 @@ class _Lowering:
         return (lower,)
 
 
-def _needed(term: Term) -> Iterator[Operand]:
+def _required_operands(term: Term) -> Iterator[Operand]:
     """Yield the operands that make a term 0 where they have no value."""
     if isinstance(term, Operand):
         yield term
     elif isinstance(term, Function) and not term.adds:
         for factor in term.terms:
-            yield from _needed(factor)
+            yield from _required_operands(factor)

@@ -108,7 +108,7 @@ class MappedMachine(MappedComposition):
     @property
     def cascade_stages(self) -> Sequence[Stage]:
         """Return the stages of the cascade; if the cascade repeats, the stages of its first round."""
-        stages = [built.stage for built in self.stages]
+        stages = [blocks.stage for blocks in self.stages]
         return stages if self.specification.iteration is None else first_stages(stages)
 
     @property
@@ -130,15 +130,15 @@ class MappedMachine(MappedComposition):
             return self._store_parameters(memory)
         if isinstance(parameters, MemoryParameters):
             return parameters
-        asked = int((memory.bandwidth or 8 * parameters.bandwidth) / 8)
-        channels = -(-asked // parameters.bandwidth)
+        bandwidth = int((memory.bandwidth or 8 * parameters.bandwidth) / 8)
+        channels = -(-bandwidth // parameters.bandwidth)
         step = MEGAHERTZ * 2 * parameters.width // 8  # bytes per second: two transfers per cycle
         line = self.stores.line
-        changed = {
-            "bandwidth": max(1, round(asked / channels / step)) * step,
+        settings = {
+            "bandwidth": max(1, round(bandwidth / channels / step)) * step,
             "interleave": -(-parameters.interleave // line) * line,
         }
-        return MemoryParameters(channels=channels, **{**parameters.model_dump(mode="json"), **changed})
+        return MemoryParameters(channels=channels, **{**parameters.model_dump(mode="json"), **settings})
 
     def _store_parameters(self, store: Unit) -> MemoryParameters:
         """Return the parameters of a store in place of memory.
@@ -146,17 +146,17 @@ class MappedMachine(MappedComposition):
         Its banks transfer at most a line per cycle, and have the latency of a cache bank.
         """
         clock, line, width = int(self.kernel.clocks[0].hertz), self.stores.line, self.parameters.memory.width
-        asked = int((store.bandwidth or 0) / 8)
-        banks = -(-asked // (line * clock))
+        bandwidth = int((store.bandwidth or 0) / 8)
+        banks = -(-bandwidth // (line * clock))
         step = clock * 2 * width // (8 * PARTS)  # bytes per second at the smallest clock, see ``PARTS``
-        changed = {
+        settings = {
             "model": "simple",
-            "bandwidth": max(1, round(asked / banks / step)) * step,
+            "bandwidth": max(1, round(bandwidth / banks / step)) * step,
             "interleave": line,
             "simple_latency": f"{self.parameters.timing.cache_stages * PICOSECONDS // clock} ps",
             "channels": banks,
         }
-        return MemoryParameters(**{**self.parameters.memory.model_dump(mode="json"), **changed})
+        return MemoryParameters(**{**self.parameters.memory.model_dump(mode="json"), **settings})
 
     def layouts(self) -> Sequence[Layout]:
         """Return the memory layout of the operands and of the arrays of the outputs."""
@@ -181,7 +181,7 @@ class MappedMachine(MappedComposition):
                 return f"timing.memory={self.parameters.timing.memory}"
             if not entry.buffered:
                 return DRAM_ONLY
-            if self.stores.lays_out(entry.tensor, entry.rank, entry.kind):
+            if self.stores.has_array(entry.tensor, entry.rank, entry.kind):
                 return ""
             if entry.tensor in handed:
                 return "a merger hands it over"
@@ -196,7 +196,7 @@ class MappedMachine(MappedComposition):
         statistics = self.kernel.statistics()
         core, walk = self.kernel.clocks[0].hertz, self.walking.hertz
         waits = [
-            [statistics[root.name].input_stall.get("after", 0) for root in stage.outside.all_roots()]
+            [statistics[root.name].input_stall.get("after", 0) for root in stage.outer_blocks.all_roots()]
             for stage in self.stages
         ]
         begins = [-(-max(cycles, default=0) * core // walk) for cycles in waits]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MappedMemory", "count_banks"]
 
-WRITTEN = 1 << 36  # bytes of address space reserved for each array of an output
+OUTPUT_BYTES = 1 << 36  # bytes of address space reserved for each array of an output
 BANKS = (3, 2)  # 3 banks for every 2 instances, as Gamma has 48 banks for 32 processing elements
 LEAST_LINE = 2  # smallest line of a cache in bytes
 
@@ -74,7 +74,7 @@ class MappedMemory:
         self.shared: dict[
             Store, list[User]
         ] = {}  # for each copy of a shared store, the ports that send requests to it
-        self.held: Counter[str] = (
+        self.array_bytes: Counter[str] = (
             Counter()
         )  # for each shared store, by name, bytes of the arrays that it serves
         self.ports: dict[str, _Port] = {}  # memory ports of the instances, by name of the instance
@@ -94,28 +94,28 @@ class MappedMemory:
         self.layouts.append(Layout(begin, size, role))
         return begin
 
-    def laid_out(self, what: Array, size: int, chain: Chain) -> int:
+    def operand_address(self, array: Array, size: int, chain: Chain) -> int:
         """Return the address of an operand's array of ``size`` bytes, the same address in all stages."""
-        if what not in self.bases:
-            self.bases[what] = self.place(what[0], size, Role.OPERAND)
-            self.held[chain.shared] += size
-        return self.bases[what]
+        if array not in self.bases:
+            self.bases[array] = self.place(array[0], size, Role.OPERAND)
+            self.array_bytes[chain.shared] += size
+        return self.bases[array]
 
-    def area(self, what: Array, chain: Chain, number: int, *, again: bool) -> int:
+    def output_address(self, array: Array, chain: Chain, number: int, *, reads_back: bool) -> int:
         """Return the address at which an instance begins to write an array of an output.
 
         Args:
-            what: the array.
+            array: the array.
             chain: the path to memory.
             number: number of the instance; the pages of all instances are interleaved.
-            again: whether the instance reads the array back.
+            reads_back: whether the instance reads the array back.
         """
-        if what not in self.bases:
-            self.bases[what] = self.place(what[0], WRITTEN, Role.WORK if again else Role.PRODUCT)
-            self.held[chain.shared] += self.line
-        return self.bases[what] + number * self.page_lines * self.line
+        if array not in self.bases:
+            self.bases[array] = self.place(array[0], OUTPUT_BYTES, Role.WORK if reads_back else Role.PRODUCT)
+            self.array_bytes[chain.shared] += self.line
+        return self.bases[array] + number * self.page_lines * self.line
 
-    def lays_out(self, tensor: str, rank: str, kind: str) -> bool:
+    def has_array(self, tensor: str, rank: str, kind: str) -> bool:
         """Return whether the entries of a rank and kind are in memory, so that blocks read or write them."""
         return any(
             (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
@@ -142,16 +142,16 @@ class MappedMemory:
         else:
             self.ports.setdefault(leaf, _Port()).readers.append(user)
 
-    def writes(self, chain: Chain, leaf: str, copy: int, block: Block, *, again: bool = False) -> None:
+    def writes(self, chain: Chain, leaf: str, copy: int, block: Block, *, reads_back: bool = False) -> None:
         """Connect a block's writes to a cache, which acknowledges them, or to memory if there is no cache.
 
         Args:
             chain, leaf, copy, block: arguments of ``reads``.
-            again: whether the block reads back from memory what it has written.
+            reads_back: whether the block reads back from memory what it has written.
         """
         if chain.cached:
             self.reads(chain, leaf, copy, block)
-        elif again:
+        elif reads_back:
             self.ports.setdefault(leaf, _Port()).readers.append((block, "requests", "replies"))
         else:
             self.ports.setdefault(leaf, _Port()).writers.append((block, "requests", ""))
@@ -164,19 +164,19 @@ class MappedMemory:
         """
         if not self.tensors:
             return
-        most = max((len(port.readers) + len(port.writers) for port in self.ports.values()), default=1)
+        group = max((len(port.readers) + len(port.writers) for port in self.ports.values()), default=1)
         users: list[User] = []
         for store, store_users in self.shared.items():
-            users += self._store(store, store_users, len(users) * most, most)
+            users += self._store(store, store_users, len(users) * group, group)
         for name, port in self.ports.items():
-            users.append(self._add_concentrator(name, port, len(users) * most))
-        self.machine.add_memory(users, self.line, group=most)
+            users.append(self._add_concentrator(name, port, len(users) * group))
+        self.machine.add_memory(users, self.line, group=group)
 
     def _add_concentrator(self, leaf: str, port: _Port, first: int) -> User:
         connect, queue = self.machine.kernel.connect, self.timing.queue
-        both = [*port.readers, *port.writers]
+        clients = [*port.readers, *port.writers]
         concentrator = self.machine.add(Concentrator, f"{leaf}memory_port", first)
-        for place, (block, requests, replies) in enumerate(both):
+        for place, (block, requests, replies) in enumerate(clients):
             connect(block, requests, concentrator, f"inputs[{place}]", capacity=queue)
             if replies:
                 connect(concentrator, f"outputs[{place}]", block, replies, capacity=queue)
@@ -185,24 +185,24 @@ class MappedMemory:
     def _store(self, store: Store, store_users: Sequence[User], first: int, group: int) -> list[User]:
         """Add the banks of a copy of a shared store, and the network between its users and the banks."""
         banks, name = self._geometry(store), numbered(store.name.lower(), store.copies)[store.copy]
-        called = name if store.copies > 1 else store.name.lower()
+        prefix = name if store.copies > 1 else store.name.lower()
         bank_units = [
             self.machine.add(self.machine.part("bank", store.name), bank_name, banks, first + place * group)
-            for place, bank_name in enumerate(numbered(f"{called}.bank", banks.banks))
+            for place, bank_name in enumerate(numbered(f"{prefix}.bank", banks.banks))
         ]
         latency = self.timing.network_latency
-        self.machine.add_network(called, store_users, bank_units, interleave=self.line, latency=latency)
+        self.machine.add_network(prefix, store_users, bank_units, interleave=self.line, latency=latency)
         return [(bank, "memory_requests", "memory_replies") for bank in bank_units]
 
     def _geometry(self, store: Store) -> FiberCacheSpecification:
         component = self.machine.component(store.name)
         ways = component.ways or self.timing.ways
-        whole_sets = (
+        total_sets = (
             None if component.depth is None else component.width * component.depth // 8 // (self.line * ways)
         )
-        banks = self.timing.banks or count_banks(-(-self.machine.instances // store.copies), whole_sets)
-        held = -(-self.held[store.name] // (self.line * ways)) if whole_sets is None else whole_sets
-        sets = max(1, held // banks)
+        banks = self.timing.banks or count_banks(-(-self.machine.instances // store.copies), total_sets)
+        needed = -(-self.array_bytes[store.name] // (self.line * ways)) if total_sets is None else total_sets
+        sets = max(1, needed // banks)
         return FiberCacheSpecification(banks, sets, ways, self.line, stages=self.timing.cache_stages)
 
 
@@ -213,5 +213,5 @@ def count_banks(instances: int, sets: int | None) -> int:
         instances: number of instances that the store serves.
         sets: sets of the whole store; each bank has at least one set. None if the store has no bound.
     """
-    most = LIMITS["banks"][1] if sets is None else min(max(1, sets), LIMITS["banks"][1])
-    return min(-(-BANKS[0] * instances // BANKS[1]), most)
+    largest = LIMITS["banks"][1] if sets is None else min(max(1, sets), LIMITS["banks"][1])
+    return min(-(-BANKS[0] * instances // BANKS[1]), largest)

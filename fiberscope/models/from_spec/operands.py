@@ -72,58 +72,62 @@ def prepare_loops(
         ConfigurationError: no block reads a tensor in the way that the specification requires.
         InputError: tensors do not fit the specification.
     """
-    for rank in _cut_as(einsum, handed):
-        what = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
-        raise refuse(specification, f"{einsum.name}: {what}")
+    for rank in _ranks_led_by(einsum, handed):
+        message = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
+        raise refuse(specification, f"{einsum.name}: {message}")
     plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
     operands = [operand_of(specification, access, trees) for access in accesses(plan.equation.expression)]
-    whole = _leave_whole(plan, operands)
+    unpartitioned = _leave_unpartitioned(plan, operands)
     prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}
     lookups: dict[str, tuple[LookUp, ...]] = {}
-    read: list[Access] = []
+    reads: list[Access] = []
     skipped = skipped_loops(specification, einsum)
     for operand in operands:
         name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
         if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(plan)):
-            what = (
+            message = (
                 f"{operand.name} is partitioned as another tensor while the loops run, and no block does that"
             )
-            raise refuse(specification, f"{einsum.name}: {what}")
+            raise refuse(specification, f"{einsum.name}: {message}")
         lookups[name] = _lookups(specification, plan, operand, handed)
         variables = {lookup.rank: lookup.variable for lookup in lookups[name]}
-        read.append(Access.at(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
-        passed_over = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
-        tensors[name] = _stored(specification, plan, operand, handed, passed_over, variables)
+        reads.append(Access.at(name, [variables.get(rank, rank) for rank in operand.ordered.names]))
+        sequenced = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
+        tensors[name] = _store_operand(specification, plan, operand, handed, sequenced, variables)
     orders = {
-        read[number].tensor: tuple(sorted({*operands[number].ordered.names, *pieces}, key=plan.loops.index))
-        for number, pieces in whole.items()
+        reads[number].tensor: tuple(sorted({*operands[number].ordered.names, *pieces}, key=plan.loops.index))
+        for number, pieces in unpartitioned.items()
     }
-    return EinsumLoops(plan, tuple(read), tensors, lookups, orders)
+    return EinsumLoops(plan, tuple(reads), tensors, lookups, orders)
 
 
-def _leave_whole(plan: LoopPlan, operands: Sequence[Operand]) -> dict[int, tuple[str, ...]]:
+def _leave_unpartitioned(plan: LoopPlan, operands: Sequence[Operand]) -> dict[int, tuple[str, ...]]:
     """Leave ranks of a product's operands unpartitioned if another operand's pieces select coordinates.
 
     Returns:
         For each changed operand, by its number, the names of the pieces that its fibertree lacks.
     """
-    whole: dict[int, tuple[str, ...]] = {}
+    unpartitioned: dict[int, tuple[str, ...]] = {}
     for number, operand in enumerate(operands if _multiplies(plan) else ()):
         for rank in operand.uncompressed:
             split = plan.splits.get(rank)
-            others = (other for other in operands if rank in other.tree.names)
-            met = any(rank not in other.uncompressed for other in others)
+            readers = (other for other in operands if rank in other.tree.names)
+            is_selected = any(rank not in other.uncompressed for other in readers)
             if split is None or rank not in operand.tree.names or not set(split.names) <= set(plan.loops):
                 continue
             depth = plan.loops.index(split.names[-1])
-            last = not any(plan.lowest(name) in plan.loops[depth + 1 :] for name in operand.tree.names)
-            if not met or not all(plan.piece_sizes(split)) or (last and not _is_full(operand.tree)):
+            is_last = not any(plan.lowest(name) in plan.loops[depth + 1 :] for name in operand.tree.names)
+            if (
+                not is_selected
+                or not all(plan.piece_sizes(split))
+                or (is_last and not _is_full(operand.tree))
+            ):
                 continue
             operand.tree = renamed(operand.tree, {rank: split.names[-1]})
             operand.followed.append(split.names[-1])
-            whole[number] = (*whole.get(number, ()), *split.names[:-1])
-    return whole
+            unpartitioned[number] = (*unpartitioned.get(number, ()), *split.names[:-1])
+    return unpartitioned
 
 
 def _is_full(tree: FiberTree) -> bool:
@@ -150,7 +154,7 @@ def _lookups(
     return lookups
 
 
-def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
+def _ranks_led_by(einsum: Einsum, leader: str) -> Iterator[str]:
     """Yield the ranks that are partitioned by occupancy with a tensor as the leader."""
     for part in einsum.partitioning:
         if isinstance(part, Split):
@@ -160,8 +164,8 @@ def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
 
 def _is_alone(plan: LoopPlan, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:
     """Return whether an operand alone determines a loop, which does nothing where the operand is empty."""
-    others = (other for other in operands if other is not operand)
-    return _multiplies(plan) and not any(rank in other.ordered.names for other in others)
+    readers = (other for other in operands if other is not operand)
+    return _multiplies(plan) and not any(rank in other.ordered.names for other in readers)
 
 
 def _multiplies(plan: LoopPlan) -> bool:
@@ -169,24 +173,26 @@ def _multiplies(plan: LoopPlan) -> bool:
     return set(operators_of(plan.equation.expression)) <= {"*"}
 
 
-def _stored(
+def _store_operand(
     specification: Specification,
     plan: LoopPlan,
     operand: Operand,
     handed: str,
-    passed_over: Sequence[str],
-    sought: Collection[str],
+    sequenced: Sequence[str],
+    looked_up: Collection[str],
 ) -> StoredTensor:
     names = operand.ordered.names
     order = tuple(range(len(names)))
     if operand.name == handed:
         return StoredTensor((0,) * len(names), Format("s" * len(names), order), (), operand.tree.values[:0])
     for rank in names:
-        if rank not in plan.loops and rank not in sought:
+        if rank not in plan.loops and rank not in looked_up:
             raise refuse(specification, f"{plan.einsum.name}: {operand.name} has {rank}, which no loop has")
     tree = operand.ordered.tree.swizzle(names)
-    letters = [_letter(specification, plan, operand, rank) if rank not in sought else "s" for rank in names]
-    letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
+    letters = [
+        _letter(specification, plan, operand, rank) if rank not in looked_up else "s" for rank in names
+    ]
+    letters = ["s" if rank in sequenced else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and not _is_full(tree):
         letters[-1] = "s"  # a dense level would turn a missing value into an operand of 0
     shape = tuple(rank.shape for rank in tree.ranks)
@@ -198,14 +204,14 @@ def _stored(
 def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
     """Return a level's letter: d (dense) if every coordinate is visited or looked up, else s."""
     base = plan.base(rank)
-    uncut = rank == base or rank in operand.followed
+    is_unpartitioned = rank == base or rank in operand.followed
     if base not in operand.uncompressed:
-        return "d" if uncut and _is_led(specification, plan, operand, rank) else "s"
-    if not uncut and plan.lowest(base) == operand.ordered.names[-1]:
+        return "d" if is_unpartitioned and _is_led(specification, plan, operand, rank) else "s"
+    if not is_unpartitioned and plan.lowest(base) == operand.ordered.names[-1]:
         return "s"  # elements without a value are not computed
-    if not uncut:
-        what = f"{base} of {operand.name} is both uncompressed and partitioned"
-        raise refuse(specification, f"{plan.einsum.name}: {what}")
+    if not is_unpartitioned:
+        message = f"{base} of {operand.name} is both uncompressed and partitioned"
+        raise refuse(specification, f"{plan.einsum.name}: {message}")
     return "d"
 
 

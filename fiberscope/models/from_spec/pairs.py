@@ -53,24 +53,28 @@ def lists_in(
     loops = einsum_loops.plan.loops[len(stage.outer) :]
     if stage.lanes or any(einsum_loops.lookups.values()):
         return None
-    if not StageArithmetic.read(specification, einsum_loops.plan.einsum).usual:
+    if not StageArithmetic.from_einsum(specification, einsum_loops.plan.einsum).is_standard:
         return None
     if len(loops) != LOOPS or loops[-1] not in skipped_loops(specification, stage.einsums[0]):
         return None
-    rows, columns = (_scanned(iteration_of(term, loop), loop) for loop in loops[:2])
-    both = iteration_of(term, loops[-1])
+    rows, columns = (_scanned_operand(iteration_of(term, loop), loop) for loop in loops[:2])
+    shared_iteration = iteration_of(term, loops[-1])
     if rows is None or columns is None or len(list(operands_in(term))) != len(loops) - 1 or rows is columns:
         return None
-    parts = both.parts if isinstance(both, Join) and both.kind == "intersect" else ()
-    met = [_scanned(part, loops[-1]) for part in parts]
-    if set(met) != {rows, columns} or not _has_eager_stores(specification, stage, loops):
+    parts = (
+        shared_iteration.parts
+        if isinstance(shared_iteration, Join) and shared_iteration.kind == "intersect"
+        else ()
+    )
+    joined_operands = [_scanned_operand(part, loops[-1]) for part in parts]
+    if set(joined_operands) != {rows, columns} or not _has_eager_stores(specification, stage, loops):
         return None
     return FiberLists((loops[0], loops[1], loops[2]), rows, columns)
 
 
-def _scanned(iteration: Iteration | None, loop: str) -> Operand | None:
+def _scanned_operand(iteration: Iteration | None, loop: str) -> Operand | None:
     """Return the operand over whose stored coordinates alone a loop iterates; None for other loops."""
-    if isinstance(iteration, Scan) and iteration.operand.level(loop).lists:
+    if isinstance(iteration, Scan) and iteration.operand.level(loop).loads_coordinates:
         return iteration.operand
     return None
 
@@ -89,8 +93,8 @@ def _einsum_has_eager_stores(
         store = components[binding.component]
         if store.kind == "DRAM" or binding.rank not in loops or binding.tensor == einsum.output:
             return True
-        held = binding.evict_on in (None, "root", *stage.outer)
-        return binding.style == "eager" and store.kind == "Buffet" and is_shared(store, stage) and held
+        is_held = binding.evict_on in (None, "root", *stage.outer)
+        return binding.style == "eager" and store.kind == "Buffet" and is_shared(store, stage) and is_held
 
     return all(is_whole(binding) for binding in einsum.bindings.storage)
 
@@ -108,6 +112,6 @@ def sum_pairs(blocks: Blocks, term: Term, lists: FiberLists, output: str) -> Non
     for way, operand in enumerate((lists.rows, lists.columns)):
         operand.references = Wire(node, f"ref[{way}]")
     columns = Wire(node, "inner")
-    value = blocks.summed(value_of(blocks, term, lambda _one: None), columns, "mark")
+    value = blocks.add_reducer(value_of(blocks, term, lambda _operand: None), columns, "mark")
     points = {"crd[0]": Wire(node, "outer"), "crd[1]": columns, "val": value}
     blocks.add("tasksum", points, tensor=output)

@@ -17,10 +17,10 @@ from fiberscope.workloads.expressions.expression import (
     Take,
 )
 
-__all__ = ["with_plain_einsums"]
+__all__ = ["plain_einsums"]
 
 
-def with_plain_einsums(specification: Specification) -> Specification:
+def plain_einsums(specification: Specification) -> Specification:
     """Return a specification with numbers instead of symbols, and a copy instead of each renaming.
 
     The copy for ``Y = Z`` scans Z and writes Y, in the rank order in which Y is stored.
@@ -33,7 +33,7 @@ def with_plain_einsums(specification: Specification) -> Specification:
 def _plain(specification: Specification, einsum: Einsum) -> Einsum:
     if isinstance(einsum.equation, Alias):
         return _copy(specification, einsum, einsum.equation)
-    expression = _with_numbers(specification, einsum.equation.expression)
+    expression = _insert_numbers(specification, einsum.equation.expression)
     return replace(einsum, equation=replace(einsum.equation, expression=expression))
 
 
@@ -45,11 +45,11 @@ def _copy(specification: Specification, einsum: Einsum, alias: Alias) -> Einsum:
     return replace(einsum, equation=equation, ranks=output.ranks, loop_order=output.rank_order)
 
 
-def _with_numbers(specification: Specification, expression: Expression) -> Expression:
+def _insert_numbers(specification: Specification, expression: Expression) -> Expression:
     """Return an expression with the values of symbols instead of their names."""
     if isinstance(expression, Scalar):
         return Number(specification.symbols[expression.name])
     if isinstance(expression, Operation | Take | Call):
-        operands = tuple(_with_numbers(specification, operand) for operand in expression.operands)
+        operands = tuple(_insert_numbers(specification, operand) for operand in expression.operands)
         return replace(expression, operands=operands)
     return expression

@@ -45,8 +45,8 @@ class Projection:
     @property
     def plain(self) -> str:
         """The loop whose coordinate this coordinate equals; empty if it must be computed."""
-        alone = len(self.terms) == 1 and self.constant == 0 and self.terms[0] == Term(self.terms[0].loop)
-        return self.terms[0].loop if alone else ""
+        is_plain = len(self.terms) == 1 and self.constant == 0 and self.terms[0] == Term(self.terms[0].loop)
+        return self.terms[0].loop if is_plain else ""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def count_of(plan: LoopPlan, loop: str) -> Count | None:
     pieces = plan.loops[window]
     piece = plan.piece(pieces)
     outer = window_of(plan, pieces)
-    ends_within = outer == NO_WINDOW or plan.piece(plan.loops[outer]) % max(1, piece) == 0
+    fits_outer = outer == NO_WINDOW or plan.piece(plan.loops[outer]) % max(1, piece) == 0
     return (
-        Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and ends_within else None
+        Count(plan.shape(loop), step, pieces, piece) if piece and piece % step == 0 and fits_outer else None
     )
 
 

@@ -27,7 +27,7 @@ from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.machine import segments_of
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.storage import elements_of, of_type
+from fiberscope.models.graphs.storage import elements_of, round_values
 from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.names import numbered
@@ -54,7 +54,7 @@ class BuiltStage:
         graph: graph of the stage.
         chains: chains of the data that the stage moves.
         prefix: prefix of the names of the stage's components.
-        before: the stage that must end before this stage begins; None for the first stage.
+        previous: the stage that must end before this stage begins; None for the first stage.
     """
 
     def __init__(
@@ -64,38 +64,42 @@ class BuiltStage:
         graph: StageGraph,
         chains: Chains,
         prefix: str,
-        before: BuiltStage | None,
+        previous: BuiltStage | None,
     ) -> None:
         machine = stores.machine
-        graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
+        graph = replace(graph, tensors=round_values(machine.value_type, graph.tensors))
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0, machine.parameters.timing.registered)
         inner_chains = {
             what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
         }
         outer_chains = {what: chain.in_front() for what, chain in chains.items()}
-        inside, outside = _clocks(machine, stage)
-        self.clock, self.walking = inside, outside
+        inner_clock, outer_clock = _clocks(machine, stage)
+        self.clock, self.walking = inner_clock, outer_clock
         names = [f"{name}." for name in numbered(f"{prefix}{stage.level}", stage.instances)]
-        kept = inner_chains or chains
-        self.memory = StageMemory(stores, stage, graph, kept, context.nests, names, clock=inside)
-        in_front = StageMemory(stores, stage, graph, outer_chains, context.nests, clock=outside)
+        memory_chains = inner_chains or chains
+        self.memory = StageMemory(
+            stores, stage, graph, memory_chains, context.nests, names, clock=inner_clock
+        )
+        in_front = StageMemory(stores, stage, graph, outer_chains, context.nests, clock=outer_clock)
         nodes = graph.graph.nodes.values()
         front = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
         ]
         depth = self._depth
-        self.outside = InstanceBlocks(machine, f"{prefix}outer.", 0, front, in_front, context, outside, depth)
+        self.outer_blocks = InstanceBlocks(
+            machine, f"{prefix}outer.", 0, front, in_front, context, outer_clock, depth
+        )
         leaf_nodes = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [
-            InstanceBlocks(machine, name, number, leaf_nodes, self.memory, context, inside, depth)
+            InstanceBlocks(machine, name, number, leaf_nodes, self.memory, context, inner_clock, depth)
             for number, name in enumerate(names)
         ]
         self.cut = self._add_cut(prefix)
         self.sums = self._add_sums(prefix) if graph.sums else None
         self._connect()
-        if before is not None:
-            self._follow(before)
+        if previous is not None:
+            self._follow(previous)
 
     @property
     def _depth(self) -> int | None:
@@ -107,8 +111,10 @@ class BuiltStage:
 
     def _add_cut(self, prefix: str) -> Cut:
         crossings = self.graph.crossings
-        by = self.stage.outer[-1] if self.stage.banked else ""
-        places = (place for place, crossing in enumerate(crossings) if by and crossing.loop == by)
+        banked_loop = self.stage.outer[-1] if self.stage.banked else ""
+        places = (
+            place for place, crossing in enumerate(crossings) if banked_loop and crossing.loop == banked_loop
+        )
         return self.machine.add_at(
             self.walking,
             Cut,
@@ -129,7 +135,7 @@ class BuiltStage:
     def _add_sums(self, prefix: str) -> TaskSum:
         """Add the unit that sums the results of tasks; the cut sends it the instance of each task."""
         crossings, elements = self.graph.crossings, self.cut.elements
-        outer = [elements[place] for place, crossing in enumerate(crossings) if crossing.kept]
+        outer = [elements[place] for place, crossing in enumerate(crossings) if crossing.is_output]
         round_loops = self.stage.outer[: self.stage.rounds]
         rounds = [elements[place] for place, crossing in enumerate(crossings) if crossing.loop in round_loops]
         groups = [elements[place] for place, crossing in enumerate(crossings) if crossing.groups]
@@ -152,20 +158,20 @@ class BuiltStage:
             self._write_sums(sums, name, place)
         return sums
 
-    def _write_sums(self, sums: TaskSum, called: str, place: int) -> None:
+    def _write_sums(self, sums: TaskSum, unit: str, place: int) -> None:
         """Add the writers of one output of the unit that sums tasks, at the memory port of an instance.
 
         Args:
             sums: the unit that sums tasks.
-            called: name of the unit.
+            unit: name of the unit.
             place: number of the output, and of the instance.
         """
-        again = self.stage.rounds > 0
-        capacity = None if again else self._depth
-        leaf, name, connect = self.leaves[place].name, f"{called}.{place}", self.machine.kernel.connect
-        for number, writer in enumerate(self.memory.sum_writers(leaf, place, name, again=again)):
+        reads_back = self.stage.rounds > 0
+        capacity = None if reads_back else self._depth
+        leaf, name, connect = self.leaves[place].name, f"{unit}.{place}", self.machine.kernel.connect
+        for number, writer in enumerate(self.memory.sum_writers(leaf, place, name, reads_back=reads_back)):
             connect(sums, f"out_element{place}[{number}]", writer, "in_stream", capacity=capacity)
-            if again:
+            if reads_back:
                 connect(sums, f"out_again{place}[{number}]", writer, "in_again", capacity=None)
 
     @property
@@ -175,7 +181,7 @@ class BuiltStage:
         return graph.sums or next(node for node in graph.graph.nodes.values() if node.writes_values)
 
     @property
-    def _last(self) -> Stream:
+    def _value_stream(self) -> Stream:
         """Return the stream of the output's values."""
         stream = self.graph.graph.feeding(self._output, "val")
         assert stream is not None  # a graph that was lowered has no open ports
@@ -185,30 +191,30 @@ class BuiltStage:
         """Return the level of the stop that ends a task in the output; ``EACH`` if each element ends one."""
         if self.stage.of_elements:
             return EACH
-        nest = self.outside.context.nests[self._last.source, self._last.output]
+        nest = self.outer_blocks.context.nests[self._value_stream.source, self._value_stream.output]
         return max(0, len(nest) - 1)
 
-    def _follow(self, before: BuiltStage) -> None:
+    def _follow(self, previous: BuiltStage) -> None:
         """Let this stage begin when the stage before it has ended."""
-        last = before.sums or before.cut
-        for place, root in enumerate(self.outside.all_roots()):
+        last = previous.sums or previous.cut
+        for place, root in enumerate(self.outer_blocks.all_roots()):
             self.machine.kernel.connect(last, f"out_over[{place}]", root, "after", capacity=None)
 
     def _connect(self) -> None:
         graph, connect, cut = self.graph.graph, self.machine.kernel.connect, self.graph.cut
         streams = graph.streams
-        self.outside.connect(streams)
+        self.outer_blocks.connect(streams)
         for stream in graph.streams_into(cut):
             source = graph.nodes[stream.source]
             number = stream.input[len("in") :]
-            end = self.outside.output(source, stream.output)
+            end = self.outer_blocks.output(source, stream.output)
             connect(*end, self.cut, f"in_stream{number}", capacity=self._depth)
         for place, leaf in enumerate(self.leaves):
             leaf.connect(streams)
-            self._deal(place, leaf)
-            self._end(place, leaf)
+            self._connect_tasks(place, leaf)
+            self._add_task_end(place, leaf)
 
-    def _deal(self, place: int, leaf: InstanceBlocks) -> None:
+    def _connect_tasks(self, place: int, leaf: InstanceBlocks) -> None:
         """Connect the cut to an instance. The channels have no bound: the cut limits the number of tasks."""
         graph, used = self.graph.graph, Counter[int]()
         for stream in graph.streams_from(self.graph.cut):
@@ -219,11 +225,13 @@ class BuiltStage:
                 target = leaf.input(leaf.nodes[stream.target], stream.input)
                 self.machine.kernel.connect(self.cut, port, *target, capacity=None)
         for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
-            for writer in self.memory.task_writers(leaf.name, place, crossing.loop) if crossing.kept else ():
+            for writer in (
+                self.memory.task_writers(leaf.name, place, crossing.loop) if crossing.is_output else ()
+            ):
                 port = f"out_{number}_{place}[{used[number]}]"
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
-    def _end(self, place: int, leaf: InstanceBlocks) -> None:
+    def _add_task_end(self, place: int, leaf: InstanceBlocks) -> None:
         """Add the block that reports the end of each task of an instance to the cut.
 
         If tasks are summed, also connect the points of the instance to the unit that sums them.
@@ -231,7 +239,7 @@ class BuiltStage:
         graph, connect = self.graph.graph, self.machine.kernel.connect
         add, clock = self.machine.add_at, self.clock
         ends = add(clock, TaskEnd, f"{leaf.name}task_end", self._last_level())
-        source = leaf.output(leaf.nodes[self._last.source], self._last.output)
+        source = leaf.output(leaf.nodes[self._value_stream.source], self._value_stream.output)
         connect(*source, ends, "in_stream", capacity=None)
         connect(ends, "ended", self.cut, f"ended[{place}]", capacity=None)
         if self.sums is not None:
@@ -257,19 +265,19 @@ class BuiltStage:
     def _counting_blocks(self) -> list[tuple[Node, list[Component]]]:
         """The nodes whose blocks count operations, each with its blocks."""
         blocks: dict[str, list[Component]] = {}
-        for leaf in (self.outside, *self.leaves):
+        for leaf in (self.outer_blocks, *self.leaves):
             for name, block in leaf.blocks.items():
                 blocks.setdefault(name, []).append(block)
-        nodes = {**self.outside.nodes, **self.leaves[0].nodes}
+        nodes = {**self.outer_blocks.nodes, **self.leaves[0].nodes}
         return [
-            (nodes[name], alike)
-            for name, alike in blocks.items()
-            if not OPERATION_COUNTERS.isdisjoint(alike[0].counters())
+            (nodes[name], same_blocks)
+            for name, same_blocks in blocks.items()
+            if not OPERATION_COUNTERS.isdisjoint(same_blocks[0].counters())
         ]
 
     def output(self) -> FiberTree:
         """Return the output as a fibertree, assembled from the parts of all instances or from the sums."""
-        parts = self._written() if self.sums is None else self._added()
+        parts = self._written() if self.sums is None else self._summed_part()
         plan, specification = self.graph.plan, self.machine.specification
         ranks = [index.rank for index in plan.equation.output.indices]
         declared = specification.tensors[self.graph.einsum.output].ranks
@@ -277,7 +285,7 @@ class BuiltStage:
         loops = [plan.lowest(str(rank)) for rank in ranks]
         columns = [_joined([columns[loop] for columns, _values in parts]) for loop in loops]
         values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
-        if not self.graph.arithmetic.usual and shape:
+        if not self.graph.arithmetic.is_standard and shape:
             stored = values != self.graph.arithmetic.empty
             columns, values = [column[stored] for column in columns], values[stored]
         if not shape:
@@ -290,20 +298,20 @@ class BuiltStage:
         outer = {
             crossing.loop: np.array(self.cut.elements[place].integers(), np.int64)
             for place, crossing in enumerate(self.graph.crossings)
-            if crossing.kept
+            if crossing.is_output
         }
         entries = []
         for place, leaf in enumerate(self.leaves):
-            own = owners == place
-            if own.any():
-                columns = {loop: column[own] for loop, column in outer.items()}
-                entries.append(_written(leaf, int(own.sum()), columns, self.graph.loops))
+            is_own = owners == place
+            if is_own.any():
+                columns = {loop: column[is_own] for loop, column in outer.items()}
+                entries.append(_written(leaf, int(is_own.sum()), columns, self.graph.loops))
         return entries
 
-    def _added(self) -> list[Part]:
+    def _summed_part(self) -> list[Part]:
         """Return the output of the unit that sums all tasks, as a single part."""
         assert self.sums is not None  # only stages that sum tasks call this method
-        loops = [crossing.loop for crossing in self.graph.crossings if crossing.kept]
+        loops = [crossing.loop for crossing in self.graph.crossings if crossing.is_output]
         loops += self.graph.loops
         columns = dict(zip(loops, self.sums.sums.columns(), strict=True))
         return [(columns, self.sums.sums.all_values())]
@@ -314,10 +322,10 @@ def _clocks(machine: MappedComposition, stage: Stage) -> tuple[Clock, Clock]:
 
     If all instances share each step, the blocks before the cut run in the clock of the lanes too.
     """
-    inside = machine.lane_clock if stage.lanes else machine.kernel.clocks[0]
+    inner_clock = machine.lane_clock if stage.lanes else machine.kernel.clocks[0]
     space = stage.einsums[0].spacetime.space if stage.einsums[0].spacetime else ()
     alone = stage.lanes and len(space) == stage.vectors
-    return inside, machine.lane_clock if alone else machine.walking
+    return inner_clock, machine.lane_clock if alone else machine.walking
 
 
 def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
@@ -358,7 +366,7 @@ def _count(operations: Counter[str], node: Node, blocks: Sequence[Component], *,
         absent = sum(
             getattr(block, "absent", 0) for block in blocks
         )  # a part of the user's own may lack the counter
-        counted = COUNTED.get(node["counted"], node["counted"]) or node.primitive.counted
+        counted = COUNTED.get(node["counted"], node["counted"]) or node.primitive.operation_name
         operations[counted] += _total("operations", blocks) - absent
     if adds and "reductions" in counters:
         skipped = sum(block.missing + block.filled for block in blocks)  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ class Crossing:
     Args:
         kind: ``crd`` for coordinates or ``ref`` for references.
         loop: loop of the coordinates; empty for references.
-        kept: whether the coordinates are coordinates of the output.
+        is_output: whether the coordinates are coordinates of the output.
         groups: whether the coordinates divide the output into groups whose elements are read back together.
         segments: for references to fibers, where each fiber begins, if a task with an empty fiber has no
             work; else None.
@@ -32,7 +32,7 @@ class Crossing:
 
     kind: str
     loop: str = ""
-    kept: bool = False
+    is_output: bool = False
     groups: bool = False
     segments: Integers | None = None
 

@@ -56,7 +56,7 @@ class StageMemory:
         self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
         self.arrays: dict[tuple[str, int, str], StoredArray] = {}
         self.rooms: dict[tuple[str, str], BufferRoom] = {}
-        self.come_whole = {
+        self.eager_levels = {
             (node[f"tensor{way}"], int(node[f"{place}{way}"]))
             for node in graph.graph.nodes.values()
             if node.type == FIBER_PAIRS
@@ -67,7 +67,7 @@ class StageMemory:
             tuple[str, tuple[str, int]], tuple[Integers, Integers]
         ] = {}  # first and last lines of subtrees
 
-    def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
+    def input_fetches(self, leaf: str, node: Node, port: str, name: str) -> Iterator[Fetch]:
         """Yield the fetches before an input of references: of the starts of their fibers, or of values.
 
         Before a unit that reads fibers itself, a further fetch loads their coordinates.
@@ -84,7 +84,7 @@ class StageMemory:
         kinds = (
             ("payload",) if has_element else ("payload", "elem")
         )  # the fetch of a coordinate has loaded its element
-        for kind in kinds if place >= 0 and (tensor, place) not in self.come_whole else ():
+        for kind in kinds if place >= 0 and (tensor, place) not in self.eager_levels else ():
             chain = self._chain(tensor, place, kind)
             if chain is not None and self._is_fetched_here(chain, node, port, stream):
                 yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
@@ -101,8 +101,8 @@ class StageMemory:
     def _subtrees(self, leaf: str, tensor: str, place: int, name: str) -> Iterator[SubtreeFetch]:
         """Yield a fetch for each store that supplies subtrees of a level's fibers."""
         stores: dict[tuple[str, int], list[tuple[int, str, Chain]]] = {}
-        for whole, level in sorted(self.come_whole):
-            for kind in ("coord", "payload", "elem") if whole == tensor else ():
+        for eager_tensor, level in sorted(self.eager_levels):
+            for kind in ("coord", "payload", "elem") if eager_tensor == tensor else ():
                 chain = self._chain(tensor, level, kind)
                 if chain is not None:
                     stores.setdefault((chain.shared, chain.copies), []).append((level, kind, chain))
@@ -147,24 +147,26 @@ class StageMemory:
         Payloads of references that pass a merger are fetched once: before the merger if a buffer keeps them,
         else after it.
         """
-        enters = _passes_merger(node, port)
-        left = stream is not None and _passes_merger(self.graph.graph.nodes[stream.source], stream.output)
-        return chain.kept if enters else not (left and chain.kept)
+        enters_merger = _passes_merger(node, port)
+        leaves_merger = stream is not None and _passes_merger(
+            self.graph.graph.nodes[stream.source], stream.output
+        )
+        return chain.kept if enters_merger else not (leaves_merger and chain.kept)
 
     def _referenced_level(self, node: Node, port: str) -> tuple[str, int]:
         """Return the tensor and level to which the references at a port point; level -1 for the root."""
         if _passes_merger(node, port):
             graph = self.graph.graph
-            behind = next(stream for stream in graph.streams_from(node) if stream.output == port)
-            return self._referenced_level(graph.nodes[behind.target], behind.input)
+            consumer = next(stream for stream in graph.streams_from(node) if stream.output == port)
+            return self._referenced_level(graph.nodes[consumer.target], consumer.input)
         if node.type in (*READERS, FIBER_PAIRS):
             way = port[len("ref[") : -1]
             return node[f"tensor{way}"], int(node[f"mode{way}"]) - 1
         tensor, place = node["tensor"], -1
         if node.primitive.loads and port == "ref":
             place = len(self.graph.tensors[tensor].levels) - 1
-        elif node.primitive.of_level and not node.primitive.writes:
-            looks_up = node.primitive.positions == LOCATED
+        elif node.primitive.accesses_level and not node.primitive.writes:
+            looks_up = node.primitive.position_output == LOCATED
             place = int(node["mode"]) - 1 if port == ("base" if looks_up else "ref") else -1
         return tensor, place
 
@@ -176,7 +178,7 @@ class StageMemory:
             node: node of the scanner or look-up.
             name: name of its block.
         """
-        if not (node.type == "seek" or (node.primitive.scans and node.level.lists)):
+        if not (node.type == "seek" or (node.primitive.scans and node.level.loads_coordinates)):
             return None
         tensor, place = node["tensor"], int(node["mode"])
         nest = self.nests[node.name, "crd" if node.primitive.scans else LOCATED]
@@ -262,8 +264,8 @@ class StageMemory:
         if not chain.kept or not chain.evict_on:
             return NEVER
         outer = chain.evict_on in self.stage.outer  # an instance sees outer loops only as tasks
-        behind = self.stage.of_elements and self.numbers  # no stop separates tasks
-        if behind or (chain.evict_on not in nest and not outer):
+        without_stops = self.stage.of_elements and self.numbers  # no stop separates tasks
+        if without_stops or (chain.evict_on not in nest and not outer):
             return EACH
         place = nest.index(chain.evict_on) if chain.evict_on in nest else 0
         return max(EACH, len(nest) - 2 - place)
@@ -276,16 +278,16 @@ class StageMemory:
             stored = self.graph.tensors[tensor]
             array = stored_array(stored, place, whole=whole, rows=rows, piece=piece, banks=banks)
             name, number = base_name(tensor), banks.count if banks else 1
-            what = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], place, kind, number)
-            self.arrays[tensor, place, kind] = array.at(self.memory.laid_out(what, array.size, chain))
+            key = (name, self.graph.sources.get(name, ""), self.graph.orders[tensor], place, kind, number)
+            self.arrays[tensor, place, kind] = array.at(self.memory.operand_address(key, array.size, chain))
         return self.arrays[tensor, place, kind]
 
     def _banks(self, tensor: str, place: int, chain: Chain) -> Banks | None:
         """Return the banks of an array, one per instance, if coordinates determine the instances of tasks."""
         ranks = self.graph.orders[tensor][: place + 1]
         loop = self.stage.outer[-1] if self.stage.banked and self.numbers and not chain.shared else ""
-        alone = self.stage.merger is None and not self.come_whole
-        return Banks(ranks.index(loop), self.stage.instances) if alone and loop in ranks else None
+        supports_banks = self.stage.merger is None and not self.eager_levels
+        return Banks(ranks.index(loop), self.stage.instances) if supports_banks and loop in ranks else None
 
     def ways(self, leaf: str, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """Return the chains and arrays from which the ways of a merger read lines.
@@ -301,10 +303,10 @@ class StageMemory:
             if chain is not None:
                 array = self._array(tensor, place, kind, chain)
                 rows, first = array.rows, integers_of(array.first)
-                before = sum(
+                input_fetches = sum(
                     bool(chain.shared) and chain_.shared == chain.shared for chain_, _lines in chains
                 )
-                port = self.memory.port(chain, self.copy(chain, leaf)) + before
+                port = self.memory.port(chain, self.copy(chain, leaf)) + input_fetches
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
                 chains.append((chain, lines))
         return chains
@@ -335,12 +337,12 @@ class StageMemory:
         name = f"{leaf}tasks.{loop}"
         yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
 
-    def sum_writers(self, leaf: str, number: int, name: str, *, again: bool) -> Iterator[LineWriter]:
-        """Yield the blocks that write sums of tasks, and with ``again`` read them back."""
+    def sum_writers(self, leaf: str, number: int, name: str, *, reads_back: bool) -> Iterator[LineWriter]:
+        """Yield the blocks that write sums of tasks, and with ``reads_back`` read them back."""
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             called = f"{name}.{kinds[0]}s"
-            yield from self._writers(leaf, number, ranks, kinds, called, level=NEVER, again=again)
+            yield from self._writers(leaf, number, ranks, kinds, called, level=NEVER, reads_back=reads_back)
 
     def _writers(
         self,
@@ -352,7 +354,7 @@ class StageMemory:
         *,
         of_stops: bool = False,
         level: int = 0,
-        again: bool = False,
+        reads_back: bool = False,
     ) -> Iterator[LineWriter]:
         output, memory = self.graph.einsum.output, self.memory
         for rank in ranks:
@@ -361,11 +363,11 @@ class StageMemory:
                 if chain is None:
                     continue
                 rows = memory.rows(chain)
-                what = (output, "", self.graph.orders[output], rank, kind, 1)
-                base = memory.area(what, chain, number, again=again)
+                array = (output, "", self.graph.orders[output], rank, kind, 1)
+                base = memory.output_address(array, chain, number, reads_back=reads_back)
                 writer = memory.machine.add_at(
                     self.clock,
-                    LineKeeper if again else LineWriter,
+                    LineKeeper if reads_back else LineWriter,
                     name,
                     base,
                     1,
@@ -378,7 +380,7 @@ class StageMemory:
                     pages=memory.machine.instances,
                     port=memory.port(chain, self.copy(chain, leaf)) if chain.cached else 0,
                 )
-                memory.writes(chain, leaf, self.copy(chain, leaf), writer, again=again)
+                memory.writes(chain, leaf, self.copy(chain, leaf), writer, reads_back=reads_back)
                 yield writer
 
 

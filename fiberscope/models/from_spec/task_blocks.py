@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fiberscope.models.from_spec.projections import Projection
-from fiberscope.models.graphs.compiler.blocks import Blocks, Joined
+from fiberscope.models.graphs.compiler.blocks import Blocks, JoinedStreams
 from fiberscope.models.graphs.compiler.results import LoweredLoop, Result
 from fiberscope.models.graphs.compiler.terms import (
     Iteration,
@@ -19,12 +19,12 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["TaskBlocks", "TaskSum", "WrittenResult", "projected"]
+__all__ = ["TaskBlocks", "TaskSum", "WrittenResult", "project_coordinates"]
 
 PAIR = 2  # number of fibers that a skip-ahead intersector reads
 
 
-def projected(blocks: Blocks, projection: Projection, coordinates: Sequence[Wire]) -> Wire:
+def project_coordinates(blocks: Blocks, projection: Projection, coordinates: Sequence[Wire]) -> Wire:
     """Return the stream of a computed coordinate, and add the unit that computes it if necessary.
 
     Args:
@@ -45,26 +45,26 @@ class TaskBlocks(Blocks):
 
     skips: frozenset[str] = frozenset()  # loops whose intersector skips ahead
 
-    def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
+    def add_iteration(self, iteration: Iteration, variable: str, outer: Wire | None) -> JoinedStreams:
         """See ``Blocks``. An intersection looks up dense operands at the coordinates of the others."""
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
-            return super().joined(iteration, variable, before)
+            return super().add_iteration(iteration, variable, outer)
         operands = [part.operand for part in iteration.parts if isinstance(part, Scan)]
-        listed = [operand for operand in operands if operand.level(variable).lists]
+        listed = [operand for operand in operands if operand.level(variable).loads_coordinates]
         if variable in self.skips and len(listed) == len(iteration.parts) == PAIR:
-            return self._skipping(listed, variable)
-        sought = [part for part in iteration.parts if isinstance(part, Scan) and is_full(part, variable)]
-        others = tuple(part for part in iteration.parts if part not in sought)
-        if not sought or not others:
-            return super().joined(iteration, variable, before)
-        crd, references = super().joined(
-            others[0] if len(others) == 1 else Join("intersect", others), variable, before
+            return self._add_skip_intersecter(listed, variable)
+        dense = [part for part in iteration.parts if isinstance(part, Scan) and is_full(part, variable)]
+        others = tuple(part for part in iteration.parts if part not in dense)
+        if not dense or not others:
+            return super().add_iteration(iteration, variable, outer)
+        crd, references = super().add_iteration(
+            others[0] if len(others) == 1 else Join("intersect", others), variable, outer
         )
-        for part in sought:
+        for part in dense:
             references[part.operand] = self._locate_operand(part.operand, variable, crd)
         return crd, references
 
-    def _skipping(self, operands: Sequence[Operand], variable: str) -> Joined:
+    def _add_skip_intersecter(self, operands: Sequence[Operand], variable: str) -> JoinedStreams:
         """Add a skip-ahead intersector, which reads the fibers of both operands itself."""
         inputs: dict[str, Wire | None] = {}
         levels: dict[str, object] = {}
@@ -74,24 +74,24 @@ class TaskBlocks(Blocks):
         node = self.add(SKIP_AHEAD, inputs, index=variable, **levels)
         return Wire(node, "crd"), {operand: Wire(node, f"ref[{way}]") for way, operand in enumerate(operands)}
 
-    def seek(self, operand: Operand, rank: str, crd: Wire, along: Sequence[Wire]) -> list[Wire]:
+    def seek(self, operand: Operand, rank: str, crd: Wire, streams: Sequence[Wire]) -> list[Wire]:
         """Add a look-up of coordinates in a rank of an operand, which drops coordinates without a match.
 
         Args:
             operand: the operand; its references, one per coordinate, point to the fibers to search.
             rank: the rank.
             crd: the coordinates.
-            along: further streams of the same shape, from which the same elements are dropped.
+            streams: further streams of the same shape, from which the same elements are dropped.
 
         Returns:
             The streams of ``along`` after the look-up.
         """
         inputs = {"crd": crd, "base": operand.references}
-        inputs |= {f"carried[{place}]": wire for place, wire in enumerate(along)}
+        inputs |= {f"carried[{place}]": wire for place, wire in enumerate(streams)}
         tensor, mode = operand.access.tensor, operand.dimension(rank)
         node = self.add("seek", inputs, index=rank, tensor=tensor, mode=mode)
         operand.references = Wire(node, "located")
-        return [Wire(node, f"carried[{place}]") for place in range(len(along))]
+        return [Wire(node, f"carried[{place}]") for place in range(len(streams))]
 
     def _locate_operand(self, operand: Operand, variable: str, crd: Wire) -> Wire:
         base = None
@@ -99,36 +99,40 @@ class TaskBlocks(Blocks):
             signal = Wire(self.add("repsiggen", {"crd": crd}, index=variable), "repsig")
             inputs = {"ref": operand.references, "repsig": signal}
             base = Wire(self.add("repeat", inputs, index=variable, tensor=operand.access.tensor), "ref")
-        asked = {"crd": crd, "ref": crd, "base": base}
+        inputs = {"crd": crd, "ref": crd, "base": base}
         tensor, mode = operand.access.tensor, operand.dimension(variable)
-        return Wire(self.add("locate", asked, index=variable, tensor=tensor, mode=mode), "located")
+        return Wire(self.add("locate", inputs, index=variable, tensor=tensor, mode=mode), "located")
 
 
 class WrittenResult(Result):
     """The output that an instance writes; an empty fiber contributes nothing to a sum."""
 
-    passes_over = True
+    omits_inner_empty = True
 
     def __init__(
         self, access: Access, format: Format, nest: Sequence[str], parts: Mapping[str, Projection]
     ) -> None:
-        super().__init__(access, format, nest, {part: whole.terms[0].loop for part, whole in parts.items()})
+        super().__init__(
+            access, format, nest, {part: projection.terms[0].loop for part, projection in parts.items()}
+        )
         self._parts = parts
         if self.accumulates:
-            self.of_empty = "mark"
+            self.empty_result = "mark"
 
     def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
         """Return the coordinates of each loop, and of the parts of flattened ranks."""
         coordinates = super()._coordinates(blocks, loops)
         for part, projection in self._parts.items():
-            coordinates[part] = projected(blocks, projection, [coordinates[projection.terms[0].loop]])
+            coordinates[part] = project_coordinates(
+                blocks, projection, [coordinates[projection.terms[0].loop]]
+            )
         return coordinates
 
 
 class TaskSum(WrittenResult):
     """The sum over tasks of their results at the same points; the instances write nothing."""
 
-    of_empty = "mark"
+    empty_result = "mark"
 
     def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
         """Drop nothing: a later block drops points without a value when they leave the instance."""
@@ -137,7 +141,7 @@ class TaskSum(WrittenResult):
     def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
         levels = self._levels
         inputs: dict[str, Wire | None] = {
-            f"crd[{place}]": self._held(blocks, coordinates, level, levels[place + 1 :])
+            f"crd[{place}]": self._repeat_coordinates(blocks, coordinates, level, levels[place + 1 :])
             for place, level in enumerate(levels)
         }
         blocks.add("tasksum", {**inputs, "val": values}, tensor=self._access.tensor)

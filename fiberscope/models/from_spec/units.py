@@ -42,32 +42,35 @@ def unit_of(stage: Stage, node: Node) -> str:
     if node.type == "swap":
         assert stage.merger is not None  # else there is no such block
         return stage.merger.name
-    bound = [einsum.bindings for einsum in stage.einsums]
+    all_bindings = [einsum.bindings for einsum in stage.einsums]
     if node.type == "intersect":
-        components_of = (
+        components = (
             intersector.component
-            for each in bound
-            for intersector in each.intersectors
+            for bindings in all_bindings
+            for intersector in bindings.intersectors
             if intersector.rank == node["index"]
         )
     else:
-        done = ADDS if node.type == "runsum" else "sub" if node["sub"] == "1" else node.type
-        components_of = (
-            binding.component for each in bound for binding in each.compute if binding.operation == done
+        operation = ADDS if node.type == "runsum" else "sub" if node["sub"] == "1" else node.type
+        components = (
+            binding.component
+            for bindings in all_bindings
+            for binding in bindings.compute
+            if binding.operation == operation
         )
-    return next(components_of, "")
+    return next(components, "")
 
 
 def shared_units(specification: Specification) -> set[str]:
     """Return the components to which several operations of an Einsum are bound, each with its own block."""
     counts: Counter[tuple[str, str]] = Counter()
     for einsum in specification.einsums:
-        done = Counter(
+        operations = Counter(
             einsum.operators.get(operator, operator) for operator in operators_of(einsum.computed.expression)
         )
-        done[ADDS] += accumulates(einsum)
+        operations[ADDS] += accumulates(einsum)
         for binding in einsum.bindings.compute:
-            counts[einsum.name, binding.component] += done[binding.operation]
+            counts[einsum.name, binding.component] += operations[binding.operation]
     return {component for (_einsum, component), count in counts.items() if count > 1}
 
 
@@ -77,9 +80,9 @@ def units_on_lanes(specification: Specification, lanes: int) -> set[str]:
     Args:
         specification, lanes: arguments of ``stages_of``.
     """
-    bound = [stage.einsums[0].bindings for stage in stages_of(specification, lanes) if stage.lanes]
-    computing = {binding.component for each in bound for binding in each.compute}
-    return computing | {binding.component for each in bound for binding in each.intersectors}
+    all_bindings = [stage.einsums[0].bindings for stage in stages_of(specification, lanes) if stage.lanes]
+    computing = {binding.component for bindings in all_bindings for binding in bindings.compute}
+    return computing | {binding.component for bindings in all_bindings for binding in bindings.intersectors}
 
 
 def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]) -> dict[str, str]:
@@ -96,9 +99,9 @@ def _units_in(
             if unit:
                 yield unit, PART_OF[node.type]
         for einsum in stage.einsums:
-            bound = einsum.bindings
-            components = specification.configurations[bound.config].components if bound.config else {}
-            for binding in bound.storage:
+            bindings = einsum.bindings
+            components = specification.configurations[bindings.config].components if bindings.config else {}
+            for binding in bindings.storage:
                 if components[binding.component].kind == "Cache":
                     yield binding.component, "bank"
 
@@ -143,12 +146,12 @@ def own_part(node: YamlNode, where: str, folder: Path, part: str, specification:
         ConfigurationError: the value names no file, or the file has no such class.
     """
 
-    said = node.value if isinstance(node, ScalarNode) else ""
-    file, _colon, name = said.partition(":")
+    text = node.value if isinstance(node, ScalarNode) else ""
+    file, _colon, name = text.partition(":")
     path = folder / file
     if path.suffix not in ((".py",) if name else VERILOG):
         raise ConfigurationError(
-            f"{where}: {said or 'this'} is no part; write my_parts.py:MyMerger, or mine.v"
+            f"{where}: {text or 'this'} is no part; write my_parts.py:MyMerger, or mine.v"
         )
     if not path.is_file():
         raise ConfigurationError(f"{where}: there is no file {path}; it is looked for beside this one")
@@ -158,6 +161,6 @@ def own_part(node: YamlNode, where: str, folder: Path, part: str, specification:
     factory: PartFactory | None = getattr(module, name, None)
     if callable(factory):
         return factory
-    own = [class_name for class_name, value in vars(module).items() if isinstance(value, type)]
-    advice = nearest(name, own) if own else "it has none"
+    classes = [class_name for class_name, value in vars(module).items() if isinstance(value, type)]
+    advice = nearest(name, classes) if classes else "it has none"
     raise ConfigurationError(f"{where}: {path} has no class {name}; {advice}")

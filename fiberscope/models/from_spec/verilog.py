@@ -13,9 +13,10 @@ from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.rounds import MARK
 from fiberscope.models.graphs.payloads import payload_bits
-from fiberscope.models.graphs.transcript import Offers, Transcript, watched
-from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, plain
+from fiberscope.models.graphs.transcript import Offers, Transcript, record_transcripts
+from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, strip_machine
 from fiberscope.sim import Component
+from fiberscope.sim.wiring import End
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["InstanceVerilog", "instance_verilog"]
@@ -57,8 +58,8 @@ def instance_verilog(
     """
     leaf = _leaf_of(machine, level, stage)
     instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")
-    blocks = {plain(block, instance): block for block in _blocks_of(machine, instance)}
-    nodes = {plain(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
+    blocks = {strip_machine(block, instance): block for block in _blocks_of(machine, instance)}
+    nodes = {strip_machine(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
     inside = {id(block) for block in blocks.values()}
     links = [
         link
@@ -68,26 +69,30 @@ def instance_verilog(
     sizes = Sizes(payload_bits(leaf.nodes.values(), leaf.blocks), value_bits, points, machine.value_type)
     hardware = Hardware(module, blocks, nodes, links, sizes)
     hardware.verilog()  # raises errors before a long run
-    into = {f"{plain(link.consumer.component, instance)}.{link.consumer.label}": link for link in links}
-    taken, sent = watched(machine.kernel, {name: link.channel for name, link in into.items()})
-    payloads = [token[2] for tokens in sent.values() for token in tokens]
-    widest = max(
-        sizes.payload, max(payloads, default=0).bit_length()
-    )  # coordinates of outer loops may be wider
+    links_to = {_end_name(link.consumer, instance): link for link in links}
+    channels = {name: link.channel for name, link in links_to.items()}
+    popped, pushed = record_transcripts(machine.kernel, channels)
+    payloads = [token[2] for tokens in pushed.values() for token in tokens]
+    # coordinates of outer loops may be wider than those of the instance
+    widest = max(sizes.payload, max(payloads, default=0).bit_length())
     verilog = replace(hardware, sizes=replace(sizes, payload=widest)).verilog()
     offers = {
         exported(end): [
-            (cycle + into[end].channel.latency, Token(kind, payload, 0, value))
-            for cycle, kind, payload, value in sent[end]
+            (cycle + links_to[end].channel.latency, Token(kind, payload, 0, value))
+            for cycle, kind, payload, value in pushed[end]
         ]
         for end in verilog.entries
     }
-    leaves = {
-        f"{plain(link.producer.component, instance)}.{link.producer.label}": end for end, link in into.items()
-    }
-    expected = {end: taken[end] for end, link in into.items() if id(link.consumer.component) in inside}
-    expected |= {end: sent[leaves[end]] for end in verilog.exits}
+    ends_by_source = {_end_name(link.producer, instance): end for end, link in links_to.items()}
+    consumers = {end: id(link.consumer.component) for end, link in links_to.items()}
+    expected = {end: popped[end] for end, consumer in consumers.items() if consumer in inside}
+    expected |= {end: pushed[ends_by_source[end]] for end in verilog.exits}
     return InstanceVerilog(verilog, offers, expected, machine.kernel.cycle)
+
+
+def _end_name(end: End, instance: str) -> str:
+    """Return the name of a block's port in the module."""
+    return f"{strip_machine(end.component, instance)}.{end.label}"
 
 
 def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
@@ -96,11 +101,11 @@ def _leaf_of(machine: MappedMachine, level: str, stage: str) -> InstanceBlocks:
     Raises:
         InputError: there is no such stage, no tasks are dispatched to the level, or the level has lanes.
     """
-    named = [(each.stage.einsums[-1].name, each) for each in machine.stages]
-    chosen = [each for name, each in named if stage in ("", name, name.partition(MARK)[0])]
-    if not chosen:
-        raise InputError(f"there is no stage {stage}; {nearest(stage, dict(named))}")
-    stages_by_level = {each.stage.level: each for each in reversed(chosen)}
+    stages = [(built.stage.einsums[-1].name, built) for built in machine.stages]
+    matching = [built for name, built in stages if stage in ("", name, name.partition(MARK)[0])]
+    if not matching:
+        raise InputError(f"there is no stage {stage}; {nearest(stage, dict(stages))}")
+    stages_by_level = {built.stage.level: built for built in reversed(matching)}
     if level.lower() not in stages_by_level:
         raise InputError(f"no tasks are dealt to {level}; {nearest(level, stages_by_level)}")
     first = stages_by_level[level.lower()]

@@ -32,20 +32,20 @@ def evaluate(
         InputError: an intermediate result is too large.
     """
     if isinstance(expression, Access):
-        return _accessed(expression.variables, tensors[expression.tensor])
+        return _columns(expression.variables, tensors[expression.tensor])
     if isinstance(expression, Number):
         return Points.from_columns({}, np.array([expression.value]))
     if isinstance(expression, Split):
         return _split(expression, tensors)
     if isinstance(expression, Sum):
         inner = evaluate(expression.operand, tensors, sizes)
-        return _summed(inner, [v for v in inner.columns if v not in expression.variables], sizes)
+        return _sum_points(inner, [v for v in inner.columns if v not in expression.variables], sizes)
     assert isinstance(expression, Call)
     operands = [evaluate(operand, tensors, sizes) for operand in expression.operands]
     return _operation(expression, operands, sizes)
 
 
-def _accessed(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
+def _columns(variables: Sequence[str], tensor: SparseTensor | Points) -> Points:
     if isinstance(tensor, Points):
         return Points(dict(zip(variables, tensor.columns.values(), strict=True)), tensor.values, tensor.sizes)
     columns = dict(zip(variables, tensor.coordinates, strict=True))
@@ -53,10 +53,10 @@ def _accessed(variables: Sequence[str], tensor: SparseTensor | Points) -> Points
 
 
 def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> Points:
-    whole = _accessed(expression.operand.variables, tensors[expression.operand.tensor])
-    ((variable, column),) = whole.columns.items()
+    points = _columns(expression.operand.variables, tensors[expression.operand.tensor])
+    ((variable, column),) = points.columns.items()
     outer, inner = np.divmod(column, expression.factor)
-    return Points({f"{variable}1": outer, f"{variable}0": inner}, whole.values, whole.sizes)
+    return Points({f"{variable}1": outer, f"{variable}0": inner}, points.values, points.sizes)
 
 
 def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int]) -> Points:
@@ -66,20 +66,20 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
         return Points(operands[0].columns, values, np.abs(values))
     left, right = operands
     if function.of_both:
-        return _joined(left, right, sizes, _quotients if function.divides else function.apply)
+        return _join(left, right, sizes, _quotients if function.divides else function.apply)
     if not function.adds:
-        return _larger(left, right, sizes)
+        return _maximum(left, right, sizes)
     if function.name == "sub":
         right = Points(right.columns, -right.values, right.sizes)
-    return _added(left, right, sizes)
+    return _add(left, right, sizes)
 
 
-def _quotients(values: Values, other: Values) -> Values:
+def _quotients(values: Values, divisors: Values) -> Values:
     """Divide values; a division by 0, or by a missing value, gives 0."""
-    return np.divide(values, other, out=np.zeros_like(values), where=other != 0)
+    return np.divide(values, divisors, out=np.zeros_like(values), where=divisors != 0)
 
 
-def _joined(
+def _join(
     left: Points, right: Points, sizes: Mapping[str, int], function: Callable[[Values, Values], Values]
 ) -> Points:
     """Apply a function to the points that agree in all shared variables; other points are 0."""
@@ -87,33 +87,33 @@ def _joined(
     return left.joined(right, sizes, function, _check_room)
 
 
-def _added(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
+def _add(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     """Add points; a term without a variable is repeated for all of its coordinates."""
     variables = list(dict.fromkeys([*left.columns, *right.columns]))
-    both = [_broadcast(part, variables, sizes) for part in (left, right)]
-    return _summed(Points.together(both), variables, sizes)
+    terms = [_broadcast(part, variables, sizes) for part in (left, right)]
+    return _sum_points(Points.together(terms), variables, sizes)
 
 
-def _larger(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
+def _maximum(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     """Return the maximum where an operand has a point; a constant has the points of the other operand."""
     if not right.columns and len(right) == 1:
         values = np.maximum(left.values, right.values[0])
         return Points(left.columns, values, np.abs(values))
-    difference = _added(left, Points(right.columns, -right.values, right.sizes), sizes)
+    difference = _add(left, Points(right.columns, -right.values, right.sizes), sizes)
     positive = Points(difference.columns, np.maximum(difference.values, 0), difference.sizes)
-    return _added(positive, right, sizes)
+    return _add(positive, right, sizes)
 
 
 def _broadcast(points: Points, variables: list[str], sizes: Mapping[str, int]) -> Points:
     for variable in variables:
         if variable not in points.columns:
-            every = np.arange(sizes[variable])
-            ones = np.ones(len(every))
-            points = _joined(points, Points({variable: every}, ones, ones), sizes, np.multiply)
+            coordinates = np.arange(sizes[variable])
+            ones = np.ones(len(coordinates))
+            points = _join(points, Points({variable: coordinates}, ones, ones), sizes, np.multiply)
     return points
 
 
-def _summed(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Points:
+def _sum_points(points: Points, variables: Sequence[str], sizes: Mapping[str, int]) -> Points:
     """Sum the points that agree in these variables, sorted by the variables."""
     _check_numbers(variables, sizes)
     return points.summed(variables, sizes)

@@ -10,7 +10,7 @@ from cocotb.task import bridge
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.hdl import read_order
 from fiberscope.models.graphs.execution import graph_settings, prepare
-from fiberscope.models.graphs.transcript import of_machine, of_module
+from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
 from fiberscope.models.graphs.verilog import machine_of, verilog_of
 
 
@@ -20,14 +20,14 @@ async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's 
     order = read_order()
     machine = machine_of(prepare(order["graph"], order["tensors"]), graph_settings(order["settings"]))
     graph = verilog_of(machine, order["module"], order["value_bits"], order["points"])
-    expected = of_machine(machine)
+    expected = machine_transcript(machine)
 
     def run() -> Any:  # noqa: ANN401  (of cocotb's thread)
         backend = CocotbBackend(dut, graph.composition.without_status().interface(), within=dut)
-        return of_module(graph, backend, machine.kernel.cycle + 20)
+        return module_transcript(graph, backend, machine.kernel.cycle + 20)
 
-    sent, _stored = await bridge(run)()
+    transfers, _stored = await bridge(run)()
     for stream, tokens in expected.items():
         if ".root" not in stream:
-            assert sent[stream] == tokens, stream
-    assert sum(map(len, sent.values())) == order["tokens"]
+            assert transfers[stream] == tokens, stream
+    assert sum(map(len, transfers.values())) == order["tokens"]

@@ -50,8 +50,8 @@ class Context:
         tensor = self.tensors[node["tensor"]]
         level = tensor.level(int(node["mode"]))
         if not isinstance(level, kind):
-            stored = f"{node['tensor']} is {tensor.format}"
-            raise InputError(f"{node} scans a level of format {node['format']}, and {stored}")
+            layout = f"{node['tensor']} is {tensor.format}"
+            raise InputError(f"{node} scans a level of format {node['format']}, and {layout}")
         return level
 
     @cached_property
@@ -85,8 +85,10 @@ class Context:
         stream = next(stream for stream in self.graph.streams_into(node) if stream.input == port)
         return self.nests[stream.source, stream.output]
 
-    def carried_into(self, node: Node, port: str = "") -> Protocol:
+    def protocol_into(self, node: Node, port: str = "") -> Protocol:
         """Return the protocol of the stream into a port; without a port, of the stream that passes."""
-        into = self.graph.streams_into(node)
-        passed = (stream.kind for stream in into if (stream.input == port if port else stream.input != "ref"))
-        return CARRIES[next(passed, "ref")]
+        streams = self.graph.streams_into(node)
+        kinds = (
+            stream.kind for stream in streams if (stream.input == port if port else stream.input != "ref")
+        )
+        return CARRIES[next(kinds, "ref")]

@@ -21,8 +21,7 @@ def check(graph: Graph, tensors: Collection[str] | None = None) -> None:
 
     Raises:
         InputError: all faults in one line: streams of wrong kind or depth, open inputs, inputs with two
-            streams,
-            missing operands.
+            streams, missing operands.
     """
     faults = Faults()
     if not graph.writers:
@@ -49,10 +48,10 @@ def operands_of(graph: Graph) -> list[str]:
     scalars = [n for n in graph.nodes.values() if n["scalar"]]
     read = _first_phases(readers, "tensor") | _first_phases(scalars, "scalar")
     written = _first_phases(graph.writers, "tensor")
-    named = [name for name in graph.formats if name in read]
+    ordered = [name for name in graph.formats if name in read]
     return [
         name
-        for name in dict.fromkeys([*named, *sorted(read)])
+        for name in dict.fromkeys([*ordered, *sorted(read)])
         if name not in written or read[name] <= written[name]
     ]
 
@@ -74,9 +73,9 @@ def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
 
 
 def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
-    fed = [stream.input for stream in graph.streams_into(node)]
-    for port in node.primitive.needed(node, graph.arity(node)):
-        count = fed.count(port)
+    inputs = [stream.input for stream in graph.streams_into(node)]
+    for port in node.primitive.required_inputs(node, graph.arity(node)):
+        count = inputs.count(port)
         if count > 1:
             faults.add(node.place, f"{node}: {count} streams go into {port}; it takes one")
         if count == 0 and not (port == "ref" and node.begins):
@@ -90,17 +89,18 @@ def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     kind, port = graph.kind_at(source, stream.output), target.input(stream.input)
     assert port is not None
-    what = f"edge {stream.source} -> {stream.target}"
+    edge = f"edge {stream.source} -> {stream.target}"
     if kind != stream.kind:
-        faults.add(stream.place, f"{what} is of type {stream.kind}, and {source} makes {kind} there")
+        faults.add(stream.place, f"{edge} is of type {stream.kind}, and {source} makes {kind} there")
     elif kind not in port.kinds:
         takes = " or ".join(port.kinds)
-        faults.add(stream.place, f"{what}: {target} takes {takes} at {stream.input}, not {kind}")
-    elif not target.primitive.takes(target, stream.input):
-        faults.add(stream.place, f"{what}: {target} takes no {stream.kind}; values go to mode=vals")
+        faults.add(stream.place, f"{edge}: {target} takes {takes} at {stream.input}, not {kind}")
+    elif not target.primitive.accepts(target, stream.input):
+        faults.add(stream.place, f"{edge}: {target} takes no {stream.kind}; values go to mode=vals")
     if source.phase != target.phase:
         faults.add(
-            stream.place, f"{what} joins phase {source.phase} to phase {target.phase}; a tensor does that"
+            stream.place,
+            f"{edge} joins phase {source.phase} to phase {target.phase}; only tensors connect phases",
         )
 
 

@@ -15,12 +15,12 @@ from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.gv_writer import write_gv
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.transcript import of_machine
+from fiberscope.models.graphs.transcript import machine_transcript
 from fiberscope.models.graphs.verilog import (
     GraphVerilog,
     machine_of,
     module_name,
-    plain,
+    strip_machine,
     verilog_of,
     write_verilog,
 )
@@ -96,9 +96,9 @@ def cosimulate(
     write_gv(graph, file)
     files = (file, *write_verilog(hardware, name, folder))
     lint(files[1], module, folder, GRAPH_WAIVERS)
-    taken = of_machine(machine)
+    transcript = machine_transcript(machine)
     _check_places(machine, points)
-    tokens = sum(len(stream) for name, stream in taken.items() if ".root" not in name)
+    tokens = sum(len(stream) for name, stream in transcript.items() if ".root" not in name)
     order: dict[str, object] = {
         "graph": str(file.resolve()),
         "tensors": dict(tensors),
@@ -114,11 +114,11 @@ def cosimulate(
 def _check_places(machine: GraphMachine, points: int) -> None:
     """Refuse a capacity of accumulators below the largest occupancy in the event model."""
     for block in machine.blocks.values():
-        held = block.counters().get("most_held", 0)
-        if held > points:
+        most_points = block.counters().get("most_held", 0)
+        if most_points > points:
             raise InputError(
-                f"{plain(block)} holds {held} points at once and has places for {points}; "
-                f"--points {held} gives it as many"
+                f"{strip_machine(block)} holds {most_points} points at once and has places for {points}; "
+                f"--points {most_points} gives it as many"
             )
 
 
@@ -134,11 +134,11 @@ def area_table(verilog: GraphVerilog) -> Table:
     areas = {part: measure(part.block, part.parameters) for part in names}
     table = Table("Area by block", ("block", "gates", "flip-flops", "memory bits", "depth"))
     for part in sorted(areas, key=lambda part: -areas[part].gate_count):
-        alike = f" (each of {len(names[part])})" if len(names[part]) > 1 else ""
+        same_parts = f" (each of {len(names[part])})" if len(names[part]) > 1 else ""
         depth = str(areas[part].depth)
-        table.add(f"{', '.join(names[part])}{alike}", *map(_grouped, _sizes(areas[part])), depth)
-    every = [_sizes(areas[part]) for part, alike in names.items() for _name in alike]
-    table.add("all blocks", *(_grouped(sum(column)) for column in zip(*every, strict=True)), "")
+        table.add(f"{', '.join(names[part])}{same_parts}", *map(_with_commas, _sizes(areas[part])), depth)
+    sizes = [_sizes(areas[part]) for part, same_parts in names.items() for _name in same_parts]
+    table.add("all blocks", *(_with_commas(sum(column)) for column in zip(*sizes, strict=True)), "")
     return table
 
 
@@ -146,5 +146,5 @@ def _sizes(area: Area) -> tuple[int, int, int]:
     return area.gate_count, area.flip_flops, area.memory_bits
 
 
-def _grouped(number: int) -> str:
+def _with_commas(number: int) -> str:
     return f"{number:,}"

@@ -10,19 +10,19 @@ from fiberscope.models.graphs.splits import Splits, part_sizes, parts
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["cut_columns", "cut_tensor", "join_tensor"]
+__all__ = ["join_tensor", "split_columns", "split_tensor"]
 
 
-def cut_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
+def split_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
     """Return a tensor with two dimensions in place of each split dimension."""
-    columns = cut_columns(dict(zip(variables, tensor.coordinates, strict=True)), splits)
+    columns = split_columns(dict(zip(variables, tensor.coordinates, strict=True)), splits)
     shape = list[int]()
     for variable, size in zip(variables, tensor.shape, strict=True):
         shape += part_sizes(size, splits[variable]) if variable in splits else [size]
     return SparseTensor(tuple(shape), tuple(columns.values()), tensor.values)
 
 
-def cut_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, Integers]:
+def split_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, Integers]:
     """Return coordinates by variable, with two columns in place of each split variable."""
     parts_by_variable = dict[str, Integers]()
     for variable, column in columns.items():
@@ -47,10 +47,12 @@ def join_tensor(
     if not splits.keys() & set(variables):
         return tensor
     columns, inside = iter(tensor.coordinates), np.ones(tensor.nonzeros, bool)
-    joined = []
+    dimensions = []
     for variable in variables:
         column, chunk = next(columns), splits.get(variable)
-        joined.append(column * chunk + next(columns) if chunk else column)
-        inside &= joined[-1] < sizes[variable]
+        dimensions.append(column * chunk + next(columns) if chunk else column)
+        inside &= dimensions[-1] < sizes[variable]
     shape = [sizes[variable] for variable in variables]
-    return SparseTensor.from_coordinates(shape, [column[inside] for column in joined], tensor.values[inside])
+    return SparseTensor.from_coordinates(
+        shape, [column[inside] for column in dimensions], tensor.values[inside]
+    )

@@ -18,33 +18,33 @@ __all__ = ["advice", "least_depth"]
 
 
 def advice(
-    stuck: GraphMachine, unbounded: Callable[[], GraphMachine], with_depth: Callable[[int], GraphMachine]
+    deadlocked: GraphMachine, unbounded: Callable[[], GraphMachine], with_depth: Callable[[int], GraphMachine]
 ) -> str:
     """Return the advice for a deadlock.
 
     Args:
-        stuck: the machine after the deadlock.
+        deadlocked: the machine after the deadlock.
         unbounded: returns a new machine with channels without bounds.
         with_depth: returns a new machine with channels of this depth in tokens.
     """
-    free = unbounded()
-    if not _runs(free):
+    unbounded_run = unbounded()
+    if not _runs(unbounded_run):
         return "The graph deadlocks without bounds too: no capacity is enough."
-    full = [place for place, channel in stuck.channel_of.items() if _is_full(channel)]
-    lines = [_described(stuck, place, free.channel_of[place]) for place in full]
-    depth = least_depth(stuck.parameters.depth, _reached(free), with_depth)
+    full = [place for place, channel in deadlocked.channel_of.items() if _is_full(channel)]
+    lines = [_describe(deadlocked, place, unbounded_run.channel_of[place]) for place in full]
+    depth = least_depth(deadlocked.parameters.depth, _largest_capacity(unbounded_run), with_depth)
     return "\n".join([*lines, f"Channels of {depth} tokens are enough (tested): --set depth={depth}"])
 
 
-def least_depth(stuck: int, enough: int, with_depth: Callable[[int], GraphMachine]) -> int:
+def least_depth(deadlocked: int, sufficient: int, with_depth: Callable[[int], GraphMachine]) -> int:
     """Return the least depth of all channels with which the graph completes, as tested by runs.
 
     Args:
-        stuck: a depth with which the graph deadlocks.
-        enough: an estimate of a sufficient depth.
+        deadlocked: a depth with which the graph deadlocks.
+        sufficient: an estimate of a sufficient depth.
         with_depth: returns a new machine with channels of this depth in tokens.
     """
-    low, high = stuck, max(enough, stuck + 1)
+    low, high = deadlocked, max(sufficient, deadlocked + 1)
     while not _runs(with_depth(high)):
         low, high = high, 2 * high
     while high - low > 1:
@@ -60,38 +60,39 @@ def _runs(machine: GraphMachine) -> bool:
         return False
 
 
-def _reached(free: GraphMachine) -> int:
+def _largest_capacity(unbounded_run: GraphMachine) -> int:
     """Return an upper bound of the tokens that any channel without a bound held."""
-    return max(channel.capacity for channel in free.kernel.channels())
+    return max(channel.capacity for channel in unbounded_run.kernel.channels())
 
 
 def _is_full(channel: Channel) -> bool:
     return channel.occupancy >= channel.capacity
 
 
-def _described(machine: GraphMachine, place: int, free: Channel) -> str:
+def _describe(machine: GraphMachine, place: int, unbounded: Channel) -> str:
     """Describe a full channel, and the paths that meet after it."""
     graph = machine.graph
     stream = graph.streams[place]
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     channel = machine.channel_of[place]
-    what = (
+    message = (
         f"The stream from {source} {stream.output} to {target} {stream.input} is full "
-        f"({channel.occupancy} of {channel.capacity} tokens; unbounded, it grew to {free.capacity} slots)"
+        f"({channel.occupancy} of {channel.capacity} tokens; unbounded, it grew to {unbounded.capacity} "
+        "slots)"
     )
     for other in graph.streams_into(target):
-        waits = graph.streams.index(other)
-        if waits in machine.channel_of and not machine.channel_of[waits].occupancy:
+        place_of_other = graph.streams.index(other)
+        if place_of_other in machine.channel_of and not machine.channel_of[place_of_other].occupancy:
             fork = _fork(machine, stream, other)
             paths = f"{target} waits for {other.input} from {graph.nodes[other.source]}"
-            return f"{what}: {paths}" + (f"; both paths come from {graph.nodes[fork]}" if fork else "")
-    return what
+            return f"{message}: {paths}" + (f"; both paths come from {graph.nodes[fork]}" if fork else "")
+    return message
 
 
 def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
     """Return the nearest block from which both streams come; None if there is none."""
-    behind = _sources(machine, other)
-    return next((name for name in _sources(machine, stream) if name in behind), None)
+    other_sources = _sources(machine, other)
+    return next((name for name in _sources(machine, stream) if name in other_sources), None)
 
 
 def _sources(machine: GraphMachine, stream: Stream) -> list[str]:

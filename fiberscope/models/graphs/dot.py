@@ -126,23 +126,23 @@ class _Reader:
 
     def _end(self, graph: Digraph) -> tuple[list[str], bool]:
         """Return the nodes at an end of an edge, and whether the end is a name and not a subgraph."""
-        is_named = self._accept("subgraph")
-        if is_named and not self._is_next("{"):
+        is_subgraph = self._accept("subgraph")
+        if is_subgraph and not self._is_next("{"):
             self._word()
         if not self._accept("{"):
-            if is_named:
+            if is_subgraph:
                 self._refuse()
             return [self._word()], True
         self._depth += 1
         if self._depth > _DEEPEST:
             raise InputError(f"{self._place()}: more than {_DEEPEST} subgraphs lie within each other")
-        before = len(graph.nodes), len(graph.edges)
+        counts = len(graph.nodes), len(graph.edges)
         while not self._accept("}"):
             self._statement(graph, nested=True)
             self._accept(";")
         self._depth -= 1
-        names = [node.name for node in graph.nodes[before[0] :]]
-        names += [end for edge in graph.edges[before[1] :] for end in (edge.source, edge.target)]
+        names = [node.name for node in graph.nodes[counts[0] :]]
+        names += [end for edge in graph.edges[counts[1] :] for end in (edge.source, edge.target)]
         return [name for name in dict.fromkeys(names) if name not in DEFAULTS], False
 
     def _attributes(self) -> dict[str, str]:

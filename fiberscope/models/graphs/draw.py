@@ -26,12 +26,12 @@ def drawing_of(graph: Graph) -> Drawing:
     bundles: dict[tuple[str, str], Bundle] = {}
     for stream in graph.streams:
         ends = names[stream.source], names[stream.target]
-        back = bundles.get((ends[1], ends[0]))
-        words = f"{stream.kind}: {ends[0]} {stream.output} to {ends[1]} {stream.input}"
-        if back is not None:
-            back.up.append(words)
+        reverse = bundles.get((ends[1], ends[0]))
+        description = f"{stream.kind}: {ends[0]} {stream.output} to {ends[1]} {stream.input}"
+        if reverse is not None:
+            reverse.up.append(description)
         else:
-            bundles.setdefault(ends, Bundle(*ends)).down.append(words)
+            bundles.setdefault(ends, Bundle(*ends)).down.append(description)
     return Drawing(boxes, tuple(bundles.values()))
 
 

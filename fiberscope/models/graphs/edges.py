@@ -17,7 +17,7 @@ class Edge:
     Args:
         source, target: names of the nodes.
         kind: kind of the stream.
-        said_first, said_last: comments at the source and at the target, which may differ after a broadcast.
+        source_comment, target_comment: comments at both ends, which may differ after a broadcast.
         attributes: all other attributes.
         place: place in the file; None without a file.
     """
@@ -25,20 +25,20 @@ class Edge:
     source: str
     target: str
     kind: str
-    said_first: str
-    said_last: str
+    source_comment: str
+    target_comment: str
     attributes: dict[str, str]
     place: Place | None
 
     @property
-    def first_word(self) -> str:
+    def source_label(self) -> str:
         """Return the variable or tensor that the comment at the source names."""
-        return _last_word(self.said_first)
+        return _last_word(self.source_comment)
 
     @property
-    def last_word(self) -> str:
+    def target_label(self) -> str:
         """Return the variable or tensor that the comment at the target names."""
-        return _last_word(self.said_last)
+        return _last_word(self.target_comment)
 
 
 def _last_word(comment: str) -> str:

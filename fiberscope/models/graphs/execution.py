@@ -24,11 +24,11 @@ from fiberscope.models.graphs.prepared import PreparedGraph
 from fiberscope.models.graphs.report import GraphRun, report
 from fiberscope.models.graphs.result import (
     WriterContents,
-    carried,
+    attach_values,
     compare,
-    counted,
-    ones_at,
+    count_terms,
     reference,
+    unit_values,
 )
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
@@ -96,7 +96,7 @@ def run(
     """
     parameters = graph_settings(settings or {}, config)
     _check_memory(parameters, memory_trace)
-    asked = RecordedRequest(
+    request = RecordedRequest(
         command="graph",
         machine="graph" if isinstance(graph, Graph) else str(graph),
         tensors={name: operand_name(tensor) for name, tensor in tensors.items()},
@@ -106,11 +106,11 @@ def run(
         histograms=histograms,
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
-    source = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
+    source = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), request)
     recorders = Recorders(waveform, memory_trace, timeline, drive)
     options = RunOptions(cycle_limit, histograms, progress or ignore_progress, recorders, drive_phase)
-    ready = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
-    return PhaseRuns(ready, parameters, source, options=options).report()
+    prepared = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
+    return PhaseRuns(prepared, parameters, source, options=options).report()
 
 
 def roots_of(path: str | None) -> Roots:
@@ -148,16 +148,16 @@ def prepare(
         InputError, WorkloadError: an argument is invalid.
     """
     name = "graph" if isinstance(graph, Graph) else Path(graph).stem
-    read = graph if isinstance(graph, Graph) else read_gv(graph)
-    check(read, tensors)
+    loaded = graph if isinstance(graph, Graph) else read_gv(graph)
+    check(loaded, tensors)
     operands = load_operands(
-        read, tensors, exact=exact, progress=lambda done, total: progress("loading", done, total)
+        loaded, tensors, exact=exact, progress=lambda done, total: progress("loading", done, total)
     )
     try:
-        meant, unread = tuple(expressions_of(read)), ""
+        assignments, unreadable_reason = tuple(expressions_of(loaded)), ""
     except Unreadable as error:
-        meant, unread = (), str(error)
-    return PreparedGraph(name, read, operands, sizes_of(read, operands), meant, unread)
+        assignments, unreadable_reason = (), str(error)
+    return PreparedGraph(name, loaded, operands, sizes_of(loaded, operands), assignments, unreadable_reason)
 
 
 @dataclass
@@ -179,65 +179,73 @@ class PhaseRuns(GraphRun):
             VerificationError, DeadlockedRunError, UnwrittenFileError: the run failed.
         """
         start, simulating = time.perf_counter(), 0.0
-        self._tensors = {name: operand.stored for name, operand in self.ready.operands.items()}
-        self._meant: dict[str, SparseTensor | Points] = {
-            name: operand.entries() for name, operand in self.ready.operands.items()
+        self._tensors = {name: operand.stored for name, operand in self.prepared.operands.items()}
+        self._expected: dict[str, SparseTensor | Points] = {
+            name: operand.entries() for name, operand in self.prepared.operands.items()
         }
-        self._terms = {name: ones_at(tensor) for name, tensor in self._meant.items()}
-        for phase in self.ready.graph.phases:
-            began = time.perf_counter()
-            self.ended = self._run_phase(phase)
-            simulating += time.perf_counter() - began
-            if not self.ended.complete:
+        self._terms = {name: unit_values(tensor) for name, tensor in self._expected.items()}
+        for phase in self.prepared.graph.phases:
+            phase_start = time.perf_counter()
+            self.last_run = self._run_phase(phase)
+            simulating += time.perf_counter() - phase_start
+            if not self.last_run.complete:
                 break
             self.options.tell("verifying", 0, 0)
             self._take_results(self.machines[-1])
         self.timing = Timing(time.perf_counter() - start, simulating)
         result = report(self)
-        failed = ((name, each) for name, each in self.comparisons.items() if not each.passed)
-        wrong = next((f"{name} is wrong: {comparison.differences}" for name, comparison in failed), None)
-        raise_fault(result, deadlock=self.deadlock, wrong=wrong, unwritten=self.unwritten)
+        failures = ((name, each) for name, each in self.comparisons.items() if not each.passed)
+        difference = next(
+            (f"{name} is wrong: {comparison.differences}" for name, comparison in failures), None
+        )
+        raise_fault(result, deadlock=self.deadlock, wrong=difference, unwritten=self.unwritten)
         return result
 
     def _run_phase(self, phase: int) -> Run:
-        machine = self._built(phase, kernel=Kernel() if self.options.histograms else None)
+        machine = self._build(phase, kernel=Kernel() if self.options.histograms else None)
         self.machines.append(machine)
         self.watch = Watch(machine, histograms=self.options.histograms)
         recorders = self.options.recorders
-        if phase != self.ready.graph.phases[-1]:
+        if phase != self.prepared.graph.phases[-1]:
             drive = self.options.drive_phase
             recorders = Recorders(states=recorders.states, drive=drive, only_unfinished_states=True)
         limit, tell = self.options.cycle_limit, self.options.tell
         try:
             recorded = run_recorded(machine, self.watch, recorders, limit, tell)
         except SimulationError as error:
-            raise InputError(f"{self.ready.name}: {error}{_noted(error)}") from error
+            raise InputError(f"{self.prepared.name}: {error}{_notes_of(error)}") from error
         if recorded.deadlock is not None:
-            advised = advice(machine, self._unbounded(phase), self._deeper(phase))
-            self.deadlock = f"{recorded.deadlock}\n{advised}"
+            explanation = advice(machine, self._unbounded_machine(phase), self._machine_of_depth(phase))
+            self.deadlock = f"{recorded.deadlock}\n{explanation}"
         self.unwritten = recorded.unwritten
         return recorded.run
 
-    def _built(
+    def _build(
         self, phase: int, parameters: GraphParameters | None = None, kernel: Kernel | None = None
     ) -> GraphMachine:
-        ready = self.ready
-        self._check_read(phase)
-        arguments = parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes
+        prepared = self.prepared
+        self._check_readable(phase)
+        arguments = (
+            parameters or self.parameters,
+            prepared.graph,
+            self._tensors,
+            prepared.assignments,
+            prepared.sizes,
+        )
         try:
             return GraphMachine(*arguments, phase, kernel)
         except BuildError:
             raise
         except SimulationError as error:
-            raise InputError(f"{ready.name}: {error}") from error
+            raise InputError(f"{prepared.name}: {error}") from error
 
-    def _check_read(self, phase: int) -> None:
+    def _check_readable(self, phase: int) -> None:
         """Refuse to read a result of an earlier phase whose values have no coordinates."""
         for name, stored in self.results.items():
-            read = (node for node in self.ready.graph.nodes.values() if node["tensor"] == name)
-            if stored is None and any(node.phase == phase for node in read):
+            readers = (node for node in self.prepared.graph.nodes.values() if node["tensor"] == name)
+            if stored is None and any(node.phase == phase for node in readers):
                 raise InputError(
-                    f"{self.ready.name}: {name} has zeros whose coordinates were dropped, as the public "
+                    f"{self.prepared.name}: {name} has zeros whose coordinates were dropped, as the public "
                     f"simulator has it (quirks 15, 16): phase {phase} cannot read it; run timing=machine"
                 )
 
@@ -245,18 +253,19 @@ class PhaseRuns(GraphRun):
         """Verify the results of a phase, and store the results for later phases."""
         for name, written in machine.result().items():
             assignment = next(
-                (meaning for meaning in self.ready.meant if meaning.result.tensor == name), None
+                (candidate for candidate in self.prepared.assignments if candidate.result.tensor == name),
+                None,
             )
-            stored = self._stored(written, assignment)
+            stored = self._result_of(written, assignment)
             if stored is not None:
                 self._tensors[name] = stored
-            stored_result = self.results[name] = self._joined(stored, assignment)
+            stored_result = self.results[name] = self._join_splits(stored, assignment)
             if assignment is not None:
-                expected = self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
+                expected = self._expected[name] = reference(assignment, self._expected, self.prepared.sizes)
                 if written.values is not None:
-                    asked = assignment.result, expected, self.ready.sizes, self.ready.graph.splits
+                    request = assignment.result, expected, self.prepared.sizes, self.prepared.graph.splits
                     self.comparisons[name] = compare(
-                        written, stored_result, *asked, self._rounding(assignment)
+                        written, stored_result, *request, self._rounding(assignment)
                     )
 
     def _rounding(self, assignment: Assignment) -> Rounding:
@@ -264,31 +273,33 @@ class PhaseRuns(GraphRun):
         kind = self.parameters.value_type
         if not kind.floats:
             return EXACT
-        terms = counted(assignment, self._terms, self.ready.sizes)
+        terms = count_terms(assignment, self._terms, self.prepared.sizes)
         self._terms[assignment.result.tensor] = terms
-        return Rounding.estimate(kind, terms.sizes.max(initial=1.0), len(accesses_in(self.ready.meant)))
+        return Rounding.estimate(
+            kind, terms.sizes.max(initial=1.0), len(accesses_in(self.prepared.assignments))
+        )
 
-    def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
+    def _join_splits(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
         """Return a written tensor in undivided dimensions."""
         if stored is None:
             return None
         if assignment is None:
             return stored.entries()
-        variables, splits = assignment.result.variables, self.ready.graph.splits
-        return join_tensor(stored.entries(), variables, self.ready.sizes, splits)
+        variables, splits = assignment.result.variables, self.prepared.graph.splits
+        return join_tensor(stored.entries(), variables, self.prepared.sizes, splits)
 
-    def _stored(self, written: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
+    def _result_of(self, written: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
         if written.values is None and assignment is not None and isinstance(assignment.expression, Split):
-            return carried(written, self._tensors[assignment.expression.operand.tensor].values)
+            return attach_values(written, self._tensors[assignment.expression.operand.tensor].values)
         return written.stored()
 
-    def _unbounded(self, phase: int) -> Callable[[], GraphMachine]:
+    def _unbounded_machine(self, phase: int) -> Callable[[], GraphMachine]:
         unbounded = self.parameters.model_copy(update={"depth": 0})
-        return lambda: self._built(phase, unbounded, Kernel())
+        return lambda: self._build(phase, unbounded, Kernel())
 
-    def _deeper(self, phase: int) -> Callable[[int], GraphMachine]:
-        return lambda depth: self._built(phase, self.parameters.model_copy(update={"depth": depth}))
+    def _machine_of_depth(self, phase: int) -> Callable[[int], GraphMachine]:
+        return lambda depth: self._build(phase, self.parameters.model_copy(update={"depth": depth}))
 
 
-def _noted(error: Exception) -> str:
+def _notes_of(error: Exception) -> str:
     return "".join(f" ({note})" for note in getattr(error, "__notes__", ()))

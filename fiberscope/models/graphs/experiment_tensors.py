@@ -20,11 +20,11 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.spec import Size, Sizes, Spec, full_text, parse_parameters, sizes_in
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["PREFIX", "draw", "is_published", "ones"]
+__all__ = ["PREFIX", "generate", "is_published", "ones"]
 
 PREFIX = "sam-"
 VECTOR = 2000  # coordinates of a vector of figure 13
-MOST_VALUE, MOST_RUN_VALUE = 255, 1000  # exclusive bound of random values, inclusive bound of run values
+MAX_VALUE, MAX_RUN_VALUE = 255, 1000  # exclusive bound of random values, inclusive bound of run values
 TILE = 128  # coordinates per side of a tile of figure 15
 TRIES = 1000  # attempts to place a block apart from all others
 Dense = npt.NDArray[np.int64]
@@ -56,14 +56,12 @@ def is_published(text: str) -> bool:
     return text.startswith((PREFIX, "ones:"))
 
 
-def draw(text: str) -> tuple[SparseTensor, str]:
+def generate(text: str) -> tuple[SparseTensor, str]:
     """Return the tensor of a generator, and the generator with all parameters.
 
     ``sam-random:shape=250x100,sparsity=0.95,seed=0`` (several sparsities, separated by ``/``, give the last
-    of
-    several successive tensors), ``sam-runs:length=5,operand=1``, ``sam-blocks:length=5,operand=2`` (the first
-    or
-    second vector of a pair), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
+    of several successive tensors), ``sam-runs:length=5,operand=1``, ``sam-blocks:length=5,operand=2`` (the
+    first or second vector of a pair), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
 
     Raises:
         WorkloadError: a generator, key or value is invalid.
@@ -88,11 +86,11 @@ def _entries(dense: Dense) -> SparseTensor:
 
 
 def _random(spec: _Random) -> SparseTensor:
-    whole, alone = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
+    values, zeros = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
     dense = np.zeros(sizes_in(spec.shape), np.int64)
     for sparsity in map(float, spec.sparsity.split("/")):
-        dense = whole.randint(0, MOST_VALUE, size=dense.shape)
-        dense = dense * (alone.random_sample(dense.shape) >= sparsity)
+        dense = values.randint(0, MAX_VALUE, size=dense.shape)
+        dense = dense * (zeros.random_sample(dense.shape) >= sparsity)
     return _entries(dense)
 
 
@@ -120,14 +118,14 @@ class _Vector:
         if always or self.count < self.nonzeros:
             if place >= VECTOR:
                 raise WorkloadError(f"runs and blocks of so many nonzeros do not fit a vector of {VECTOR}")
-            self.dense[place] = self.draws.randint(0, MOST_RUN_VALUE)
+            self.dense[place] = self.draws.randint(0, MAX_RUN_VALUE)
             self.count += 1
 
 
 def _runs(spec: _Pair) -> tuple[_Vector, _Vector]:
     draws = random.Random(spec.seed)
     pair = first, second = _Vector(spec.nonzeros, draws), _Vector(spec.nonzeros, draws)
-    second.dense[0] = draws.randint(0, MOST_RUN_VALUE)
+    second.dense[0] = draws.randint(0, MAX_RUN_VALUE)
     place = 1
     while min(first.count, second.count) < spec.nonzeros:
         for vector in pair:
@@ -147,10 +145,10 @@ def _blocks(spec: _Pair) -> tuple[_Vector, _Vector]:
     while min(first.count, second.count) < spec.nonzeros:
         start = _free_start(first.dense, spec.length, draws)
         length = min(spec.length, VECTOR - first.count)
-        other = start + draws.randint(-length // 2, length // 2)
+        second_start = start + draws.randint(-length // 2, length // 2)
         for offset in range(length):
             first.put(start + offset)
-            second.put(other + offset)
+            second.put(second_start + offset)
     return pair
 
 
@@ -164,7 +162,7 @@ def _free_start(dense: Dense, length: int, draws: random.Random) -> int:
     return start
 
 
-def _one_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> SparseTensor:
+def _vector_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> SparseTensor:
     return _entries(make(spec)[int(spec.operand) - 1].dense)
 
 
@@ -174,15 +172,15 @@ def _tiles(spec: _Tiles) -> SparseTensor:
     rows, columns = np.divmod(np.sort(places), spec.side)
     if spec.operand == "2":
         rows, columns = (columns + 1) % spec.side, rows
-    tiles, within = zip(*(np.divmod(axis, TILE) for axis in (rows, columns)), strict=True)
+    tiles, offsets = zip(*(np.divmod(axis, TILE) for axis in (rows, columns)), strict=True)
     count = -(-spec.side // TILE)
-    return SparseTensor((count, count, TILE, TILE), (*tiles, *within), np.ones(spec.nonzeros))
+    return SparseTensor((count, count, TILE, TILE), (*tiles, *offsets), np.ones(spec.nonzeros))
 
 
 _GENERATORS: dict[str, tuple[type[Any], Callable[[Any], SparseTensor]]] = {
     "ones": (_Ones, lambda spec: ones(sizes_in(spec.shape))),
     f"{PREFIX}random": (_Random, _random),
-    f"{PREFIX}runs": (_Pair, partial(_one_of, make=_runs)),
+    f"{PREFIX}runs": (_Pair, partial(_vector_of, make=_runs)),
     f"{PREFIX}tiles": (_Tiles, _tiles),
-    f"{PREFIX}blocks": (_Pair, partial(_one_of, make=_blocks)),
+    f"{PREFIX}blocks": (_Pair, partial(_vector_of, make=_blocks)),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.loops import Nest, Nests
 from fiberscope.models.graphs.nests import nests_of
-from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
+from fiberscope.models.graphs.splits import Splits, join_variables, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Split, Sum, accesses
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def expressions_of(graph: Graph) -> list[Assignment]:
                 _assignment(graph, nests, [node for node in writers if node["tensor"] == tensor])
             )
     return (
-        [_joined_assignment(assignment, graph.splits) for assignment in assignments]
+        [_undivided_assignment(assignment, graph.splits) for assignment in assignments]
         if graph.splits
         else assignments
     )
@@ -55,14 +55,14 @@ def expressions_of(graph: Graph) -> list[Assignment]:
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
     """Return the distinct accesses to tensors, the last first."""
-    every = [access for assignment in assignments for access in accesses(assignment.expression)]
-    return list(dict.fromkeys(reversed(every)))
+    all_accesses = [access for assignment in assignments for access in accesses(assignment.expression)]
+    return list(dict.fromkeys(reversed(all_accesses)))
 
 
 def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     values = [node for node in writers if node.writes_values]
     if not values:
-        return _carried(graph, writers)
+        return _split_of_tensor(graph, writers)
     tree = Tree(graph, nests)
     stream = tree.feeding(values[0], "val")
     expression, nest = tree.value(stream), nests[stream.source, stream.output]
@@ -72,25 +72,27 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
 
 def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
     """Return the index variable of each dimension of the result, from its writers or from the nest."""
-    said = {int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]}
+    writer_variables = {
+        int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]
+    }
     stored = graph.formats.get(writers[0]["tensor"])
     if stored is not None and len(stored.order) == len(nest):
         by_level = {dimension: nest[level] for level, dimension in enumerate(stored.order)}
-        return tuple({**by_level, **said}[dimension] for dimension in range(len(nest)))
-    if sorted(said) == list(range(len(nest))):
-        return tuple(said[dimension] for dimension in range(len(nest)))
+        return tuple({**by_level, **writer_variables}[dimension] for dimension in range(len(nest)))
+    if sorted(writer_variables) == list(range(len(nest))):
+        return tuple(writer_variables[dimension] for dimension in range(len(nest)))
     return nest
 
 
-def _carried(graph: Graph, writers: list[Node]) -> Assignment:
+def _split_of_tensor(graph: Graph, writers: list[Node]) -> Assignment:
     """Return the assignment of a result without values: the coordinates of another tensor in chunks."""
     ordered = sorted(writers, key=lambda node: int(node["mode"]))
     access: Access | None = None
     factor = 0
     for node in ordered:
-        stream = _feeding(graph, node, "bv" if node.level.of_words else "crd")
+        stream = _feeding(graph, node, "bv" if node.level.is_bit_vector else "crd")
         source = graph.nodes[stream.source]
-        while input := source.primitive.passes or source.primitive.cuts:
+        while input := source.primitive.forwarded_input or source.primitive.split_input:
             factor = int(source["factor"] or factor)
             stream = _feeding(graph, source, input)
             source = graph.nodes[stream.source]
@@ -103,30 +105,30 @@ def _carried(graph: Graph, writers: list[Node]) -> Assignment:
     return Assignment(result, Split(access, factor))
 
 
-def _joined_assignment(assignment: Assignment, splits: Splits) -> Assignment:
+def _undivided_assignment(assignment: Assignment, splits: Splits) -> Assignment:
     try:
-        result = _joined(assignment.result, splits)
+        result = _undivided(assignment.result, splits)
         assert isinstance(result, Access)
-        return Assignment(result, _joined(assignment.expression, splits))
+        return Assignment(result, _undivided(assignment.expression, splits))
     except ValueError as error:
         raise Unreadable(f"{assignment}: {error}") from None
 
 
-def _joined(expression: Expression, splits: Splits) -> Expression:
+def _undivided(expression: Expression, splits: Splits) -> Expression:
     """Return an expression in undivided index variables; nested sums over parts become one sum."""
     if isinstance(expression, Access):
-        variables = joined_variables(expression.variables, splits)
-        if cut_variables(variables, splits) != expression.variables:
+        variables = join_variables(expression.variables, splits)
+        if split_variables(variables, splits) != expression.variables:
             raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
         return Access.at(expression.tensor, variables)
     if isinstance(expression, Call):
-        return expression.of_each(lambda term: _joined(term, splits))
+        return expression.of_each(lambda term: _undivided(term, splits))
     if isinstance(expression, Sum):
         summed: tuple[str, ...] = ()
         body: Expression = expression
         while isinstance(body, Sum):
             summed, body = (*summed, *body.variables), body.operand
-        return Sum(joined_variables(summed, splits), _joined(body, splits))
+        return Sum(join_variables(summed, splits), _undivided(body, splits))
     return expression
 
 
@@ -189,7 +191,7 @@ class Tree:
                     return variables  # in a dense level the coordinate is the position
             if stream.output == "located":
                 variables.insert(0, source["index"])
-            stream = self._graph.feeding(source, source.primitive.before(source, stream.output))
+            stream = self._graph.feeding(source, source.primitive.reference_input(source, stream.output))
         return variables
 
 

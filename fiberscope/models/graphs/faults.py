@@ -7,7 +7,7 @@ from fiberscope.models.graphs.dot import Place
 
 __all__ = ["Faults", "Unreadable"]
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 
 
 class Unreadable(ValueError):  # noqa: N818 - a property of the graph, not an error of its user
@@ -20,9 +20,9 @@ class Faults:
     def __init__(self) -> None:
         self.lines: dict[str, None] = {}  # an ordered set
 
-    def add(self, place: Place | None, what: str) -> None:
+    def add(self, place: Place | None, fault: str) -> None:
         """Add a fault; an equal fault counts once."""
-        self.lines[f"{place}: {what}" if place else what] = None
+        self.lines[f"{place}: {fault}" if place else fault] = None
 
     def raise_any(self) -> None:
         """Refuse the graph if it has faults.
@@ -32,8 +32,8 @@ class Faults:
         """
         if not self.lines:
             return
-        shown = list(self.lines)[:MOST_TOLD]
-        rest = len(self.lines) - len(shown)
-        more = [f"and {rest} more"] if rest else []
+        shown = list(self.lines)[:MOST_SHOWN]
+        omitted_count = len(self.lines) - len(shown)
+        omitted = [f"and {omitted_count} more"] if omitted_count else []
         count = f"{len(self.lines)} faults: " if len(self.lines) > 1 else ""
-        raise InputError(count + "; ".join([*shown, *more]))
+        raise InputError(count + "; ".join([*shown, *omitted]))

@@ -1,10 +1,8 @@
 """Read a tensor from a folder of ``seg`` and ``crd`` files for each level, and a file of values.
 
 The name of a file contains its kind (``seg``, ``crd``, ``val`` or ``shape``), and the number of its level
-from
-the outermost (``seg0``, ``B1_crd.txt``, ``tensor_B_mode_0_seg``; optional for a vector). A level without
-files
-is dense. Blanks, commas or newlines separate numbers.
+from the outermost (``seg0``, ``B1_crd.txt``, ``tensor_B_mode_0_seg``; optional for a vector). A level without
+files is dense. Blanks, commas or newlines separate numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level
-from fiberscope.models.graphs.storage import StoredTensor, fitted
+from fiberscope.models.graphs.storage import StoredTensor, assemble_tensor
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 
@@ -43,13 +41,13 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
         raise WorkloadError("there is no file of values", where=str(path), fix="name it vals")
     shape = _integers(files["shape", 0]) if ("shape", 0) in files else None
     if shape is not None and len(shape) != len(format.order):
-        what = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
-        raise WorkloadError(what, where=str(files["shape", 0]))
+        message = f"the shape has {len(shape)} sizes, and the graph reads {len(format.order)} dimensions"
+        raise WorkloadError(message, where=str(files["shape", 0]))
     sizes = [int(size) for size in shape] if shape is not None else _sizes(files, format, path)
     levels = _levels(files, format, sizes, path)
     values = _numbers(files["val", 0])
     try:
-        stored = fitted(sizes, _format(levels, format), levels, values)
+        stored = assemble_tensor(sizes, _format(levels, format), levels, values)
     except ValueError as error:
         raise WorkloadError(str(error), where=str(path)) from error
     _check(stored, path)
@@ -87,11 +85,11 @@ def _levels(
     levels: list[Level] = []
     count = 1
     for number, dimension in enumerate(format.order):
-        there = [kind for kind in ("seg", "crd") if (kind, number) in files]
-        if len(there) == 1:
-            raise WorkloadError(f"level {number} has a {there[0]} file alone", where=str(path))
+        kinds = [kind for kind in ("seg", "crd") if (kind, number) in files]
+        if len(kinds) == 1:
+            raise WorkloadError(f"level {number} has a {kinds[0]} file alone", where=str(path))
         level: Level = DenseLevel(int(sizes[dimension]), count)
-        if there:
+        if kinds:
             level = CompressedLevel(_integers(files["seg", number]), _integers(files["crd", number]))
         levels.append(level)
         count = level.children

@@ -20,7 +20,7 @@ NOT_LOWERED = {  # level formats of TACO without a scanner
     "q": "singleton with coordinates that repeat",
 }
 _ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*:\s*([A-Za-z]*)\s*(?::\s*([0-9][0-9,\s]*))?\s*")
-_BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
+_SEPARATOR = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
         InputError: a format is invalid, has a level without blocks, or occurs twice.
     """
     formats: dict[str, Format] = {}
-    for entry in (" ".join(entry.split()) for text in texts for entry in _BETWEEN.split(text)):
+    for entry in (" ".join(entry.split()) for text in texts for entry in _SEPARATOR.split(text)):
         name, stored = _parse(entry)
         if name in formats:
             raise InputError(f"format {entry}: {name} has one already; leave one out")
@@ -103,9 +103,9 @@ def _parse(entry: str) -> tuple[str, Format]:
 
 def _check_letter(entry: str, letter: str) -> None:
     if letter not in LETTERS:
-        what = f"{NOT_LOWERED[letter]}, and not lowered" if letter in NOT_LOWERED else "no level"
+        description = f"{NOT_LOWERED[letter]}, and not lowered" if letter in NOT_LOWERED else "no level"
         letters = ", ".join(f"{letter_} is {level}" for letter_, level in LETTERS.items())
-        raise InputError(f"format {entry}: {letter} is {what}; {letters}")
+        raise InputError(f"format {entry}: {letter} is {description}; {letters}")
 
 
 def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
@@ -114,6 +114,8 @@ def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
     words = order.split(",") if "," in order else order.replace(" ", "")
     dimensions = tuple(int(word) for word in words if word.strip().isdigit() and len(word) < 10)
     if sorted(dimensions) != list(range(len(letters))):
-        every = ",".join(map(str, range(len(letters)))) or "none"
-        raise InputError(f"format {entry}: {order} should have each of {every} once, outermost level first")
+        dimensions_text = ",".join(map(str, range(len(letters)))) or "none"
+        raise InputError(
+            f"format {entry}: {order} should have each of {dimensions_text} once, outermost level first"
+        )
     return dimensions

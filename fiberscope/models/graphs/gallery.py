@@ -10,7 +10,7 @@ from fiberscope.models.graphs.compiler.compile import CompiledExpression, compil
 from fiberscope.models.graphs.compiler.kernels import KERNELS, Kernel
 from fiberscope.models.graphs.draw import svg_text
 from fiberscope.models.graphs.execution import run
-from fiberscope.models.graphs.random_tensors import drawn
+from fiberscope.models.graphs.random_tensors import generate_operands
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import make_folder, write_text
 
@@ -57,23 +57,23 @@ def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator
     """
     for kernel in kernels:
         compiled = compile_expression(kernel.text, [kernel.formats])
-        yield GalleryEntry(kernel, compiled, run(compiled.graph, drawn(compiled.graph, size)))
+        yield GalleryEntry(kernel, compiled, run(compiled.graph, generate_operands(compiled.graph, size)))
 
 
 def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> list[Path]:
     """Write the page and its images into the folder of the documentation, and return their paths."""
-    every = list(make_entries(kernels, size))
+    entries = list(make_entries(kernels, size))
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)
-    pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in every}
+    pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in entries}
     for path, kernel in pictures.items():
         write_text(path, svg_text(kernel.compiled.graph, kernel.kernel.name))
-    write_text(page, "\n".join([OPENING.format(size=size), *_table(every), *map(_section, every)]))
+    write_text(page, "\n".join([OPENING.format(size=size), *_table(entries), *map(_section, entries)]))
     return [page, *pictures]
 
 
-def _table(every: list[GalleryEntry]) -> list[str]:
-    rows = [HEAD, ("---",) * len(HEAD), *(item.row for item in every)]
+def _table(entries: list[GalleryEntry]) -> list[str]:
+    rows = [HEAD, ("---",) * len(HEAD), *(item.row for item in entries)]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 

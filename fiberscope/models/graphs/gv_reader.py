@@ -25,7 +25,7 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["graph_from_text", "read_gv"]
 
-DRAWN = {"comment", "label", "color", "shape", "style", "type"}  # attributes that ``gv_writer`` derives
+DERIVED = {"comment", "label", "color", "shape", "style", "type"}  # attributes that ``gv_writer`` derives
 
 
 def read_gv(path: str | Path) -> Graph:
@@ -50,23 +50,23 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
         InputError: the text has faults; with line and column.
     """
     digraph, faults = parse(text, file), Faults()
-    settings = _counted(digraph, file, faults), _splits(digraph, file, faults)
+    settings = _counted_phases(digraph, file, faults), _splits(digraph, file, faults)
     graph = Graph(_formats(digraph, file, faults), *settings)
     broadcasts = _add_nodes(graph, digraph, faults)
     declared = {statement.name for statement in digraph.nodes}
-    edges = _spliced(digraph, broadcasts, faults)
+    edges = _merge_broadcasts(digraph, broadcasts, faults)
     complete = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
     faults.raise_any()
     _add_streams(graph, complete, faults)
     faults.raise_any()
-    _signal_by_coordinates(graph)
-    _reduce_vectors(graph)
-    _leave_out_reducers(graph)
-    _rectify(graph)
+    _feed_signals_coordinates(graph)
+    _replace_by_vector_reducers(graph)
+    _remove_reducers(graph)
+    _add_constant(graph)
     return graph
 
 
-def _signal_by_coordinates(graph: Graph) -> None:
+def _feed_signals_coordinates(graph: Graph) -> None:
     """Feed repeat signal generators with a scanner's coordinates instead of its references.
 
     The signal is the same for both.
@@ -78,53 +78,52 @@ def _signal_by_coordinates(graph: Graph) -> None:
             graph.notes.append(f"{target} takes the coordinates of {source} for its references")
 
 
-def _reduce_vectors(graph: Graph) -> None:
+def _replace_by_vector_reducers(graph: Graph) -> None:
     """Replace accumulators of one coordinate without outer coordinates by vector reducers."""
     for node in graph.nodes.values():
         streams = [*graph.streams_into(node), *graph.streams_from(node)]
         outer = any("crd_outer" in (stream.input, stream.output) for stream in streams)
-        if node.primitive.by_stops and node["order"] == "1" and not outer:
+        if node.primitive.type_without_outer and node["order"] == "1" and not outer:
             graph.notes.append(f"{node} has no outer coordinates: it adds up the fibers of each list")
-            node.type, node.attributes = node.primitive.by_stops, {"accum_index": node["in0"]}
+            node.type, node.attributes = node.primitive.type_without_outer, {"accum_index": node["in0"]}
             for stream in streams:
                 stream.input = stream.input.replace("crd_inner", "crd")
                 stream.output = stream.output.replace("crd_inner", "crd")
 
 
-def _rectify(graph: Graph) -> None:
+def _add_constant(graph: Graph) -> None:
     """Give a maximum with a single stream its constant in the public simulator."""
     for node in graph.nodes.values():
-        constant = node.primitive.beside_one
+        constant = node.primitive.default_constant
         if constant and graph.arity(node) == 1 and not node.is_unary:
             node.attributes["const0"] = constant
             graph.notes.append(f"{node} takes one stream: the larger of it and {constant}")
 
 
-def _leave_out_reducers(graph: Graph) -> None:
+def _remove_reducers(graph: Graph) -> None:
     """Remove redundant reducers before an accumulator, which the public compiler leaves there.
 
     An accumulator needs a value for each coordinate. If the coordinates are as deep as the input of the
-    reducer,
-    the output of the reducer has too few values.
+    reducer, the output of the reducer has too few values.
     """
     for node in [node for node in graph.nodes.values() if node.primitive.reduces]:
-        into, out = list(graph.streams_into(node)), list(graph.streams_from(node))
-        sums = [graph.nodes[stream.target].primitive.sums_alone for stream in out]
-        if out and all(sums) and len(into) == 1 and _too_few_behind(graph, into[0], out[0]):
-            for stream in out:
-                stream.source, stream.output = into[0].source, into[0].output
-            graph.streams.remove(into[0])
+        inputs, outputs = list(graph.streams_into(node)), list(graph.streams_from(node))
+        sums = [graph.nodes[stream.target].primitive.subsumes_reducer for stream in outputs]
+        if outputs and all(sums) and len(inputs) == 1 and _is_redundant(graph, inputs[0], outputs[0]):
+            for stream in outputs:
+                stream.source, stream.output = inputs[0].source, inputs[0].output
+            graph.streams.remove(inputs[0])
             del graph.nodes[node.name]
-            graph.notes.append(f"{node} left out: the accumulator behind it sums, and needs every value")
+            graph.notes.append(f"{node} removed: the accumulator after it sums, and needs every value")
 
 
-def _too_few_behind(graph: Graph, into: Stream, out: Stream) -> bool:
+def _is_redundant(graph: Graph, reducer_input: Stream, reducer_output: Stream) -> bool:
     """Return whether the coordinates of an accumulator are as deep as the input of a reducer before it."""
-    beside = graph.feeding(graph.nodes[out.target], "crd_inner")
-    if beside is None:
+    coordinates = graph.feeding(graph.nodes[reducer_output.target], "crd_inner")
+    if coordinates is None:
         return True
     nests = nests_of(graph)
-    depths = [len(nests.get((stream.source, stream.output), ())) for stream in (beside, into)]
+    depths = [len(nests.get((stream.source, stream.output), ())) for stream in (coordinates, reducer_input)]
     return depths[0] == depths[1]
 
 
@@ -139,7 +138,7 @@ def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
     return formats
 
 
-def _counted(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
+def _counted_phases(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
     text = digraph.settings.get("counted", "")
     if text and not re.fullmatch(r"\d+(,\d+)*", text):
         faults.add(None, f"{file}: counted={text!r} should be phases whose cycles count, as in counted=2")
@@ -181,7 +180,7 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
         faults.add(statement.place, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
     pairs = {**_comment_pairs(statement.attributes.get("comment", "")), **statement.attributes}
-    attributes = {key: value for key, value in pairs.items() if key not in DRAWN}
+    attributes = {key: value for key, value in pairs.items() if key not in DERIVED}
     node = Node(statement.name, type, attributes, statement.place)
     graph.nodes[node.name] = node
     for name, default in node.primitive.attributes.items():
@@ -202,64 +201,64 @@ def _comment_pairs(comment: str) -> dict[str, str]:
     return dict(re.findall(r"(\w+)=([^,\"]*)", comment))
 
 
-def _spliced(digraph: Digraph, broadcasts: set[str], faults: Faults) -> list[Edge]:
+def _merge_broadcasts(digraph: Digraph, broadcasts: set[str], faults: Faults) -> list[Edge]:
     """Return the edges; an edge from a broadcast starts at the source of the broadcast."""
-    into: dict[str, EdgeStatement] = {}
+    inputs: dict[str, EdgeStatement] = {}
     for statement in digraph.edges:
-        if statement.target in broadcasts and into.setdefault(statement.target, statement) is not statement:
+        if statement.target in broadcasts and inputs.setdefault(statement.target, statement) is not statement:
             faults.add(statement.place, f"broadcast {statement.target} has two streams into it")
     edges = []
     for statement in digraph.edges:
         if statement.target in broadcasts:
             continue
-        first = _first(statement, into, broadcasts, faults)
+        first = _first_edge(statement, inputs, broadcasts, faults)
         if first is not None:
             edges.append(_edge(first, statement))
     return edges
 
 
-def _first(
-    statement: EdgeStatement, into: Mapping[str, EdgeStatement], broadcasts: set[str], faults: Faults
+def _first_edge(
+    statement: EdgeStatement, inputs: Mapping[str, EdgeStatement], broadcasts: set[str], faults: Faults
 ) -> EdgeStatement | None:
     """Return the first edge of a chain of broadcasts."""
-    seen = {statement.source}
+    visited = {statement.source}
     while statement.source in broadcasts:
-        before = into.get(statement.source)
-        if before is None or before.source in seen:
+        previous = inputs.get(statement.source)
+        if previous is None or previous.source in visited:
             faults.add(statement.place, f"broadcast {statement.source} is fed by no block")
             return None
-        seen.add(before.source)
-        statement = before
+        visited.add(previous.source)
+        statement = previous
     return statement
 
 
 def _edge(first: EdgeStatement, last: EdgeStatement) -> Edge:
     attributes = {**first.attributes, **last.attributes}
-    kind = first.attributes.get("type") or last.attributes.get("type") or _told_kind(attributes)
+    kind = first.attributes.get("type") or last.attributes.get("type") or _kind_from_label(attributes)
     return Edge(
         first.source,
         last.target,
         kind,
         first.attributes.get("comment", ""),
         last.attributes.get("comment", ""),
-        {key: value for key, value in attributes.items() if key not in DRAWN},
+        {key: value for key, value in attributes.items() if key not in DERIVED},
         last.place,
     )
 
 
-def _told_kind(attributes: Mapping[str, str]) -> str:
+def _kind_from_label(attributes: Mapping[str, str]) -> str:
     """Return the kind of a stream without a type, from its label (``crd_in-B``)."""
     return re.split(r"[_\-\s]", attributes.get("label", ""))[0]
 
 
 def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
-    what = f"edge {edge.source} -> {edge.target}"
+    edge_text = f"edge {edge.source} -> {edge.target}"
     missing = [name for name in (edge.source, edge.target) if name not in declared]
     for name in missing:
-        faults.add(edge.place, f"{what}: there is no node {name}")
+        faults.add(edge.place, f"{edge_text}: there is no node {name}")
     if edge.kind not in KINDS:
         advice = nearest(edge.kind, KINDS) if edge.kind else f"one of {', '.join(KINDS)}"
-        faults.add(edge.place, f"{what} has no type {edge.kind or 'at all'}; {advice}")
+        faults.add(edge.place, f"{edge_text} has no type {edge.kind or 'at all'}; {advice}")
     return not missing and edge.kind in KINDS
 
 
@@ -267,7 +266,7 @@ def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
     """Add the streams of all edges with their ports; duplicate edges become one stream."""
     finder = PortFinder(graph, edges)
     graph.notes += [f"{node} takes its operands in the order of the comment" for node in finder.reordered]
-    seen: set[tuple[str, str, str, str]] = set()
+    visited: set[tuple[str, str, str, str]] = set()
     for edge in edges:
         try:
             ports = finder.ports(edge)
@@ -275,10 +274,12 @@ def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
             faults.add(edge.place, f"edge {edge.source} -> {edge.target}: {error}")
             continue
         if ports is None:
-            graph.notes.append(f"edge {edge.source} -> {edge.target} left out: it says nothing to its block")
+            graph.notes.append(
+                f"edge {edge.source} -> {edge.target} ignored: it has no meaning for its block"
+            )
             continue
         ends = (edge.source, ports[0], edge.target, ports[1])
-        if ends not in seen:
-            seen.add(ends)
-            rest = {key: value for key, value in edge.attributes.items() if key not in ("from", "to")}
-            graph.streams.append(Stream(*ends, edge.kind, rest, edge.place))
+        if ends not in visited:
+            visited.add(ends)
+            attributes = {key: value for key, value in edge.attributes.items() if key not in ("from", "to")}
+            graph.streams.append(Stream(*ends, edge.kind, attributes, edge.place))

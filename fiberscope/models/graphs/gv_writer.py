@@ -43,15 +43,15 @@ def gv_text(graph: Graph) -> str:
 
 
 def _node(node: Node) -> str:
-    own = {"type": node.type, **node.attributes}
+    file_attributes = {"type": node.type, **node.attributes}
     attributes = {
-        "comment": ",".join(f"{key}={value}" for key, value in own.items()),
+        "comment": ",".join(f"{key}={value}" for key, value in file_attributes.items()),
         "label": _label(node),
         "color": node.primitive.colour,
         "shape": "box",
         "style": "filled",
     }
-    return f"{_word(node.name)} [{_attributes({**attributes, **own})}]"
+    return f"{_word(node.name)} [{_attributes({**attributes, **file_attributes})}]"
 
 
 def _label(node: Node) -> str:
@@ -77,29 +77,29 @@ def _word(name: str) -> str:
 def _edges(graph: Graph) -> Iterator[str]:
     """Yield the lines of the streams; a line names its ports if type and comment do not determine them."""
     edges = [_edge(graph, stream) for stream in graph.streams]
-    clear_ports = _told_edges(graph, edges)
+    clear_ports = _unambiguous_edges(graph, edges)
     for stream, edge, is_port_clear in zip(graph.streams, edges, clear_ports, strict=True):
         ports = {} if is_port_clear else {"from": stream.output, "to": stream.input}
-        comment = {"comment": edge.said_last} if edge.said_last else {}
-        label = f"{stream.kind}_{edge.said_last}" if edge.said_last else stream.kind
+        comment = {"comment": edge.target_comment} if edge.target_comment else {}
+        label = f"{stream.kind}_{edge.target_comment}" if edge.target_comment else stream.kind
         style = {"style": STYLES[stream.kind]} if stream.kind in STYLES else {}
         attributes = {"label": label, **style, "type": stream.kind, **comment, **ports, **stream.attributes}
         yield f"{_word(edge.source)} -> {_word(edge.target)} [{_attributes(attributes)}]"
 
 
-def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
+def _unambiguous_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
     """Return whether type and comment determine the ports of each edge, for all edges of a joiner or none."""
     finder = PortFinder(graph, edges)
     clear_ports = [
         _is_port_clear(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)
     ]
     ends = [(stream.source, stream.target) for stream in graph.streams]
-    joiners = {name for name, node in graph.nodes.items() if node.primitive.paired}
-    untold = joiners & {
+    joiners = {name for name, node in graph.nodes.items() if node.primitive.has_operand_pairs}
+    ambiguous = joiners & {
         target for is_clear, (_source, target) in zip(clear_ports, ends, strict=True) if not is_clear
     }
-    untold |= {name for name, node in graph.nodes.items() if not node.primitive.named}
-    return [is_clear and untold.isdisjoint(both) for is_clear, both in zip(clear_ports, ends, strict=True)]
+    ambiguous |= {name for name, node in graph.nodes.items() if not node.primitive.infers_ports}
+    return [is_clear and ambiguous.isdisjoint(pair) for is_clear, pair in zip(clear_ports, ends, strict=True)]
 
 
 def _is_port_clear(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
@@ -119,7 +119,7 @@ def _comment(graph: Graph, stream: Stream) -> str:
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     if stream.input == "skip":
         return f"skip-{target['tensor']}"
-    if target.primitive.paired:
+    if target.primitive.has_operand_pairs:
         return f"in-{graph.tensor_at(stream)}"
-    said = source.primitive.said_from(graph, source, stream)
-    return said or target.primitive.said_into(graph, target, stream)
+    comment = source.primitive.outgoing_comment(graph, source, stream)
+    return comment or target.primitive.incoming_comment(graph, target, stream)

@@ -23,8 +23,8 @@ from fiberscope.models.graphs.levels.level import Level, WrittenFormat
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.result import WriterContents
 from fiberscope.models.graphs.settings import GraphParameters
-from fiberscope.models.graphs.splits import cut_variables
-from fiberscope.models.graphs.storage import StoredTensor, of_type, stops_below
+from fiberscope.models.graphs.splits import split_variables
+from fiberscope.models.graphs.storage import StoredTensor, round_values, stops_below
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
@@ -41,7 +41,7 @@ class GraphMachine:
         parameters: clock, capacities, latencies and value type.
         graph: a checked graph.
         tensors: operands by name, in the layout of the graph.
-        meant: assignments that the graph computes, for the shapes of results.
+        assignments: assignments that the graph computes, for the shapes of results.
         sizes: sizes of the index variables.
         phase: number of the phase, from 1; only the nodes of this phase become blocks.
         kernel: kernel of the machine; by default a kernel with lookahead models of the blocks.
@@ -56,7 +56,7 @@ class GraphMachine:
         parameters: GraphParameters,
         graph: Graph,
         tensors: Mapping[str, StoredTensor],
-        meant: Sequence[Assignment],
+        assignments: Sequence[Assignment],
         sizes: Mapping[str, int],
         phase: int = 1,
         kernel: Kernel | None = None,
@@ -64,15 +64,17 @@ class GraphMachine:
     ) -> None:
         self.parameters, self.kernel = parameters, kernel or AheadKernel()
         self.kernel.clock("core", parameters.clock)
-        self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
-        self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
+        self.graph, self.assignments, self.sizes, self.phase = graph, assignments, sizes, phase
+        self.nodes = [
+            node for node in graph.nodes.values() if node.phase == phase and not _is_unnecessary(node)
+        ]
         self._capacity, self._latency = parameters.capacity, parameters.latency.model_dump()
         context = Context(
-            graph, of_type(parameters.value_type, tensors), parameters.mask, parameters.registered
+            graph, round_values(parameters.value_type, tensors), parameters.mask, parameters.registered
         )
         names = block_names(self.nodes)
         self.blocks: dict[str, StreamBlock] = {
-            node.name: self.kernel.add(node.primitive.make(f"{self.NAME}.{names[node.name]}", node, context))
+            node.name: self.kernel.add(node.primitive.build(f"{self.NAME}.{names[node.name]}", node, context))
             for node in self.nodes
         }
         for block in self.blocks.values():
@@ -107,8 +109,8 @@ class GraphMachine:
 
     def _feed_root(self, node: Node) -> None:
         """Feed the reference 0 and the done token to the first block of a tensor."""
-        fed = self.graph.feeding(node, "ref") is not None
-        if node.root or (node.begins and not fed):
+        has_reference = self.graph.feeding(node, "ref") is not None
+        if node.root or (node.begins and not has_reference):
             block = self.blocks[node.name]
             root = self.kernel.add(Root(f"{block.name}.root"))
             reader, port = self._entry(node, "in_ref")
@@ -117,7 +119,7 @@ class GraphMachine:
     def _entry(self, node: Node, port: str) -> tuple[Component, str]:
         """Return the component and port that receive a stream: the block, or its fetch unit."""
         block = self.blocks[node.name]
-        fetch = self._loop.before(node, block) if self._loop and port == "in_ref" else None
+        fetch = self._loop.input_fetch(node, block) if self._loop and port == "in_ref" else None
         if fetch is None:
             return block, port
         self.kernel.connect(fetch, "out_ref[0]", block, port, capacity=self._capacity)
@@ -128,8 +130,8 @@ class GraphMachine:
         block, port = self._entry(target, target.primitive.input_port(target, stream.input))
         output = self._next_output(source, stream.output)
         for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
-            more = self._next_output(source, stream.output)
-            self._join(source, more, writer, "in_stream")
+            tap = self._next_output(source, stream.output)
+            self._join(source, tap, writer, "in_stream")
         if not target.primitive.accumulates:
             return self._join(source, output, block, port)
         carries = VAL if stream.kind == "val" else CRD
@@ -140,7 +142,7 @@ class GraphMachine:
 
     def _join(self, source: Node, output: str, reader: Component, port: str) -> Channel:
         """Connect a producer to a consumer; the capacity includes the tokens in flight."""
-        latency = self._latency.get(source.primitive.computes, 1)
+        latency = self._latency.get(source.primitive.latency_setting, 1)
         capacity = None if self._capacity is None else self._capacity + latency - 1
         producer = self._producers[source.name]
         return self.kernel.connect(producer, output, reader, port, capacity=capacity, latency=latency)
@@ -161,11 +163,13 @@ class GraphMachine:
     @property
     def blocks_by_phase(self) -> dict[int, list[str]]:
         """Return the names of all blocks of the graph, by phase."""
-        nodes = [node for node in self.graph.nodes.values() if not _unused(node)]
+        nodes = [node for node in self.graph.nodes.values() if not _is_unnecessary(node)]
         names = {
             phase: block_names([node for node in nodes if node.phase == phase]) for phase in self.graph.phases
         }
-        return {phase: [f"{self.NAME}.{name}" for name in of.values()] for phase, of in names.items()}
+        return {
+            phase: [f"{self.NAME}.{name}" for name in by_node.values()] for phase, by_node in names.items()
+        }
 
     def operations(self) -> dict[str, int]:
         """Return the number of operations, by name."""
@@ -173,7 +177,7 @@ class GraphMachine:
         for node in self.nodes:
             counters = self.blocks[node.name].counters()
             if "operations" in counters:
-                name = node.primitive.counted
+                name = node.primitive.operation_name
                 counts[name] = counts.get(name, 0) + counters["operations"]
             if "matches" in counters:
                 counts["intersect"] = counts.get("intersect", 0) + counters["matches"]
@@ -209,32 +213,34 @@ class GraphMachine:
         """Return the contents of the writers, by tensor."""
         writers = [node for node in self.graph.writers if node.phase == self.phase]
         tensors = dict.fromkeys(node["tensor"] for node in writers)
-        return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
+        return {
+            name: self._writer_contents(name, [n for n in writers if n["tensor"] == name]) for name in tensors
+        }
 
-    def _written(self, tensor: str, writers: list[Node]) -> WriterContents:
+    def _writer_contents(self, tensor: str, writers: list[Node]) -> WriterContents:
         by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
-        form = self.graph.format_of(tensor, by_mode.values())
+        format = self.graph.format_of(tensor, by_mode.values())
         shape = self._shape(tensor)
         levels: list[Level] = []
-        for dimension in form.order:
+        for dimension in format.order:
             levels.append(self._level(by_mode.get(dimension), levels, shape[dimension]))
         values = next((node for node in writers if node.writes_values), None)
-        held = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
-        return WriterContents(form, shape, tuple(levels), held)
+        values_array = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
+        return WriterContents(format, shape, tuple(levels), values_array)
 
     def _level(self, node: Node | None, above: list[Level], size: int) -> Level:
         """Return the level that a writer wrote; a dense level for a dimension without a writer."""
         if node is None or not isinstance(node.level, WrittenFormat):
             return DenseLevel(size, above[-1].children if above else 1)
         block = self.blocks[node.name]
-        return node.level.written(block, segments_of(block, above), size)
+        return node.level.read_writer(block, segments_of(block, above), size)
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
         """Return the sizes of the stored dimensions of a result."""
         access = next(
-            (assignment.result for assignment in self.meant if assignment.result.tensor == tensor), None
+            (assignment.result for assignment in self.assignments if assignment.result.tensor == tensor), None
         )
-        variables = () if access is None else cut_variables(access.variables, self.graph.splits)
+        variables = () if access is None else split_variables(access.variables, self.graph.splits)
         return tuple(self.sizes[variable] for variable in variables)
 
 
@@ -250,9 +256,9 @@ def segments_of(block: StreamBlock, above: Sequence[Level]) -> Integers:
     return np.append(0, stops[fibers])
 
 
-def _unused(node: Node) -> bool:
+def _is_unnecessary(node: Node) -> bool:
     """Return whether a node is a writer of a dense level, for which there is nothing to write."""
-    return node.primitive.writes and not node.writes_values and node.level.full
+    return node.primitive.writes and not node.writes_values and node.level.has_all_coordinates
 
 
 def block_names(nodes: Iterable[Node]) -> dict[str, str]:

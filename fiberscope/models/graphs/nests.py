@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "accumulated_variables",
-    "check_within",
+    "check_nesting",
     "drops_empty",
     "nests_of",
     "topological_order",
@@ -46,8 +46,8 @@ class _Walk:
                 self._visit(node, {port: nest for port, nest in inputs.items() if nest is not None})
 
     def _inputs(self, node: Node) -> dict[str, Nest | None]:
-        fed = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
-        return fed or ({"ref": ()} if node.begins else {"ref": None})
+        inputs = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
+        return inputs or ({"ref": ()} if node.begins else {"ref": None})
 
     def _nest(self, stream: Stream) -> Nest | None:
         return self.nests.get((stream.source, stream.output))
@@ -62,17 +62,17 @@ class _Walk:
                 self.nests[node.name, output] = outputs.get(output, outputs.get(name, outputs.get("", ())))
 
 
-def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], faults: Faults) -> None:
+def check_nesting(node: Node, outer: Nest, inner: Nest, names: tuple[str, str], faults: Faults) -> None:
     """Add a fault unless the stream ``inner`` is one loop deeper than ``outer``.
 
     Args:
         node: the block that both streams enter.
         outer, inner: their loop nests.
-        named: names of the outer and of the inner stream, for the message.
+        names: names of the outer and of the inner stream, for the message.
         faults: collects the fault.
     """
     if len(inner) != len(outer) + 1:
-        first, second = named
+        first, second = names
         faults.add(
             node.place,
             f"{node}: its {second} ({describe_loops(inner)}) must be one loop deeper than its {first} "
@@ -112,16 +112,16 @@ def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
     for stream in forward:
         waiting[stream.target] += 1
         consumers[stream.source].append(stream.target)
-    ready = [name for name, count in waiting.items() if not count]
+    pending = [name for name, count in waiting.items() if not count]
     ordered = []
-    while ready:
-        name = ready.pop()
+    while pending:
+        name = pending.pop()
         ordered.append(graph.nodes[name])
         for consumer in consumers[name]:
             waiting[consumer] -= 1
             if not waiting[consumer]:
-                ready.append(consumer)
-    left = [graph.nodes[name] for name, count in waiting.items() if count > 0]
-    if left and faults is not None:
-        faults.add(left[0].place, f"streams go in a circle through {', '.join(map(str, left[:4]))}")
+                pending.append(consumer)
+    cyclic = [graph.nodes[name] for name, count in waiting.items() if count > 0]
+    if cyclic and faults is not None:
+        faults.add(cyclic[0].place, f"the streams form a cycle through {', '.join(map(str, cyclic[:4]))}")
     return ordered

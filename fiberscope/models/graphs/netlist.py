@@ -86,7 +86,7 @@ class Node:
         """Return a label of a word or two: ``fiberlookup B0 i``."""
         if self.writes_values:
             return f"{self.type} {self['tensor']} vals"
-        tensor = self["tensor"] + (self["mode"] if self.primitive.of_level else "")
+        tensor = self["tensor"] + (self["mode"] if self.primitive.accesses_level else "")
         variables = self["index"] or ",".join(filter(None, (self["outer"], self["inner"])))
         return " ".join(filter(None, (self.type, tensor, variables)))
 
@@ -167,7 +167,7 @@ class Graph:
         if type not in PRIMITIVES:
             raise InputError(f"node {name}: there is no type {type}; {nearest(type, PRIMITIVES)}")
         if name in self.nodes:
-            raise InputError(f"node {name}: there are two of this name")
+            raise InputError(f"node {name}: another node has this name")
         node = Node(name, type, {key: _text(value) for key, value in attributes.items()})
         self.nodes[name] = node
         return node
@@ -191,11 +191,11 @@ class Graph:
         """Return the kind of the streams of an output."""
         port = node.output(output)
         assert port is not None
-        kind = node.primitive.makes(output, node.attributes)
+        kind = node.primitive.output_kind(output, node.attributes)
         if kind is None and len(port.kinds) > 1:  # the output passes its input on
-            passes = bare_port(output) in ("out", "out[]")
-            into = (stream for stream in self.streams_into(node) if stream.input == output or passes)
-            kind = next((stream.kind for stream in into if stream.input != "ref"), None)
+            forwards_all = bare_port(output) in ("out", "out[]")
+            inputs = (stream for stream in self.streams_into(node) if stream.input == output or forwards_all)
+            kind = next((stream.kind for stream in inputs if stream.input != "ref"), None)
         return kind or port.kinds[0]
 
     def streams_into(self, node: Node) -> Iterator[Stream]:
@@ -213,13 +213,13 @@ class Graph:
     def tensor_at(self, stream: Stream) -> str:
         """Return the tensor to which a stream of references, or of coordinates beside references, belongs."""
         source = self.nodes[stream.source]
-        if source["tensor"] or not source.primitive.paired:
+        if source["tensor"] or not source.primitive.has_operand_pairs:
             return source["tensor"]
         if stream.kind == REF:
-            beside = self.feeding(source, stream.output)
+            references = self.feeding(source, stream.output)
         else:
-            beside = self.feeding(self.nodes[stream.target], stream.input.replace(CRD, REF))
-        return self.tensor_at(beside) if beside else ""
+            references = self.feeding(self.nodes[stream.target], stream.input.replace(CRD, REF))
+        return self.tensor_at(references) if references else ""
 
     def arity(self, node: Node) -> int:
         """Return the number of ports in a block's arrays of ports: its operands or ways."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import experiment_tensors
-from fiberscope.models.graphs.cut_tensors import cut_tensor
+from fiberscope.models.graphs.cut_tensors import split_tensor
 from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
 from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.folder import read_folder
@@ -78,8 +78,7 @@ def load_operands(
     Args:
         graph: a checked graph.
         operands: by tensor: a path, a folder, a name or generator, ``ones``, a number, or an array of numpy
-            or
-            scipy.
+            or scipy.
         exact: refuse a surrogate of a matrix that cannot be downloaded.
         progress: called during a download with the bytes read so far and the bytes in total.
 
@@ -87,17 +86,19 @@ def load_operands(
         InputError, WorkloadError: an operand cannot be loaded, or the shapes of two operands disagree.
     """
     loaded: dict[str, NamedTensor | Operand] = {}
-    for name, format in formats_given(graph, operands).items():
+    for name, format in formats_of_operands(graph, operands).items():
         if not _is_ones(operands[name]):
             loaded[name] = _open_operand(name, operands[name], format, exact, progress)
     variables = _variables(graph)
-    loaded = {name: _turned(name, operand, loaded, variables) for name, operand in loaded.items()}
-    sizes = _agreed(loaded, variables)
+    loaded = {
+        name: _transpose_if_needed(name, operand, loaded, variables) for name, operand in loaded.items()
+    }
+    sizes = _common_sizes(loaded, variables)
     for name, operand in operands.items():
         if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
             loaded[name] = generate_tensor(ONES, experiment_tensors.ones(shape))
-    stored = {name: _stored(graph, name, loaded[name], variables, sizes) for name in operands}
+    stored = {name: _store(graph, name, loaded[name], variables, sizes) for name in operands}
     return {name: _with_dense_note(name, operand) for name, operand in stored.items()}
 
 
@@ -105,7 +106,7 @@ def _with_dense_note(name: str, operand: Operand) -> Operand:
     """Return the operand, with a note if less than a tenth of its densely stored values is nonzero."""
     stored = operand.stored
     nonzeros, values = int(np.count_nonzero(stored.values)), len(stored.values)
-    if not any(level.full for level in stored.format.levels) or nonzeros >= SPARSE * values:
+    if not any(level.has_all_coordinates for level in stored.format.levels) or nonzeros >= SPARSE * values:
         return operand
     compressed = replace(stored.format, letters="s" * len(stored.levels))
     note = (
@@ -121,7 +122,7 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
     Raises:
         InputError: two tensors disagree on a size.
     """
-    sizes = _agreed(operands, _variables(graph))
+    sizes = _common_sizes(operands, _variables(graph))
     for assignment in _assignments(graph):
         if isinstance(assignment.expression, Split):
             outer, inner = assignment.result.variables
@@ -153,14 +154,14 @@ def format_of_operand(graph: Graph, name: str) -> Format:
     return graph.format_of(name, scanners)
 
 
-def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
+def formats_of_operands(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
     """Return the format of each tensor in files: that of the graph, or compressed for a split tensor."""
     variables, formats = _variables(graph), {}
     for name in names:
         own = variables.get(name, ((),))[0]
-        is_cut = bool(graph.splits.keys() & set(own))
+        is_split = bool(graph.splits.keys() & set(own))
         plain = Format("s" * len(own), tuple(range(len(own))))
-        formats[name] = plain if is_cut else format_of_operand(graph, name)
+        formats[name] = plain if is_split else format_of_operand(graph, name)
     return formats
 
 
@@ -175,14 +176,14 @@ def _variables(graph: Graph) -> Readings:
 def _open_operand(
     name: str, operand: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
 ) -> NamedTensor | Operand:
-    own = _of_graphs(name, str(operand), format) if isinstance(operand, str | Path) else None
+    own = _open_graph_operand(name, str(operand), format) if isinstance(operand, str | Path) else None
     if isinstance(own, Operand):
         return own
     tensor = own or open_tensor(operand, name, exact=exact, progress=progress)
     return tensor.of_order(len(format.order), name)
 
 
-def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
+def _open_graph_operand(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
     """Open an operand that only graphs accept: a number, a tensor of the SAM paper, a folder; else None."""
     if (number := _number(text)) is not None:
         if format.order:
@@ -192,8 +193,8 @@ def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | 
             )
         return Operand(text, "memory", text, None, scalar(number), 1)
     if experiment_tensors.is_published(text):
-        tensor, full = experiment_tensors.draw(text)
-        return generate_tensor(full, tensor)
+        tensor, description = experiment_tensors.generate(text)
+        return generate_tensor(description, tensor)
     if Path(text).is_dir():
         stored, sized = read_folder(Path(text), format)
         return Operand(Path(text).name, "real", Path(text).name, None, stored, len(stored.values), sized)
@@ -219,7 +220,7 @@ def _shape(operand: NamedTensor | Operand) -> tuple[int, ...]:
     return operand.shape if isinstance(operand, Operand) else operand.tensor.shape
 
 
-def _turned(
+def _transpose_if_needed(
     name: str,
     operand: NamedTensor | Operand,
     loaded: Mapping[str, NamedTensor | Operand],
@@ -230,39 +231,38 @@ def _turned(
     readings = variables.get(name, ())
     if isinstance(operand, Operand) or len(_shape(operand)) != 2 or len(readings) != 1 or not operand.sized:
         return operand
-    sizes = _agreed(others, variables, quietly=True)
-    asked = [sizes.get(variable) for variable in readings[0]]
+    sizes = _common_sizes(others, variables, ignore_conflicts=True)
+    expected_sizes = [sizes.get(variable) for variable in readings[0]]
     shape = _shape(operand)
-    fits, turned = _fits(asked, shape), _fits(asked, shape[::-1])
-    if fits or not turned or None in asked:
+    fits, fits_transposed = _fits(expected_sizes, shape), _fits(expected_sizes, shape[::-1])
+    if fits or not fits_transposed or None in expected_sizes:
         return operand
-    notice = (
-        f"NOTE: {name} ({operand.name}) is {shape[0]} x {shape[1]} and only fits transposed: so it is taken"
-    )
+    size = f"{shape[0]} x {shape[1]}"
+    notice = f"NOTE: {name} ({operand.name}) is {size} and fits only transposed; its transpose is used"
     return replace(operand, tensor=operand.tensor.transposed((1, 0)), notice=notice)
 
 
-def _fits(asked: list[int | None], shape: tuple[int, ...]) -> bool:
-    return all(want in (None, have) for want, have in zip(asked, shape, strict=True))
+def _fits(expected_sizes: list[int | None], shape: tuple[int, ...]) -> bool:
+    return all(expected in (None, size) for expected, size in zip(expected_sizes, shape, strict=True))
 
 
-def _agreed(
+def _common_sizes(
     loaded: Mapping[str, NamedTensor | Operand],
     variables: Readings,
     *,
-    quietly: bool = False,
+    ignore_conflicts: bool = False,
 ) -> dict[str, int]:
     """Return the size of each index variable; a shape that is not explicit gives only a lower bound."""
     sizes: dict[str, tuple[int, str]] = {}
     for sized in (True, False):
         for name, operand in loaded.items():
-            for variable, size in _read_as(name, _shape(operand), variables):
-                size_before, other = sizes.setdefault(variable, (size, name))
+            for variable, size in _sized_variables(name, _shape(operand), variables):
+                size_before, first_name = sizes.setdefault(variable, (size, name))
                 if operand.sized is not sized:
                     continue
-                if size != size_before and sized and loaded[other].sized and not quietly:
+                if size != size_before and sized and loaded[first_name].sized and not ignore_conflicts:
                     raise InputError(
-                        f"{variable} has {size_before} coordinates in {other} and {size} in {name}; "
+                        f"{variable} has {size_before} coordinates in {first_name} and {size} in {name}; "
                         "the two must be equal"
                     )
                 if size > size_before:
@@ -270,7 +270,7 @@ def _agreed(
     return {variable: size for variable, (size, _name) in sizes.items()}
 
 
-def _read_as(name: str, shape: tuple[int, ...], variables: Readings) -> Iterator[tuple[str, int]]:
+def _sized_variables(name: str, shape: tuple[int, ...], variables: Readings) -> Iterator[tuple[str, int]]:
     """Yield each index variable of a tensor's accesses, with the size of its dimension."""
     for reading in variables.get(name, ()):
         yield from zip(reading, shape, strict=False)
@@ -280,12 +280,12 @@ def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> 
     reading = variables.get(name, [("?",)])[0]
     missing = [variable for variable in reading if variable not in sizes]
     if missing:
-        what = f"{name}=ones: no other tensor says how large {', '.join(missing)} is"
-        raise InputError(f"{what}; write {name}=ones:shape=4x5")
+        message = f"{name}=ones: no other tensor says how large {', '.join(missing)} is"
+        raise InputError(f"{message}; write {name}=ones:shape=4x5")
     return tuple(sizes[variable] for variable in reading)
 
 
-def _stored(
+def _store(
     graph: Graph,
     name: str,
     operand: NamedTensor | Operand,
@@ -294,8 +294,8 @@ def _stored(
 ) -> Operand:
     """Store a tensor in the format of the graph; a shape that is not explicit grows to the sizes."""
     reading = next(iter(variables.get(name, ())), ())
-    is_cut = bool(graph.splits.keys() & set(reading))
-    if isinstance(operand, Operand) and not is_cut:
+    is_split = bool(graph.splits.keys() & set(reading))
+    if isinstance(operand, Operand) and not is_split:
         return operand
     tensor = operand.entries() if isinstance(operand, Operand) else operand.tensor
     if not operand.sized:
@@ -303,10 +303,10 @@ def _stored(
         tensor = tensor.at_least(dimensions) if len(dimensions) == tensor.order else tensor
     format = format_of_operand(graph, name)
     try:
-        stored = store(cut_tensor(tensor, reading, graph.splits) if is_cut else tensor, format)
+        stored = store(split_tensor(tensor, reading, graph.splits) if is_split else tensor, format)
     except InputError as error:
         raise InputError(f"{name}={format}: {error}") from error
-    whole = tensor if is_cut else None
+    whole = tensor if is_split else None
     nonzeros = operand.nonzeros if isinstance(operand, Operand) else tensor.nonzeros
     return Operand(
         operand.name, operand.source, operand.origin, operand.notice, stored, nonzeros, operand.sized, whole

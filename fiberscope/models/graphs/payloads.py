@@ -21,18 +21,18 @@ __all__ = ["payload_bits"]
 
 def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
     """Return the bits that fit all coordinates, references and stop levels."""
-    most = 1 << LEVEL_BITS - 1
+    largest = 1 << LEVEL_BITS - 1
     for block in blocks.values():
         if isinstance(block, CompressedScanner | Seek):
             level = block.level
             positions = level.begin(level.fibers)
-            most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
+            largest = max(largest, level.fibers, positions, *map(level.coordinate, range(positions)))
         elif isinstance(block, Counter | ArrayLoad):
-            most = max(most, block.size)
+            largest = max(largest, block.size)
         elif isinstance(block, FiberWays):
             lists = 4 * block.table.most_lists  # references also carry list numbers
-            most = max(most, len(block.segments), len(block.coordinates), lists, *block.coordinates)
-    return max([most, *_dense_references(nodes, blocks)]).bit_length()
+            largest = max(largest, len(block.segments), len(block.coordinates), lists, *block.coordinates)
+    return max([largest, *_dense_references(nodes, blocks)]).bit_length()
 
 
 def _dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:

@@ -23,7 +23,7 @@ class _Operand:
     tensor: str
     source: str
     edges: dict[str, Edge] = field(default_factory=dict)  # by kind
-    taken_by: list[str] = field(default_factory=list)  # consumers of its joined references
+    consumers: list[str] = field(default_factory=list)  # consumers of its joined references
 
 
 class PortFinder:
@@ -42,7 +42,7 @@ class PortFinder:
         for edge in edges:
             target = graph.nodes[edge.target]
             if _array(target, edge) and "to" not in edge.attributes:
-                self._number(target, edge)
+                self._register_operand(target, edge)
         for name, operands in self._alu_inputs.items():
             if graph.nodes[name]["sub"] == "1":
                 self._order_difference(graph.nodes[name], operands)
@@ -52,28 +52,26 @@ class PortFinder:
 
         Public files do not number the operands, and list edges in the order of blocks.
         """
-        before = list(operands)
+        file_order = list(operands)
         operands.sort(key=self._first_tensor)
-        if operands != before:
+        if operands != file_order:
             self.reordered.append(node)
 
     def _first_tensor(self, edge: Edge) -> int:
         """Return the position in the comment of the first tensor whose values reach an edge."""
         names = list(self._graph.formats)
-        reached = [edge.source]
-        for name in reached:
-            into = (
-                stored_edge.source
-                for stored_edge in self._edges
-                if stored_edge.target == name and stored_edge.kind == "val"
+        sources = [edge.source]
+        for name in sources:
+            producers = (
+                other.source for other in self._edges if other.target == name and other.kind == "val"
             )
-            reached += [source for source in into if source not in reached]
-        tensors = [self._graph.nodes[name]["tensor"] for name in reached]
+            sources += [source for source in producers if source not in sources]
+        tensors = [self._graph.nodes[name]["tensor"] for name in sources]
         return min((names.index(tensor) for tensor in tensors if tensor in names), default=len(names))
 
-    def _number(self, target: Node, edge: Edge) -> None:
+    def _register_operand(self, target: Node, edge: Edge) -> None:
         """Add an edge to the operands of its target."""
-        if target.primitive.paired:
+        if target.primitive.has_operand_pairs:
             self._operand(edge).edges[edge.kind] = edge
         elif edge not in (edges := self._alu_inputs.setdefault(edge.target, [])):
             edges.append(edge)
@@ -81,10 +79,12 @@ class PortFinder:
     def _operand(self, edge: Edge) -> _Operand:
         """Return the operand with the other stream of an edge, or a new operand."""
         operands = self._operands.setdefault(edge.target, [])
-        tensor = edge.last_word
+        tensor = edge.target_label
         for operand in operands:
-            alike = tensor == operand.tensor if tensor and operand.tensor else edge.source == operand.source
-            if alike and edge.kind not in operand.edges:
+            same_operand = (
+                tensor == operand.tensor if tensor and operand.tensor else edge.source == operand.source
+            )
+            if same_operand and edge.kind not in operand.edges:
                 operand.tensor = operand.tensor or tensor
                 return operand
         operands.append(_Operand(tensor, edge.source))
@@ -98,20 +98,22 @@ class PortFinder:
         """
         source, target = self._graph.nodes[edge.source], self._graph.nodes[edge.target]
         array = _array(target, edge)
-        into = edge.attributes.get("to") or (
-            self._numbered(target, edge, array) if array else target.primitive.input_of(self, target, edge)
+        input_port = edge.attributes.get("to") or (
+            self._operand_port(target, edge, array)
+            if array
+            else target.primitive.input_of_edge(self, target, edge)
         )
-        if not into:
+        if not input_port:
             return None
-        out = edge.attributes.get("from") or source.primitive.output_of(self, source, edge)
-        if source.output(out) is None:
-            raise ValueError(f"{source} has no output {out}")
-        if target.input(into) is None:
-            raise ValueError(f"{target} has no input {into}")
-        return out, into
+        output_port = edge.attributes.get("from") or source.primitive.output_of_edge(self, source, edge)
+        if source.output(output_port) is None:
+            raise ValueError(f"{source} has no output {output_port}")
+        if target.input(input_port) is None:
+            raise ValueError(f"{target} has no input {input_port}")
+        return output_port, input_port
 
-    def _numbered(self, target: Node, edge: Edge, array: str) -> str:
-        if target.primitive.paired:
+    def _operand_port(self, target: Node, edge: Edge, array: str) -> str:
+        if target.primitive.has_operand_pairs:
             operands = self._operands[target.name]
             return next(
                 f"{edge.kind}[{number}]"
@@ -120,37 +122,39 @@ class PortFinder:
             )
         return f"{array}[{self._alu_inputs[target.name].index(edge)}]"
 
-    def target_of(self, edge: Edge) -> Node:
+    def target_node(self, edge: Edge) -> Node:
         """Return the target node of an edge."""
         return self._graph.nodes[edge.target]
 
-    def operand_behind(self, joiner: Node, edge: Edge) -> int:
+    def operand_of_edge(self, joiner: Node, edge: Edge) -> int:
         """Return the number of the operand whose references an edge carries out of a joiner.
 
         Raises:
             ValueError: no operand has these references.
         """
-        tensor = edge.first_word or self._graph.nodes[edge.target]["tensor"]
+        tensor = edge.source_label or self._graph.nodes[edge.target]["tensor"]
         operands = self._operands.get(joiner.name, [])
-        named = [number for number, operand in enumerate(operands) if self._tensor(operand) == tensor]
-        if not named:
-            joined = ", ".join(self._tensor(operand) for operand in operands) or "none"
-            raise ValueError(f"{joiner} joins no {tensor or 'tensor that is not named'}; it joins {joined}")
-        free = [n for n in named if not operands[n].taken_by or edge.target in operands[n].taken_by]
-        number = (free or named)[0]
-        operands[number].taken_by.append(edge.target)
+        numbers = [number for number, operand in enumerate(operands) if self._tensor(operand) == tensor]
+        if not numbers:
+            names = ", ".join(self._tensor(operand) for operand in operands) or "none"
+            raise ValueError(f"{joiner} joins no {tensor or 'tensor that is not named'}; it joins {names}")
+        unused = [n for n in numbers if not operands[n].consumers or edge.target in operands[n].consumers]
+        number = (unused or numbers)[0]
+        operands[number].consumers.append(edge.target)
         return number
 
     def _tensor(self, operand: _Operand) -> str:
         return operand.tensor or self._graph.nodes[operand.source]["tensor"]
 
-    def only(self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = "") -> str:
+    def single_port(
+        self, node: Node, names: Sequence[str], kind: str, direction: str, alternative: str = ""
+    ) -> str:
         """Return the only port that fits a kind: by the kind's name, by ``other``, or the only port.
 
         Raises:
             ValueError: several ports fit.
         """
-        for name in filter(None, (kind, other)):
+        for name in filter(None, (kind, alternative)):
             if name in names:
                 return name
         if len(names) == 1:

@@ -9,7 +9,7 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.operands import Operand
-from fiberscope.models.graphs.rewrites.joiners import chained_unions
+from fiberscope.models.graphs.rewrites.joiners import chain_unions
 
 __all__ = ["PreparedGraph"]
 
@@ -23,16 +23,16 @@ class PreparedGraph:
         graph: the graph.
         operands: operands by name.
         sizes: sizes of the index variables.
-        meant: assignments that the graph computes; empty if they cannot be derived.
-        unread: reason for missing assignments.
+        assignments: assignments that the graph computes; empty if they cannot be derived.
+        unreadable_reason: reason for missing assignments.
     """
 
     name: str
     graph: Graph
     operands: Mapping[str, Operand]
     sizes: Mapping[str, int]
-    meant: tuple[Assignment, ...]
-    unread: str = ""
+    assignments: tuple[Assignment, ...]
+    unreadable_reason: str = ""
 
     @property
     def formats(self) -> dict[str, Format]:
@@ -41,15 +41,15 @@ class PreparedGraph:
         for node in self.graph.nodes.values():
             if node.primitive.writes and not node.writes_values:
                 writers.setdefault(node["tensor"], []).append(node)
-        written = {name: self.graph.format_of(name, levels) for name, levels in writers.items()}
-        read = {name: operand.stored.format for name, operand in self.operands.items()}
-        return {name: stored for name, stored in (written | read).items() if stored.letters}
+        result_formats = {name: self.graph.format_of(name, levels) for name, levels in writers.items()}
+        operand_formats = {name: operand.stored.format for name, operand in self.operands.items()}
+        return {name: stored for name, stored in (result_formats | operand_formats).items() if stored.letters}
 
     @property
     def title(self) -> str:
         """Return the assignments as text."""
-        return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
+        return "; ".join(map(str, self.assignments)) or "a graph of which no expression can be read"
 
     def timed(self, timing: str) -> PreparedGraph:
         """Return the graph with the blocks of a timing; ``sam`` has only unioners of two operands."""
-        return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self
+        return replace(self, graph=chain_unions(self.graph)) if timing == "sam" else self

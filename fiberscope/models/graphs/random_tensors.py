@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from fiberscope.models.graphs.check import operands_of
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.operands import formats_given
+from fiberscope.models.graphs.operands import formats_of_operands
 
-__all__ = ["drawn"]
+__all__ = ["generate_operands"]
 
 SCALAR = "3"
 
 
-def drawn(graph: Graph, size: int = 8, *, whole: bool = True) -> dict[str, str]:
+def generate_operands(graph: Graph, size: int = 8, *, integers: bool = True) -> dict[str, str]:
     """Return the text of a random tensor generator for each operand; half of the values are zero.
 
     Args:
         graph: the graph that reads the operands.
         size: size of each dimension.
-        whole: whether values are integers; otherwise they are real.
+        integers: whether values are integers; otherwise they are real.
     """
     operands = {}
-    for seed, (name, format) in enumerate(formats_given(graph, operands_of(graph)).items()):
-        shape, half = "x".join([str(size)] * len(format.order)), size ** len(format.order) // 2
-        real = f"tensor:shape={shape},nonzeros={half}"
-        kind = f"sam-random:shape={shape},sparsity=0.5" if whole else real
+    for seed, (name, format) in enumerate(formats_of_operands(graph, operands_of(graph)).items()):
+        shape, nonzeros = "x".join([str(size)] * len(format.order)), size ** len(format.order) // 2
+        real = f"tensor:shape={shape},nonzeros={nonzeros}"
+        kind = f"sam-random:shape={shape},sparsity=0.5" if integers else real
         operands[name] = f"{kind},seed={seed}" if shape else SCALAR
     return operands

@@ -32,22 +32,22 @@ class GraphRun:
     """A run of a graph, as far as its phases have run.
 
     Args:
-        ready: the graph with its operands.
+        prepared: the graph with its operands.
         parameters: parameters of its machines.
         source: provenance of the sources, for the report; None for a run within another one.
         machines: the machine of each phase that has run.
-        ended: end of the last of these phases.
+        last_run: end of the last of these phases.
         comparisons: comparison of each written tensor with its reference, by name of the tensor.
         results: written tensors by name; None for a tensor that has no place for each of its values.
         watch: samples of the last machine; None before the first phase.
         timing: seconds on the host.
     """
 
-    ready: PreparedGraph
+    prepared: PreparedGraph
     parameters: GraphParameters
     source: parts.Source | None = None
     machines: list[GraphMachine] = field(default_factory=list)
-    ended: Run = _BEGIN
+    last_run: Run = _BEGIN
     comparisons: dict[str, Comparison] = field(default_factory=dict)
     results: dict[str, SparseTensor | None] = field(default_factory=dict)
     watch: Watch | None = None
@@ -56,20 +56,20 @@ class GraphRun:
 
 def report(run: GraphRun) -> Report:
     """Return the report of a run, whether its result is right or wrong."""
-    ready, cycles, components = run.ready, _cycles(run), _components(run)
+    prepared, cycles, components = run.prepared, _cycles(run), _components(run)
     operations = add_counts(machine.operations() for machine in run.machines)
     return build_report(
         run.timing,
         operations.get("multiply"),
         sum(machine.kernel.ticks for machine in run.machines),
-        accelerator=ready.name,
-        complete=run.ended.complete,
-        ending=cast(parts.Ending, run.ended.reason),
-        workload=workload(ready.operands.values()),
-        formats={name: stored.text for name, stored in ready.formats.items()},
-        problem=parts.Problem(kind="graph", title=ready.title),
+        accelerator=prepared.name,
+        complete=run.last_run.complete,
+        ending=cast(parts.Ending, run.last_run.reason),
+        workload=workload(prepared.operands.values()),
+        formats={name: stored.text for name, stored in prepared.formats.items()},
+        problem=parts.Problem(kind="graph", title=prepared.title),
         config=run.parameters.model_dump(mode="json"),
-        chosen=tuple(ready.graph.notes),
+        chosen=tuple(prepared.graph.notes),
         cycles=cycles,
         seconds=float(cycles / run.parameters.clock),
         operations=operations,
@@ -81,15 +81,15 @@ def report(run: GraphRun) -> Report:
         timeline=run.watch.timeline(run.machines[-1].kernel.cycle + 1) if run.watch else None,
         occupancies=run.watch.occupancies() if run.watch else {},
         source=run.source,
-    ).holding(list(run.results.values())[-1] if run.ended.complete else None)
+    ).holding(list(run.results.values())[-1] if run.last_run.complete else None)
 
 
 def _cycles(run: GraphRun) -> int:
     """Return the cycles of the phases that count; of a run that ended early, the cycles so far."""
-    counted = run.ready.graph.counted or run.ready.graph.phases
-    ended_early = not run.ended.complete
+    counted = run.prepared.graph.counted or run.prepared.graph.phases
+    is_incomplete = not run.last_run.complete
     return sum(
-        machine.kernel.cycle if ended_early and machine is run.machines[-1] else machine.cycles
+        machine.kernel.cycle if is_incomplete and machine is run.machines[-1] else machine.cycles
         for machine in run.machines
         if machine.phase in counted
     )
@@ -118,11 +118,11 @@ def busiest(components: Mapping[str, parts.Component]) -> str:
         "waiting for output": component.output_stall,
         "with nothing to do": component.idle,
     }
-    rest = max(shares, key=shares.__getitem__)
-    share = f"{shares[rest] / component.cycles:.0%}"
-    others = "" if share == "0%" else f", {rest} {share}"
+    reason = max(shares, key=shares.__getitem__)
+    share = f"{shares[reason] / component.cycles:.0%}"
+    stalls = "" if share == "0%" else f", {reason} {share}"
     busy = f"busy {component.busy / component.cycles:.0%} of the time"
-    return f"{name.partition('.')[2]} is the busiest block: {busy}{others}."
+    return f"{name.partition('.')[2]} is the busiest block: {busy}{stalls}."
 
 
 def _product(run: GraphRun) -> parts.Product | None:
@@ -131,6 +131,6 @@ def _product(run: GraphRun) -> parts.Product | None:
 
 
 def _verification(run: GraphRun) -> parts.Verification:
-    if not run.ready.meant:
-        return verification(f"none: no expression can be read ({run.ready.unread})", [])
-    return verification(REFERENCE, [*run.comparisons.values()] if run.ended.complete else [])
+    if not run.prepared.assignments:
+        return verification(f"none: no expression can be read ({run.prepared.unreadable_reason})", [])
+    return verification(REFERENCE, [*run.comparisons.values()] if run.last_run.complete else [])

@@ -16,19 +16,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fiberscope.models.graphs.algebra import evaluate, keys_of
-from fiberscope.models.graphs.cut_tensors import cut_columns
+from fiberscope.models.graphs.cut_tensors import split_columns
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.level import Level
-from fiberscope.models.graphs.splits import Splits, cut_variables
-from fiberscope.models.graphs.storage import StoredTensor, fitted
+from fiberscope.models.graphs.splits import Splits, split_variables
+from fiberscope.models.graphs.storage import StoredTensor, assemble_tensor
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
 
-__all__ = ["WriterContents", "carried", "compare", "counted", "ones_at", "reference"]
+__all__ = ["WriterContents", "attach_values", "compare", "count_terms", "reference", "unit_values"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class WriterContents:
             return None
         for values in (self.values, self.values[self.values != 0]):
             try:
-                return fitted(self.shape, self.format, self.levels, values)
+                return assemble_tensor(self.shape, self.format, self.levels, values)
             except ValueError:
                 continue
         return None
@@ -63,13 +63,13 @@ class WriterContents:
         return self.levels[-1].coordinates
 
 
-def carried(written: WriterContents, values: Values) -> StoredTensor:
+def attach_values(written: WriterContents, values: Values) -> StoredTensor:
     """Return a tensor of which only the coordinates were written, with the values of its source.
 
     Raises:
         InputError: the number of values differs.
     """
-    return fitted(written.shape, written.format, written.levels, values)
+    return assemble_tensor(written.shape, written.format, written.levels, values)
 
 
 def reference(
@@ -81,12 +81,12 @@ def reference(
     return Points(columns, points.values, points.sizes)
 
 
-def ones_at(tensor: SparseTensor | Points) -> SparseTensor | Points:
+def unit_values(tensor: SparseTensor | Points) -> SparseTensor | Points:
     """Return the entries of a tensor with values of 1, a term each."""
     return replace(tensor, values=np.ones_like(tensor.values))
 
 
-def counted(
+def count_terms(
     assignment: Assignment, terms: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
     """Return the number of terms of each entry of a result, from those of its operands."""
@@ -117,57 +117,59 @@ def compare(
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)
     if tensor is None:
-        compared = _compare_lists(written, result, expected, sizes, splits, rounding)
+        comparison = _compare_lists(written, result, expected, sizes, splits, rounding)
     else:
         columns = dict(zip(result.variables, tensor.coordinates, strict=True))
         keys = keys_of(Points(columns, tensor.values, tensor.values), result.variables, sizes)
-        wanted = keys_of(expected, result.variables, sizes)
-        order = np.argsort(wanted)
-        compared = _compare_keyed(keys, tensor.values, wanted[order], expected.at(order), rounding)
-    return replace(compared, tolerance=rounding.tolerance)
+        expected_keys = keys_of(expected, result.variables, sizes)
+        order = np.argsort(expected_keys)
+        comparison = _compare_keyed(keys, tensor.values, expected_keys[order], expected.at(order), rounding)
+    return replace(comparison, tolerance=rounding.tolerance)
 
 
 def _compare_keyed(
-    keys: Integers, values: Values, wanted: Integers, expected: Points, rounding: Rounding
+    keys: Integers, values: Values, expected_keys: Integers, expected: Points, rounding: Rounding
 ) -> Comparison:
     """Compare entries by key; the expected keys are sorted and distinct."""
-    places = np.searchsorted(wanted, keys)
-    inside = places < len(wanted)
+    places = np.searchsorted(expected_keys, keys)
+    in_range = places < len(expected_keys)
     is_expected = np.zeros(len(keys), bool)
-    is_expected[inside] = wanted[places[inside]] == keys[inside]
+    is_expected[in_range] = expected_keys[places[in_range]] == keys[in_range]
     extra = int(np.count_nonzero(values[~is_expected]))
     entries = expected.at(places[is_expected])
     error, overflows = compare_values(entries.values, entries.sizes, values[is_expected], rounding)
-    there = np.zeros(len(wanted), bool)
-    there[places[is_expected]] = True
-    missing = int(np.count_nonzero(expected.values[~there]))
+    is_present = np.zeros(len(expected_keys), bool)
+    is_present[places[is_expected]] = True
+    missing = int(np.count_nonzero(expected.values[~is_present]))
     return Comparison(error, missing, extra, overflows=overflows)
 
 
 def _compare_lists(
     written: WriterContents,
     result: Access,
-    whole: Points,
+    undivided: Points,
     sizes: Mapping[str, int],
     splits: Splits,
     rounding: Rounding,
 ) -> Comparison:
     """Compare the nonzero values and the coordinates of the last level as lists."""
-    expected = Points(cut_columns(whole.columns, splits), whole.values, whole.sizes)
-    variables = cut_variables(result.variables, splits)
+    expected = Points(split_columns(undivided.columns, splits), undivided.values, undivided.sizes)
+    variables = split_variables(result.variables, splits)
     by_level = [variables[dimension] for dimension in written.format.order]
     ordered = expected.at(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
     values = written.values if written.values is not None else np.zeros(0)
     nonzeros = values[values != 0]
-    wanted = ordered.at(np.flatnonzero(ordered.values))
-    if len(nonzeros) != len(wanted):
-        return Comparison(np.inf, max(0, len(wanted) - len(nonzeros)), max(0, len(nonzeros) - len(wanted)))
-    error, overflows = compare_values(wanted.values, wanted.sizes, nonzeros, rounding)
-    if by_level and not _listed(written.coordinates(), by_level[-1], ordered, wanted):
+    nonzero_points = ordered.at(np.flatnonzero(ordered.values))
+    if len(nonzeros) != len(nonzero_points):
+        return Comparison(
+            np.inf, max(0, len(nonzero_points) - len(nonzeros)), max(0, len(nonzeros) - len(nonzero_points))
+        )
+    error, overflows = compare_values(nonzero_points.values, nonzero_points.sizes, nonzeros, rounding)
+    if by_level and not _equals_any(written.coordinates(), by_level[-1], ordered, nonzero_points):
         return Comparison(np.inf, 0, 0)
     return Comparison(error, overflows=overflows)
 
 
-def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:
+def _equals_any(coordinates: Integers, variable: str, *expected: Points) -> bool:
     """Return whether the coordinates equal those of any of these lists of points."""
     return any(np.array_equal(coordinates, points.columns[variable]) for points in expected)

@@ -37,19 +37,19 @@ class ScratchpadLoop:
         self._tensors: dict[str, int] = {}
         self._arrays = 0
 
-    def before(self, node: Node, block: StreamBlock) -> Fetch | None:
+    def input_fetch(self, node: Node, block: StreamBlock) -> Fetch | None:
         """Return the fetch unit for the references into a block; None for a block without memory reads."""
         if node.primitive.loads:
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
-        fetched = node.level.fetched(block, self.parameters) if node.primitive.scans else None
-        if fetched is None:
+        reads = node.level.memory_reads(block, self.parameters) if node.primitive.scans else None
+        if reads is None:
             return None
-        what, entry_bytes, entries = fetched
-        return self._fetch(f"{block.name}.{what}", node, entry_bytes, entries)
+        array, entry_bytes, entries = reads
+        return self._fetch(f"{block.name}.{array}", node, entry_bytes, entries)
 
     def output_block(self, node: Node, block: StreamBlock) -> StreamBlock:
         """Return the component with a block's outputs: for a scanner, the fetch unit of its coordinates."""
-        if not (node.primitive.scans and node.level.lists):
+        if not (node.primitive.scans and node.level.loads_coordinates):
             return block
         fetch = self._fetch(f"{block.name}.coordinates", node, self.parameters.coordinate_bytes)
         for port in ("ref", "crd"):
@@ -61,10 +61,10 @@ class ScratchpadLoop:
         if not node.primitive.writes:
             return []
         values = {"lines": self.parameters.value_bytes}
-        lines = values if node.writes_values else node.level.lines(self.parameters)
+        lines = values if node.writes_values else node.level.written_arrays(self.parameters)
         return [
-            self._writer(f"{block.name}.{what}", node, entry_bytes, of_stops=what == "segments")
-            for what, entry_bytes in lines.items()
+            self._writer(f"{block.name}.{array}", node, entry_bytes, of_stops=array == "segments")
+            for array, entry_bytes in lines.items()
         ]
 
     def close(self) -> None:

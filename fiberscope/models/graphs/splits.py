@@ -11,11 +11,11 @@ from typing import TypeAlias
 
 __all__ = [
     "Splits",
-    "cut_variables",
-    "joined_variables",
+    "join_variables",
     "part_sizes",
     "parts",
     "split_lines",
+    "split_variables",
 ]
 
 Splits: TypeAlias = Mapping[str, int]  # coordinates of a chunk, by index variable
@@ -39,24 +39,24 @@ def part_sizes(size: int, chunk: int) -> tuple[int, int]:
     return -(-size // chunk), min(chunk, size)
 
 
-def cut_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
+def split_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
     """Return variables with both parts in place of each split variable."""
     return tuple(
         part for variable in variables for part in (parts(variable) if variable in splits else (variable,))
     )
 
 
-def joined_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
+def join_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
     """Return variables with each split variable in place of its parts.
 
     Raises:
         ValueError: a part occurs without the other part.
     """
-    whole = {part: variable for variable in splits for part in parts(variable)}
-    joined = tuple(dict.fromkeys(whole.get(variable, variable) for variable in variables))
-    torn = [
-        variable for variable in joined if variable in splits and not set(parts(variable)) <= set(variables)
+    undivided = {part: variable for variable in splits for part in parts(variable)}
+    merged = tuple(dict.fromkeys(undivided.get(variable, variable) for variable in variables))
+    incomplete = [
+        variable for variable in merged if variable in splits and not set(parts(variable)) <= set(variables)
     ]
-    if torn:
-        raise ValueError(f"{' and '.join(parts(torn[0]))} do not go together in {','.join(variables)}")
-    return joined
+    if incomplete:
+        raise ValueError(f"{' and '.join(parts(incomplete[0]))} do not go together in {','.join(variables)}")
+    return merged

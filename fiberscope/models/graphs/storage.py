@@ -16,7 +16,7 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["StoredTensor", "elements_of", "fitted", "of_type", "scalar", "stops_below", "store"]
+__all__ = ["StoredTensor", "assemble_tensor", "elements_of", "round_values", "scalar", "stops_below", "store"]
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -55,7 +55,7 @@ def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
     positions = np.zeros(1, np.int64)
     columns: list[Integers] = []
     for level in levels:
-        owners, coordinates, positions = level.expanded(positions)
+        owners, coordinates, positions = level.expand(positions)
         columns = [column[owners] for column in columns] + [coordinates]
     return columns, positions
 
@@ -67,15 +67,17 @@ def store(tensor: SparseTensor, format: Format) -> StoredTensor:
         InputError: a dense level has too many positions, or a level of bit vectors too many words.
     """
     shape = tensor.shape
-    laid = tensor.transposed(format.order) if shape else tensor
+    transposed = tensor.transposed(format.order) if shape else tensor
     parents, count = np.zeros(tensor.nonzeros, np.int64), 1
     levels: list[Level] = []
-    for form, dimension, column in zip(format.levels, format.order, laid.coordinates, strict=True):
-        level, parents = form.stored(shape[dimension], count, parents, column)
+    for level_format, dimension, column in zip(
+        format.levels, format.order, transposed.coordinates, strict=True
+    ):
+        level, parents = level_format.store(shape[dimension], count, parents, column)
         levels.append(level)
         count = level.children
     values = np.zeros(count)
-    values[parents] = laid.values
+    values[parents] = transposed.values
     return StoredTensor(shape, format, tuple(levels), values)
 
 
@@ -84,7 +86,9 @@ def scalar(value: float) -> StoredTensor:
     return StoredTensor((), Format("", ()), (), np.array([value]))
 
 
-def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values: Values) -> StoredTensor:
+def assemble_tensor(
+    shape: Sequence[int], format: Format, levels: Sequence[Level], values: Values
+) -> StoredTensor:
     """Return the tensor that existing levels and values form.
 
     Args:
@@ -98,16 +102,16 @@ def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values
     """
     count = 1
     for number, level in enumerate(levels):
-        have = level.fibers
-        if have != count:
-            raise InputError(f"level {number} has {have} fibers for {count} positions above")
+        fibers = level.fibers
+        if fibers != count:
+            raise InputError(f"level {number} has {fibers} fibers for {count} positions above")
         count = level.children
     if len(values) != count:
         raise InputError(f"{len(values)} values for {count} positions of the last level")
     return StoredTensor(tuple(shape), format, tuple(levels), values)
 
 
-def of_type(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
+def round_values(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
     """Return the tensors, by name, with their values rounded to a type.
 
     Raises:

@@ -16,55 +16,56 @@ from fiberscope.hw.streams.memory_rtl import ALONE, OVERFLOW, fill
 from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.models.graphs.machine import GraphMachine
-from fiberscope.models.graphs.verilog import GraphVerilog, plain
+from fiberscope.models.graphs.verilog import GraphVerilog, strip_machine
 from fiberscope.sim import Channel, Kernel, SimulationError
 
-Taken = tuple[int, int, int, float]  # cycle, kind, payload or level, value
-Transcript = Mapping[str, list[Taken]]
+Transfer = tuple[int, int, int, float]  # cycle, kind, payload or level, value
+Transcript = Mapping[str, list[Transfer]]
 Stores = dict[str, dict[tuple[int, int], float]]  # by port, control and address
 Offers = Mapping[str, Sequence[tuple[int, Token]]]  # by port: tokens, and the first cycle of each
 
 ROOT = ((0, Token(DATA, 0, 0, 0.0)), (0, Token(DONE, 0, 0, 0.0)))
 
 
-def of_machine(machine: GraphMachine) -> Transcript:
+def machine_transcript(machine: GraphMachine) -> Transcript:
     """Run the event model to its end, and return the transcript of the channels between its blocks."""
     links = machine.kernel.wiring.connections
-    named = {f"{plain(link.consumer.component)}.{link.consumer.label}": link.channel for link in links}
-    return watched(machine.kernel, named)[0]
+    channels = {
+        f"{strip_machine(link.consumer.component)}.{link.consumer.label}": link.channel for link in links
+    }
+    return record_transcripts(machine.kernel, channels)[0]
 
 
-def watched(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
+def record_transcripts(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
     """Run a machine to its end; return the transcripts of tokens that leave and that enter the channels."""
-    taken: dict[str, list[Taken]] = {name: [] for name in channels}
-    sent: dict[str, list[Taken]] = {name: [] for name in channels}
+    popped: dict[str, list[Transfer]] = {name: [] for name in channels}
+    pushed: dict[str, list[Transfer]] = {name: [] for name in channels}
     running = True
     while running:
-        before = {
+        previous = {
             name: (channel.pops, channel.pushes, channel.token(0)) for name, channel in channels.items()
         }
         running = kernel.step()
         for name, channel in channels.items():
-            pops, pushes, head = before[name]
+            pops, pushes, head = previous[name]
             if channel.pops > pops:
-                taken[name].append(_taken(kernel.cycle, *head))
+                popped[name].append(_transfer(kernel.cycle, *head))
             for place in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
-                sent[name].append(_taken(kernel.cycle, *channel.token(place)))
-    return taken, sent
+                pushed[name].append(_transfer(kernel.cycle, *channel.token(place)))
+    return popped, pushed
 
 
-def _taken(cycle: int, kind: int, payload: int, _reference: int, value: float) -> Taken:
+def _transfer(cycle: int, kind: int, payload: int, _reference: int, value: float) -> Transfer:
     return cycle, kind, payload, value
 
 
-def of_module(
+def module_transcript(
     graph: GraphVerilog, backend: Backend, cycles: int, offers: Offers | None = None
 ) -> tuple[Transcript, Stores]:
     """Fill the memories of a module, run these cycles, and return the transcript and the stored words.
 
-    A token of ``offers``, by input port, is valid from its cycle until its transfer; each root offers the
-    reference
-    and done. Tokens that leave at exits appear under the names of the ports.
+    A token of ``offers`` is valid from its cycle until its transfer; each root offers reference and done.
+    Tokens that leave at exits appear under the names of the ports.
 
     Raises:
         InputError: an accumulator overflows.
@@ -74,37 +75,37 @@ def of_module(
     fill(backend, interface, graph.loads)
     places = {name: place for place, name in enumerate(backend.signals())}
     inputs = [(name, stream) for name in graph.names for stream in _inputs(graph, name)]
-    own = {f"{name}.{stream.label}" for name, stream in inputs}
+    stream_names = {f"{name}.{stream.label}" for name, stream in inputs}
     nets = {f"{name}.{stream.label}": _nets(graph, name, stream) for name, stream in inputs}
     ports = {stream.label: stream for stream in interface.streams}
     stores = [stream for label, stream in ports.items() if label.endswith("_store")]
     overflows = [stream for label, stream in ports.items() if label.endswith(f"_{OVERFLOW}")]
     exits = {end: ports[exported(end)] for end in graph.exits}
     backend.words.drive({stream.wire("ready"): 1 for stream in exits.values()})
-    begun = {label: ROOT for label in ports if label.endswith("_root")}
-    offered = {ports[label]: list(tokens) for label, tokens in {**begun, **(offers or {})}.items()}
-    transcript: dict[str, list[Taken]] = {name: [] for name in (*sorted(own), *exits)}
+    roots = {label: ROOT for label in ports if label.endswith("_root")}
+    offered = {ports[label]: list(tokens) for label, tokens in {**roots, **(offers or {})}.items()}
+    transcript: dict[str, list[Transfer]] = {name: [] for name in (*sorted(stream_names), *exits)}
     stored: Stores = {stream.label: {} for stream in stores}
     checker = ProtocolChecker(interface.module, interface, backend.words, has_done=True)
     for cycle in range(cycles):
-        for stream, left in offered.items():
-            _offer(backend, stream, left, cycle)
+        for stream, tokens in offered.items():
+            _offer(backend, stream, tokens, cycle)
         backend.cycle()
         checker.cycle(cycle)
         wires = {**backend.words.driven(), **backend.words.seen()}
-        for stream, left in offered.items():
-            del left[: stream.moves(wires)]
+        for stream, tokens in offered.items():
+            del tokens[: stream.moves(wires)]
         _refuse_overflow(overflows, wires)
         for stream in filter(lambda stream: stream.moves(wires), stores):
             control, address, word, value = stream.decode(wires)
             stored[stream.label][control, address] = word or value
         for end in (end for end, stream in exits.items() if stream.moves(wires)):
-            transcript[end].append(_taken(cycle, *exits[end].decode(wires)))
+            transcript[end].append(_transfer(cycle, *exits[end].decode(wires)))
         sample = backend.sample()
         for name, stream in inputs:
-            within = {wire.name: sample[places[net]] for wire, net in nets[f"{name}.{stream.label}"]}
-            if stream.moves(within):
-                transcript[f"{name}.{stream.label}"].append(_taken(cycle, *stream.decode(within)))
+            values = {wire.name: sample[places[net]] for wire, net in nets[f"{name}.{stream.label}"]}
+            if stream.moves(values):
+                transcript[f"{name}.{stream.label}"].append(_transfer(cycle, *stream.decode(values)))
     if checker.violation is not None:
         raise SimulationError(f"PROTOCOL VIOLATION: {checker.violation[1]}")
     return transcript, stored
@@ -124,9 +125,9 @@ def _nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, st
     )
     part, _, label = source.partition(".")
     streams = graph.composition.parts[part].interface.streams
-    named = next(module_stream for module_stream in streams if module_stream.label == label)
-    pairs = zip(stream.wires(), named.wires(), strict=True)
-    return [(wire, f"{part}_{there.name}") for wire, there in pairs]
+    source_stream = next(module_stream for module_stream in streams if module_stream.label == label)
+    pairs = zip(stream.wires(), source_stream.wires(), strict=True)
+    return [(wire, f"{part}_{source_wire.name}") for wire, source_wire in pairs]
 
 
 def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> None:
@@ -136,9 +137,9 @@ def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> N
             raise InputError(f"{name} has no place for a point; --points gives it more")
 
 
-def _offer(backend: Backend, stream: Stream, left: Sequence[tuple[int, Token]], cycle: int) -> None:
+def _offer(backend: Backend, stream: Stream, tokens: Sequence[tuple[int, Token]], cycle: int) -> None:
     """Offer the first remaining token if its cycle has come."""
-    shows = bool(left) and left[0][0] <= cycle
+    shows = bool(tokens) and tokens[0][0] <= cycle
     backend.words.drive({stream.wire("valid"): int(shows)})
     if shows:
-        backend.words.drive(dict(stream.encode(left[0][1])))
+        backend.words.drive(dict(stream.encode(tokens[0][1])))

@@ -48,14 +48,14 @@ __all__ = [
     "Sizes",
     "machine_of",
     "module_name",
-    "plain",
+    "strip_machine",
     "verilog_of",
     "write_verilog",
 ]
 
 VALUE_BITS = 32
 POINTS = 64
-WRITTEN = 1 << 16  # words of a writer's memory
+WRITER_WORDS = 1 << 16  # words of a writer's memory
 _LOADED = f"""\
 // Streams that end with {LOAD} fill memories, a word a token: send all words before the first other token.
 """
@@ -88,7 +88,7 @@ class Sizes:
         sizes = {
             **dict.fromkeys(("coordinate_bits", "reference_bits"), self.payload),
             **dict.fromkeys(("value_bits", "sum_bits", "result_bits"), self.value),
-            **dict.fromkeys(("entries", "fibers", "elements"), WRITTEN),
+            **dict.fromkeys(("entries", "fibers", "elements"), WRITER_WORDS),
             "points": self.points,
             "values": self._values,
             **(carried_as(self._values, self.value) if twin is merge_rtl.BLOCK else {}),
@@ -102,7 +102,7 @@ class Sizes:
         """Return the name of the value type in the parameters of RTL."""
         return self.type.name if self.type.floats else INTEGER
 
-    def whole(self, node: Node, value: float) -> float:
+    def check_value(self, node: Node, value: float) -> float:
         """Return a value after a check that the value fits a word.
 
         Raises:
@@ -110,8 +110,8 @@ class Sizes:
         """
         if self.type.floats:
             return value
-        most = 1 << self.value - 1
-        if value != int(value) or not -most <= value < most:
+        limit = 1 << self.value - 1
+        if value != int(value) or not -limit <= value < limit:
             raise InputError(
                 f"{node}: {value:g} is no whole number of {self.value} bits, as Verilog's values are"
             )
@@ -164,16 +164,18 @@ def _word(field: Field, value: float) -> int:
     return int(value) if field.kind == "whole" else field.codec.encode(float_bits(value))
 
 
-def machine_of(ready: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
+def machine_of(prepared: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
     """Build the machine of a graph with one phase, and do not run the machine.
 
     Raises:
         InputError: the graph has several phases, or a tensor's format differs from that of the graph.
     """
-    if len(ready.graph.phases) > 1:
-        raise InputError(f"{ready.name} runs in phases after one another, and Verilog is of one machine")
-    tensors = {name: operand.stored for name, operand in ready.operands.items()}
-    return GraphMachine(parameters, ready.graph, tensors, ready.meant, ready.sizes, ready.graph.phases[0])
+    if len(prepared.graph.phases) > 1:
+        raise InputError(f"{prepared.name} runs in phases after one another, and Verilog is of one machine")
+    tensors = {name: operand.stored for name, operand in prepared.operands.items()}
+    return GraphMachine(
+        parameters, prepared.graph, tensors, prepared.assignments, prepared.sizes, prepared.graph.phases[0]
+    )
 
 
 def module_name(text: str, kind: str = "graph") -> str:
@@ -199,8 +201,8 @@ def verilog_of(
         raise InputError(
             f"{module}: Verilog has the timing of hardware; leave out --set timing, depth=0 and quirks"
         )
-    nodes = {plain(machine.blocks[node.name]): node for node in machine.nodes}
-    blocks = {plain(block): block for block in (*machine.blocks.values(), *machine.droppers.values())}
+    nodes = {strip_machine(machine.blocks[node.name]): node for node in machine.nodes}
+    blocks = {strip_machine(block): block for block in (*machine.blocks.values(), *machine.droppers.values())}
     payload = payload_bits(machine.nodes, machine.blocks)
     sizes = Sizes(payload, value_bits, points, machine.parameters.value_type)
     return Hardware(module, blocks, nodes, machine.kernel.wiring.connections, sizes).verilog()
@@ -235,7 +237,7 @@ class Hardware:
         names = {id(block): name for name, block in self.blocks.items()}
         parts = {name: self._part(name, block) for name, block in self.blocks.items()}
         readers: dict[str, list[str]] = {}
-        begun: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a root feeds the input
+        open_inputs: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a root feeds the input
         exits, channels = [], dict[str, tuple[int, int]]()
         for link in self.links:
             source, target = names.get(id(link.producer.component)), names.get(id(link.consumer.component))
@@ -244,11 +246,11 @@ class Hardware:
             if source and target:
                 readers.setdefault(_stream_at(source, parts[source], link.producer), []).append(reader)
             elif target:
-                begun[isinstance(link.producer.component, Root)].append(reader)
+                open_inputs[isinstance(link.producer.component, Root)].append(reader)
             elif source and not isinstance(link.consumer.component, TaskEnd):
                 exits.append(f"{source}.{link.producer.label}")
         _pipeline(parts, readers, channels)
-        roots, entries = begun[True], begun[False]
+        roots, entries = open_inputs[True], open_inputs[False]
         composition = netlist(
             self.module, parts, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
         )
@@ -274,7 +276,7 @@ class Hardware:
 
     def _loads(self) -> Loads:
         words = {
-            name: node.primitive.words(node, self.blocks[name], self.sizes)
+            name: node.primitive.memory_contents(node, self.blocks[name], self.sizes)
             for name, node in self.nodes.items()
         }
         return {f"{name}_{LOAD}": tokens for name, tokens in words.items() if tokens}
@@ -287,8 +289,12 @@ class Hardware:
         """
         twin, node = self._twin(name, block), self.nodes.get(name)
         if twin is None:
-            what = f"{node}: {node.primitive.lacks(node)}" if node else f"{name}: no hardware here is like it"
-            raise InputError(what)
+            reason = (
+                f"{node}: {node.primitive.missing_twin(node)}"
+                if node
+                else f"{name}: there is no RTL of this block"
+            )
+            raise InputError(reason)
         try:
             return self.sizes.part(twin, block)
         except ValueError as error:
@@ -300,22 +306,22 @@ class Hardware:
         Raises:
             InputError: no twin of the block has such a wire.
         """
-        if _fills(block):
+        if _fills_absent(block):
             return absent_values_rtl.ALU
-        twin, is_asked = _twins().get(type(block)), id(block) in self._asked
-        if type(block) is ArrayLoad and (is_asked or block.empty != 0.0):
+        twin, needs_absent_wire = _twins().get(type(block)), id(block) in self._absent_value_sources
+        if type(block) is ArrayLoad and (needs_absent_wire or block.empty != 0.0):
             return absent_values_rtl.ARRAY
-        if is_asked:
-            raise InputError(f"{name}: no hardware here says which of its values are absent")
+        if needs_absent_wire:
+            raise InputError(f"{name}: there is no RTL of this block with absent values")
         return twin
 
     @cached_property
-    def _asked(self) -> set[int]:
+    def _absent_value_sources(self) -> set[int]:
         """Return the identities of the blocks that feed an ALU with absent values."""
-        return {id(link.producer.component) for link in self.links if _fills(link.consumer.component)}
+        return {id(link.producer.component) for link in self.links if _fills_absent(link.consumer.component)}
 
 
-def _fills(block: Component) -> bool:
+def _fills_absent(block: Component) -> bool:
     """Return whether a block is an ALU that replaces absent values."""
     return type(block) is Alu and block.fills
 
@@ -325,20 +331,20 @@ def _pipeline(
 ) -> None:
     """Replace a float ALU and the single channel after it by a pipelined ALU with the channel's latency."""
     for name, part in parts.items():
-        parameters, behind = part.parameters, readers.get(f"{name}.out_val", ())
-        if not isinstance(parameters, AluParameters) or parameters.values == INTEGER or len(behind) != 1:
+        parameters, consumers = part.parameters, readers.get(f"{name}.out_val", ())
+        if not isinstance(parameters, AluParameters) or parameters.values == INTEGER or len(consumers) != 1:
             continue
-        capacity, latency = channels[behind[0]]
+        capacity, latency = channels[consumers[0]]
         if latency > 1:
             pipeline = PipelineParameters(**asdict(parameters), capacity=capacity, latency=latency)
             parts[name] = Part(PIPELINE, pipeline)
-            channels[behind[0]] = (0, 1)
+            channels[consumers[0]] = (0, 1)
 
 
 def _stream_at(name: str, part: Part, end: End) -> str:
     """Return the name of an output stream; the consumers of an output form an array of ports."""
-    several = sum(stream.port[0] == end.port.name for stream in part.interface.streams) > 1
-    return f"{name}.{end.label if several else end.port.name}"
+    is_array = sum(stream.port[0] == end.port.name for stream in part.interface.streams) > 1
+    return f"{name}.{end.label if is_array else end.port.name}"
 
 
 @cache
@@ -362,6 +368,6 @@ def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path
     return files
 
 
-def plain(block: Component, machine: str = GraphMachine.NAME) -> str:
+def strip_machine(block: Component, machine: str = GraphMachine.NAME) -> str:
     """Return a block's name in the module, without the prefix of its machine."""
     return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 from fiberscope.models.graphs.compiler.language import parse
-from fiberscope.models.graphs.compiler.sums import with_sums
+from fiberscope.models.graphs.compiler.sums import insert_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import accesses
@@ -35,7 +35,7 @@ class Kernel:
     def __init__(self, name, order, seed, letters="sd"):
         self.draws = random.Random(f"{name}{order}{seed}")
         parsed = parse(KERNELS[name])
-        self.assignment = Assignment(parsed.result, with_sums(parsed))
+        self.assignment = Assignment(parsed.result, insert_sums(parsed))
         self.order = list(order)
         self.read = {access.tensor: access.variables for access in accesses(self.assignment.expression)}
         tensors = {parsed.result.tensor: parsed.result.variables, **self.read}

@@ -9,9 +9,9 @@ from fiberscope.models.graphs.levels import BY_LETTER
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Graph, Node
 
-__all__ = ["Blocks", "Joined"]
+__all__ = ["Blocks", "JoinedStreams"]
 
-Joined = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references by operand
+JoinedStreams = tuple[Wire, dict[Operand | None, Wire]]  # coordinates, and references by operand
 
 
 class Blocks:
@@ -20,11 +20,11 @@ class Blocks:
     Args:
         graph: the graph, to which the blocks are added.
         phase: number of the phase, from 1.
-        sized: by index variable, a tensor and its dimension with the size of the variable.
+        size_sources: by index variable, a tensor and its dimension with the size of the variable.
     """
 
-    def __init__(self, graph: Graph, phase: int, sized: Mapping[str, tuple[str, int]]) -> None:
-        self._graph, self._sized = graph, sized
+    def __init__(self, graph: Graph, phase: int, size_sources: Mapping[str, tuple[str, int]]) -> None:
+        self._graph, self._size_sources = graph, size_sources
         self._phase = phase
 
     def add(self, type: str, inputs: Mapping[str, Wire | None], **attributes: object) -> Node:
@@ -42,32 +42,32 @@ class Blocks:
         inputs = {f"val[{number}]": operand for number, operand in enumerate(operands)}
         return Wire(self.add(type, inputs, **attributes), "val")
 
-    def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
+    def add_iteration(self, iteration: Iteration, variable: str, outer: Wire | None) -> JoinedStreams:
         """Add the scanners and joiners of an iteration, and return coordinates and references.
 
         Args:
             iteration: the iteration of the index variable.
             variable: index variable of the loop.
-            before: coordinates of the enclosing loop; None for the outermost loop.
+            outer: coordinates of the enclosing loop; None for the outermost loop.
         """
         if isinstance(iteration, Scan):
-            return self._scanned(iteration.operand, variable)
+            return self._add_scan(iteration.operand, variable)
         if isinstance(iteration, Every):
-            return self._every(variable, before)
-        pairs = _pairs_of_words(iteration, variable)
-        alone = [part for part in iteration.parts if not any(part in pair for pair in pairs)]
-        sides = [self._by_words(left.operand, other.operand, variable) for left, other in pairs]
-        sides += [self.joined(part, variable, before) for part in alone]
-        return self._threaded(iteration, variable, sides) if len(sides) > 1 else sides[0]
+            return self._add_full_scan(variable, outer)
+        pairs = _vector_pairs(iteration, variable)
+        unpaired = [part for part in iteration.parts if not any(part in pair for pair in pairs)]
+        sides = [self._intersect_words(left.operand, other.operand, variable) for left, other in pairs]
+        sides += [self.add_iteration(part, variable, outer) for part in unpaired]
+        return self._add_joiner(iteration, variable, sides) if len(sides) > 1 else sides[0]
 
-    def _scanned(self, operand: Operand, variable: str) -> Joined:
+    def _add_scan(self, operand: Operand, variable: str) -> JoinedStreams:
         node = self._scanner_of(operand, variable)
-        if operand.level(variable).of_words:
+        if operand.level(variable).is_bit_vector:
             words = {"bv": Wire(node, "crd"), "ref": Wire(node, "ref")}
             node = self.add("bvexpand", words, index=variable)
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
 
-    def _by_words(self, first: Operand, other: Operand, variable: str) -> Joined:
+    def _intersect_words(self, first: Operand, other: Operand, variable: str) -> JoinedStreams:
         """Intersect two bit vectors by words; zero words remain, as positions determine coordinates."""
         inputs: dict[str, Wire | None] = {}
         for number, operand in enumerate((first, other)):
@@ -81,9 +81,9 @@ class Blocks:
         tensor, dimension = operand.access.tensor, operand.dimension(variable)
         return self._scanner(operand.references, variable, tensor, dimension, operand.level(variable))
 
-    def _every(self, variable: str, before: Wire | None) -> Joined:
+    def _add_full_scan(self, variable: str, outer: Wire | None) -> JoinedStreams:
         """Add a scanner of all coordinates, which uses only the size of the tensor."""
-        node = self._scanner(before, variable, *self._sized[variable], BY_LETTER["d"])
+        node = self._scanner(outer, variable, *self._size_sources[variable], BY_LETTER["d"])
         return Wire(node, "crd"), {None: Wire(node, "ref")}
 
     def _scanner(
@@ -100,7 +100,7 @@ class Blocks:
             **root,
         )
 
-    def _threaded(self, iteration: Join, variable: str, sides: list[Joined]) -> Joined:
+    def _add_joiner(self, iteration: Join, variable: str, sides: list[JoinedStreams]) -> JoinedStreams:
         """Add a joiner; operands that are already joined share a coordinate stream."""
         pairs = [(crd, operand, ref) for crd, references in sides for operand, ref in references.items()]
         inputs: dict[str, Wire | None] = {}
@@ -112,7 +112,7 @@ class Blocks:
         }
         return Wire(node, "crd"), references
 
-    def repeated(self, operands: list[Operand], variable: str, coordinates: Wire) -> None:
+    def repeat(self, operands: list[Operand], variable: str, coordinates: Wire) -> None:
         """Repeat the references of operands without an index variable for each of its coordinates."""
         if not operands:
             return
@@ -128,24 +128,25 @@ class Blocks:
             )
             operand.references = Wire(node, "ref")
 
-    def summed(self, values: Wire, around: Wire | None, empty: str = "keep") -> Wire:
+    def add_reducer(self, values: Wire, outer: Wire | None, empty: str = "keep") -> Wire:
         """Add a reducer of each fiber of values, and return its output.
 
         Args:
             values: the values.
-            around: coordinates of the loop around the fibers, which distinguish an empty fiber from no fiber;
-                None
-                without such a loop.
+            outer: coordinates of the loop around the fibers, which distinguish an empty fiber from no fiber;
+                None without such a loop.
             empty: result of an empty fiber: ``keep`` for 0, ``mark`` for N.
         """
-        return Wire(self.add("reduce", {"val": values, "crd": around}, empty=empty), "val")
+        return Wire(self.add("reduce", {"val": values, "crd": outer}, empty=empty), "val")
 
 
-def _pairs_of_words(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
+def _vector_pairs(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:
     """Return the bit vectors of an intersection in pairs, since their intersecter has two operands."""
     if iteration.kind != "intersect":
         return []
     vectors = [
-        part for part in iteration.parts if isinstance(part, Scan) and part.operand.level(variable).of_words
+        part
+        for part in iteration.parts
+        if isinstance(part, Scan) and part.operand.level(variable).is_bit_vector
     ]
     return list(zip(vectors[::2], vectors[1::2], strict=False))

@@ -2,8 +2,7 @@
 
 The graph follows the Einsums, loop orders and uncompressed ranks of a specification
 (``fiberscope.models.trace``). It has no counterpart of the machine (partitions, parallel loops, buffers,
-bits);
-``CascadeGraph.left_out`` lists these parts.
+bits); ``CascadeGraph.left_out`` lists these parts.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.language import OPERATORS, translate_expression
 from fiberscope.models.graphs.compiler.lower import lower
-from fiberscope.models.graphs.compiler.sums import with_sums
+from fiberscope.models.graphs.compiler.sums import insert_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph, Stream
@@ -45,8 +44,7 @@ def graph_of_cascade(specification: Specification) -> CascadeGraph:
     """Return the stream graph of a specification's Einsums.
 
     A tensor is stored in the order of the loops that read it, and dense where an iterator visits the whole
-    shape.
-    The rows of a left factor, and the columns of a right factor, are the rank that the product has.
+    shape. The rows of a left factor, and the columns of a right factor, are the rank that the product has.
 
     Raises:
         InputError: an Einsum has no graph; the message names the Einsum.
@@ -57,9 +55,9 @@ def graph_of_cascade(specification: Specification) -> CascadeGraph:
     phases = []
     for einsum in specification.einsums:
         statement = reader.statement(einsum)
-        placed = Assignment(statement.result, with_sums(statement))
-        phases.append(lower([placed], formats, orders[einsum.name]))
-    return CascadeGraph(_in_phases(phases), orders, tuple(_left_out(specification)))
+        explicit = Assignment(statement.result, insert_sums(statement))
+        phases.append(lower([explicit], formats, orders[einsum.name]))
+    return CascadeGraph(_in_phases(phases), orders, tuple(_omissions(specification)))
 
 
 class _Reader:
@@ -75,7 +73,7 @@ class _Reader:
         innermost: dict[str, str] = {}
         for step in einsum.partitioning:
             if not isinstance(step, Split):
-                raise InputError(f"{einsum.name} has ranks flattened into one, and a graph has none such")
+                raise InputError(f"{einsum.name} has flattened ranks, which no graph has")
             innermost |= dict.fromkeys(step.names[:-1], "") | {step.names[-1]: step.rank}
         loops = (innermost.get(rank, rank) for rank in einsum.loop_order)
         return tuple(rank.lower() for rank in loops if rank)
@@ -90,10 +88,10 @@ class _Reader:
         levels = next(iter(ways.values()), tuple(rank.lower() for rank in tensor.rank_order))
         for reader, way in ways.items():
             if way != levels:
-                both = f"{','.join(levels)} and by {reader} in {','.join(way)}"
-                raise InputError(f"{name} is read in the order {both}; a graph stores it once")
-        whole = {rank.lower() for rank in tensor.uncompressed}
-        letters = "".join("d" if level in whole else "s" for level in levels)
+                orders_text = f"{','.join(levels)} and by {reader} in {','.join(way)}"
+                raise InputError(f"{name} is read in the order {orders_text}; a graph stores it once")
+        uncompressed = {rank.lower() for rank in tensor.uncompressed}
+        letters = "".join("d" if level in uncompressed else "s" for level in levels)
         return Format(letters, tuple(ranks.index(level) for level in levels))
 
     def statement(self, einsum: Einsum) -> Assignment:
@@ -106,7 +104,9 @@ class _Reader:
             raise InputError(f"{einsum.equation.text}: another name for a tensor has no graph")
         for operator, meaning in einsum.operators.items():
             if OPERATORS[operator] != meaning:
-                raise InputError(f"{einsum.name}: {operator} means {meaning}, and graphs have no such block")
+                raise InputError(
+                    f"{einsum.name}: {operator} means {meaning}, which no block of a graph computes"
+                )
         equation = einsum.equation
         return Assignment(
             self._access(equation.output), translate_expression(equation.expression, self._access)
@@ -115,47 +115,47 @@ class _Reader:
     def _access(self, access: Access) -> Access:
         ranks = [index.rank for index in access.indices]
         if None in ranks:
-            raise InputError(f"{access.tensor} has indices that are computed, and scanners have none such")
+            raise InputError(f"{access.tensor} has computed indices, which no scanner has")
         declared = self._specification.tensors[access.tensor].ranks
         by_rank = {rank.lower(): str(index).lower() for rank, index in zip(declared, ranks, strict=True)}
         return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
 
     def _ranks(self, name: str) -> list[str]:
         """Return the dimensions of a tensor: as declared, except for a left factor, whose rows come first."""
-        tensor, last = self._specification.tensors[name], self._specification.einsums[-1].output
-        product = self._specification.tensors[last].ranks
+        tensor, output = self._specification.tensors[name], self._specification.einsums[-1].output
+        product = self._specification.tensors[output].ranks
         ranks = [rank.lower() for rank in tensor.ranks]
-        left = [rank == product[0] for rank in tensor.ranks] == [False, True]
-        return ranks[::-1] if left and name in self._specification.inputs else ranks
+        is_left_factor = [rank == product[0] for rank in tensor.ranks] == [False, True]
+        return ranks[::-1] if is_left_factor and name in self._specification.inputs else ranks
 
 
 def _in_phases(graphs: list[Graph]) -> Graph:
     """Return a graph that runs graphs as phases; its formats begin with the last result."""
-    joined = Graph(
+    merged = Graph(
         {name: stored_format for graph in reversed(graphs) for name, stored_format in graph.formats.items()}
     )
     phases = 0
     for graph in graphs:
-        first, before = len(joined.nodes), phases
+        first, phases_before = len(merged.nodes), phases
         names = {name: str(first + number) for number, name in enumerate(graph.nodes)}
         for name, node in graph.nodes.items():
-            phases = max(phases, before + node.phase)
-            attributes = {**node.attributes, "phase": str(before + node.phase)}
-            joined.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
-        joined.streams += [_renamed(stream, names) for stream in graph.streams]
-    return joined
+            phases = max(phases, phases_before + node.phase)
+            attributes = {**node.attributes, "phase": str(phases_before + node.phase)}
+            merged.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
+        merged.streams += [_rename_ends(stream, names) for stream in graph.streams]
+    return merged
 
 
-def _renamed(stream: Stream, names: Mapping[str, str]) -> Stream:
+def _rename_ends(stream: Stream, names: Mapping[str, str]) -> Stream:
     return replace(stream, source=names[stream.source], target=names[stream.target])
 
 
-def _left_out(specification: Specification) -> Iterator[str]:
+def _omissions(specification: Specification) -> Iterator[str]:
     """Yield a sentence for each part of a specification that the graph lacks."""
     for einsum in specification.einsums:
-        cut = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
-        if cut:
-            yield f"{einsum.name}: {', '.join(cut)} are cut into pieces, and the graph has one level"
+        split_ranks = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
+        if split_ranks:
+            yield f"{einsum.name}: {', '.join(split_ranks)} are cut into pieces, and the graph has one level"
         if einsum.spacetime is not None and einsum.spacetime.space:
             parallel = ", ".join(rank.rank for rank in einsum.spacetime.space)
             yield f"{einsum.name}: {parallel} runs in parallel, and the graph has each block once"

@@ -19,16 +19,15 @@ def check_assignment(assignment: Assignment) -> None:
 
     Raises:
         InputError: a tensor has two numbers of variables or a variable twice, a tensor and a variable have
-            the
-            same name, or a variable occurs only on the left; with the column.
+            the same name, or a variable occurs only on the left; with the column.
     """
     operands = list(accesses(assignment.expression))
     first: dict[str, Access] = {}
     for access in (assignment.result, *operands):
-        _check_twice(access)
+        _check_repeated(access)
         _check_dimensions(access, first.setdefault(access.tensor, access))
     if not operands:
-        raise InputError("expression: the right side has no tensor, and so there is nothing to stream")
+        raise InputError("expression: the right side has no tensor")
     for access in (assignment.result, *operands):
         _check_names(access, first)
     _check_left(assignment.result, {v for access in operands for v in access.variables})
@@ -40,40 +39,40 @@ def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> d
     Raises:
         InputError: a format has an unknown tensor or a wrong number of levels.
     """
-    stored_formats = {
+    defaults = {
         a.tensor: dense(len(a.variables)) for a in (assignment.result, *accesses(assignment.expression))
     }
     for tensor, stored in formats.items():
-        if tensor not in stored_formats:
+        if tensor not in defaults:
             raise InputError(
                 f"format {tensor}:{stored.letters}: the expression has no {tensor}; "
-                f"{nearest(tensor, stored_formats)}"
+                f"{nearest(tensor, defaults)}"
             )
-        levels = len(stored_formats[tensor].letters)
+        levels = len(defaults[tensor].letters)
         if len(stored.letters) != levels:
             raise InputError(
                 f"format {tensor}:{stored.letters}: {tensor} has {_variables(levels)}, and so as many letters"
             )
-    return {tensor: formats.get(tensor, stored) for tensor, stored in stored_formats.items()}
+    return {tensor: formats.get(tensor, stored) for tensor, stored in defaults.items()}
 
 
-def _check_twice(access: Access) -> None:
+def _check_repeated(access: Access) -> None:
     for number, variable in enumerate(access.variables):
         if variable in access.variables[:number]:
             refuse_at(
                 access,
                 1 + number,
-                f"{variable} stands twice in {access}; there is no block for a diagonal, use two variables",
+                f"{variable} occurs twice in {access}; no block reads a diagonal: use two variables",
             )
 
 
-def _check_dimensions(access: Access, before: Access) -> None:
-    count, first = len(access.variables), len(before.variables)
-    if count != first:
+def _check_dimensions(access: Access, first_access: Access) -> None:
+    count, first_count = len(access.variables), len(first_access.variables)
+    if count != first_count:
         refuse_at(
             access,
             0,
-            f"{access} has {_variables(count)}, and {before} has {_variables(first)}; "
+            f"{access} has {_variables(count)}, and {first_access} has {_variables(first_count)}; "
             "a tensor has one number of them",
         )
 
@@ -92,7 +91,7 @@ def _check_left(result: Access, variables: set[str]) -> None:
             refuse_at(
                 result,
                 number,
-                f"{variable} stands on the left alone; a tensor on the right has to say how far it goes",
+                f"{variable} occurs only on the left; a tensor on the right must determine its size",
             )
 
 

@@ -20,12 +20,12 @@ from fiberscope.models.graphs.cost import (
     estimate,
     statistics_of,
 )
-from fiberscope.models.graphs.cut_tensors import cut_tensor
+from fiberscope.models.graphs.cut_tensors import split_tensor
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.splits import Splits, cut_variables
+from fiberscope.models.graphs.splits import Splits, split_variables
 from fiberscope.models.graphs.storage import store
 from fiberscope.results.report.table import Table
 from fiberscope.workloads.expressions.expression import Access, accesses
@@ -60,7 +60,7 @@ def candidates(
     assignment: Assignment,
     formats: Mapping[str, Format],
     tensors: Mapping[str, SparseTensor],
-    restored: Collection[str] = (),
+    reordered: Collection[str] = (),
     splits: Splits = NOT_SPLIT,
 ) -> list[Candidate]:
     """Return all legal orders, sorted by expected cycles.
@@ -69,30 +69,33 @@ def candidates(
         assignment: an assignment with implicit or explicit sums.
         formats: formats of its tensors.
         tensors: the operands, by name.
-        restored: operands whose levels may be stored in the order of the loops.
+        reordered: operands whose levels may be stored in the order of the loops.
         splits: coordinates of a chunk, by index variable; split tensors are stored in the order of the loops.
 
     Raises:
         InputError: no order has an estimate; with the reason of the last order.
     """
-    stored_statistics: dict[tuple[str, Format], TensorStatistics] = {}
-    results, reason = [], "it has no loops"
+    cache: dict[tuple[str, Format], TensorStatistics] = {}
+    ordered, reason = [], "it has no loops"
     variables = {access.tensor: access.variables for access in accesses(assignment.expression)}
-    cut = {name: cut_tensor(operand, variables[name], splits) for name, operand in tensors.items()}
-    for order, stored in _orders(assignment, formats, restored, splits):
+    split_operands = {
+        name: split_tensor(operand, variables[name], splits) for name, operand in tensors.items()
+    }
+    for order, stored in _orders(assignment, formats, reordered, splits):
         try:
             notation = notation_of(assignment, stored, order, splits=splits)
             graph = lower([notation.assignment], notation.formats, order)
             graph.splits = dict(splits)
             statistics = {
-                name: _statistics(name, notation.formats[name], cut, stored_statistics) for name in cut
+                name: _statistics(name, notation.formats[name], split_operands, cache)
+                for name in split_operands
             }
-            results.append(Candidate(order, stored, graph, estimate(graph, statistics)))
+            ordered.append(Candidate(order, stored, graph, estimate(graph, statistics)))
         except (InputError, InestimableError) as error:
             reason = str(error)
-    if not results:
+    if not ordered:
         raise InputError(f"{assignment}: no order of its loops can be estimated: {reason}")
-    return sorted(results, key=lambda candidate: candidate.expected.cycles)
+    return sorted(ordered, key=lambda candidate: candidate.expected.cycles)
 
 
 def candidates_of_text(
@@ -119,17 +122,17 @@ def candidates_of_text(
     """
     texts = list(formats)
     notation = notation_of_text(text, texts)
-    ready = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
-    tensors = {name: operand.entries() for name, operand in ready.operands.items()}
+    prepared = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
+    tensors = {name: operand.entries() for name, operand in prepared.operands.items()}
     entries = (entry for part in texts for entry in part.split(","))
-    free = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
-    return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys(), splits)
+    unordered = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
+    return candidates(notation.assignment, notation.formats, tensors, unordered & tensors.keys(), splits)
 
 
-def candidates_table(results: Sequence[Candidate]) -> Table:
+def candidates_table(ordered: Sequence[Candidate]) -> Table:
     """Return a table of the expected cost of each order."""
     table = Table("Orders", ("order", "formats", "tokens", "cycles"))
-    for candidate in results:
+    for candidate in ordered:
         formats = ",".join(f"{name}={stored}" for name, stored in candidate.formats.items())
         costs = (candidate.expected.tokens, candidate.expected.cycles)
         table.add(",".join(candidate.order), formats, *(f"{cost:,.0f}" for cost in costs))
@@ -137,28 +140,29 @@ def candidates_table(results: Sequence[Candidate]) -> Table:
 
 
 def _orders(
-    assignment: Assignment, formats: Mapping[str, Format], restored: Collection[str], splits: Splits
+    assignment: Assignment, formats: Mapping[str, Format], reordered: Collection[str], splits: Splits
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Format]]]:
     """Yield orders of the loops with their formats; an order may be illegal."""
     notation = notation_of(assignment, formats)
-    if not restored and not splits:
+    if not reordered and not splits:
         orders = Orders(notation.result, notation.operands, notation.expression)
         yield from ((order, notation.formats) for order in orders.legal())
         return
     operands = accesses(assignment.expression)
-    moved = [
+    movable = [
         operand
         for operand in operands
-        if operand.tensor in restored and not splits.keys() & set(operand.variables)
+        if operand.tensor in reordered and not splits.keys() & set(operand.variables)
     ]
-    for order in permutations(cut_variables(notation.order, splits)):
-        followed = {
-            operand.tensor: _followed(operand, notation.formats[operand.tensor], order) for operand in moved
+    for order in permutations(split_variables(notation.order, splits)):
+        new_formats = {
+            operand.tensor: _reordered_format(operand, notation.formats[operand.tensor], order)
+            for operand in movable
         }
-        yield order, {**notation.formats, **followed}
+        yield order, {**notation.formats, **new_formats}
 
 
-def _followed(access: Access, stored: Format, order: Sequence[str]) -> Format:
+def _reordered_format(access: Access, stored: Format, order: Sequence[str]) -> Format:
     """Return a format with the levels in the order of loops; each dimension keeps its letter."""
     letters = dict(zip(stored.order, stored.letters, strict=True))
     levels = sorted(stored.order, key=lambda dimension: order.index(access.variables[dimension]))
@@ -169,8 +173,8 @@ def _statistics(
     name: str,
     stored: Format,
     tensors: Mapping[str, SparseTensor],
-    stored_statistics: dict[tuple[str, Format], TensorStatistics],
+    cache: dict[tuple[str, Format], TensorStatistics],
 ) -> TensorStatistics:
-    if (name, stored) not in stored_statistics:
-        stored_statistics[name, stored] = statistics_of(store(tensors[name], stored))
-    return stored_statistics[name, stored]
+    if (name, stored) not in cache:
+        cache[name, stored] = statistics_of(store(tensors[name], stored))
+    return cache[name, stored]

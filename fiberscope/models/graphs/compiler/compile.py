@@ -16,8 +16,8 @@ from fiberscope.models.graphs.compiler.schedule import parse_copies, parse_split
 from fiberscope.models.graphs.draw import svg_text
 from fiberscope.models.graphs.formats import parse_formats
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.rewrites import rewrites_named, rewritten
-from fiberscope.models.graphs.rewrites.parallelize import parallelized
+from fiberscope.models.graphs.rewrites import apply_rewrites, parse_rewrites
+from fiberscope.models.graphs.rewrites.parallelize import parallelize_loop
 
 __all__ = ["CompiledExpression", "compile_expression"]
 
@@ -39,10 +39,10 @@ class CompiledExpression:
     @property
     def counts(self) -> dict[str, int]:
         """Return the primitives before rewrites, counted by the rules of SAM's Table 1."""
-        in_all = Counter[str]()
+        total = Counter[str]()
         for notation in self.notations:
-            in_all.update(primitive_counts(notation))
-        return dict(in_all)
+            total.update(primitive_counts(notation))
+        return dict(total)
 
     def _repr_svg_(self) -> str:
         """Return the drawing for a notebook."""
@@ -101,9 +101,9 @@ def compile_expression(
     }
     graph = lower([notation.assignment for notation in notations], tensors, loops)
     graph.splits = splits
-    graph = rewritten(graph, rewrites_named(optimise) if optimise else [])
+    graph = apply_rewrites(graph, parse_rewrites(optimise) if optimise else [])
     if parallelize:
-        graph = parallelized(graph, *parse_copies(parallelize))
+        graph = parallelize_loop(graph, *parse_copies(parallelize))
     check(graph)
     return CompiledExpression(loops, tuple(notations), graph)
 

@@ -21,13 +21,13 @@ NOTHING, SCAN, INTERSECT, UNION = "nothing", "scan", "intersect", "union"
 def primitive_counts(notation: Notation) -> dict[str, int]:
     """Return the columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
     joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
-    in_all = sum(joiners.values(), Counter[str]())
+    total = sum(joiners.values(), Counter[str]())
     parts = list(parts_of(notation.expression))
     return {
         "scan": sum(len(path.variables) for path in notation.operands),
         "repeat": sum(len(path.broadcast) for path in notation.operands),
-        "intersect": in_all[INTERSECT],
-        "union": in_all[UNION],
+        "intersect": total[INTERSECT],
+        "union": total[UNION],
         "alu": sum(isinstance(part, Call) for part in parts),
         "reduce": sum(len(part.variables) for part in parts if isinstance(part, Sum)),
         "drop": _droppers(notation, {v for v, counts in joiners.items() if counts[INTERSECT]}),
@@ -38,9 +38,10 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
 
 def _droppers(notation: Notation, intersected: set[str]) -> int:
     """Return the number of loops inside a loop of the result with an intersection at or inside them."""
-    order, kept = notation.order, set(notation.result.variables)
+    order, result_variables = notation.order, set(notation.result.variables)
     return sum(
-        bool(kept & set(order[:place]) and intersected & set(order[place:])) for place in range(1, len(order))
+        bool(result_variables & set(order[:place]) and intersected & set(order[place:]))
+        for place in range(1, len(order))
     )
 
 
@@ -52,9 +53,9 @@ def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
         outermost, counts = _joiners(expression.operand, variable)
         return (NOTHING if variable in expression.variables else outermost), counts
     operands = expression.operands if isinstance(expression, Call) else ()
-    below = [_joiners(operand, variable) for operand in operands]
-    counts = sum((inner for _, inner in below), Counter[str]())
-    carriers = [outermost for outermost, _ in below if outermost != NOTHING]
+    operand_joiners = [_joiners(operand, variable) for operand in operands]
+    counts = sum((inner for _, inner in operand_joiners), Counter[str]())
+    carriers = [outermost for outermost, _ in operand_joiners if outermost != NOTHING]
     if len(carriers) < 2:
         return (*carriers, NOTHING)[0], counts
     kind = UNION if is_addition(expression) else INTERSECT

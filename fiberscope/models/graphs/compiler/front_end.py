@@ -11,19 +11,19 @@ from fiberscope.models.graphs.compiler.notation import Notation, TensorPath, pat
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.schedule import (
     check_splits,
-    cut_assignment,
-    cut_formats,
     reorder_loops,
+    split_assignment,
+    split_formats,
 )
-from fiberscope.models.graphs.compiler.sums import factor_sums, with_sums
+from fiberscope.models.graphs.compiler.sums import factor_sums, insert_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format, parse_formats
-from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
+from fiberscope.models.graphs.splits import Splits, join_variables, split_variables
 from fiberscope.workloads.expressions.expression import accesses
 
 __all__ = ["NOT_SPLIT", "cascade_of", "notation_of", "notation_of_text"]
 
-Stored = Mapping[str, Format]
+Formats = Mapping[str, Format]
 NOT_SPLIT: Splits = MappingProxyType({})
 
 
@@ -43,7 +43,7 @@ def notation_of_text(text: str, formats: Iterable[str] = (), order: Sequence[str
 
 def notation_of(
     assignment: Assignment,
-    formats: Stored | None = None,
+    formats: Formats | None = None,
     order: Sequence[str] = (),
     reorder: Sequence[str] = (),
     splits: Splits = NOT_SPLIT,
@@ -56,20 +56,19 @@ def notation_of(
         order: the loops, outermost first; by default the order of the formats.
         reorder: loops that exchange their positions in the order, to follow one another as in this list.
         splits: coordinates of a chunk, by index variable. Without ``order``, the two loops of a split
-            variable are
-            neighbours. The levels of split tensors follow the loops.
+            variable are neighbours. The levels of split tensors follow the loops.
 
     Raises:
         InputError: an argument is invalid.
     """
-    placed, stored = _placed(assignment, formats)
-    loops = _loops(placed, stored, order, reorder, splits, factor=False)
-    return _notation(placed, stored, splits, loops)
+    explicit, all_formats = _insert_sums(assignment, formats)
+    loops = _loops(explicit, all_formats, order, reorder, splits, factor=False)
+    return _notation(explicit, all_formats, splits, loops)
 
 
 def cascade_of(
     assignment: Assignment,
-    formats: Stored | None = None,
+    formats: Formats | None = None,
     order: Sequence[str] = (),
     reorder: Sequence[str] = (),
     splits: Splits = NOT_SPLIT,
@@ -81,22 +80,22 @@ def cascade_of(
     Raises:
         InputError: an argument is invalid.
     """
-    placed, stored = _placed(assignment, formats)
-    loops = _loops(placed, stored, order, reorder, splits, factor=True)
-    statements, every = factor_sums(placed, stored, joined_variables(loops, splits))
-    return loops, [_notation(statement, every, splits, loops) for statement in statements]
+    explicit, all_formats = _insert_sums(assignment, formats)
+    loops = _loops(explicit, all_formats, order, reorder, splits, factor=True)
+    statements, cascade_formats = factor_sums(explicit, all_formats, join_variables(loops, splits))
+    return loops, [_notation(statement, cascade_formats, splits, loops) for statement in statements]
 
 
-def _placed(assignment: Assignment, formats: Stored | None) -> tuple[Assignment, Stored]:
+def _insert_sums(assignment: Assignment, formats: Formats | None) -> tuple[Assignment, Formats]:
     """Return an assignment with explicit sums, and the formats of all its tensors."""
     check_assignment(assignment)
-    stored = complete_formats(assignment, formats or {})
-    return Assignment(assignment.result, with_sums(assignment)), stored
+    all_formats = complete_formats(assignment, formats or {})
+    return Assignment(assignment.result, insert_sums(assignment)), all_formats
 
 
 def _loops(
-    placed: Assignment,
-    stored: Stored,
+    explicit: Assignment,
+    all_formats: Formats,
     order: Sequence[str],
     reorder: Sequence[str],
     splits: Splits,
@@ -104,28 +103,30 @@ def _loops(
     factor: bool,
 ) -> tuple[str, ...]:
     """Return the loops of an assignment; by default the two loops of a split variable are neighbours."""
-    check_splits(placed, splits)
-    assignment = cut_assignment(placed, splits)
+    check_splits(explicit, splits)
+    assignment = split_assignment(explicit, splits)
     if not order:
-        order = cut_variables(_orders(placed, stored, factor=factor).default(), splits)
+        order = split_variables(_orders(explicit, all_formats, factor=factor).default(), splits)
     loops = reorder_loops(order, reorder)
-    _orders(assignment, cut_formats(placed, stored, splits, loops), factor=factor).check(loops)
+    _orders(assignment, split_formats(explicit, all_formats, splits, loops), factor=factor).check(loops)
     return loops
 
 
-def _orders(placed: Assignment, stored: Stored, *, factor: bool) -> Orders:
+def _orders(explicit: Assignment, all_formats: Formats, *, factor: bool) -> Orders:
     """Return the legal orders; unless factored, the loops of a sum among terms lie inside the others."""
-    result = TensorPath(placed.result, stored[placed.result.tensor])
-    operands = [TensorPath(access, stored[access.tensor]) for access in accesses(placed.expression)]
-    return Orders(result, operands, placed.result if factor else placed.expression)
+    result = TensorPath(explicit.result, all_formats[explicit.result.tensor])
+    operands = [TensorPath(access, all_formats[access.tensor]) for access in accesses(explicit.expression)]
+    return Orders(result, operands, explicit.result if factor else explicit.expression)
 
 
-def _notation(whole: Assignment, formats: Stored, splits: Splits, loops: Sequence[str]) -> Notation:
+def _notation(whole: Assignment, formats: Formats, splits: Splits, loops: Sequence[str]) -> Notation:
     """Return the loop nest of a statement, with the loops of its own variables."""
-    placed, stored = cut_assignment(whole, splits), cut_formats(whole, formats, splits, loops)
-    access = placed.result
-    every = {v for part in (access, *accesses(placed.expression)) for v in part.variables}
-    own = tuple(variable for variable in loops if variable in every)
-    scope = tuple(variable for variable in own if variable in access.variables)
-    result = TensorPath(access, stored[access.tensor], scope)
-    return Notation(own, result, placed.expression, paths_of(placed.expression, own, stored))
+    statement = split_assignment(whole, splits)
+    own_formats = split_formats(whole, formats, splits, loops)
+    access = statement.result
+    variables = {v for part in (access, *accesses(statement.expression)) for v in part.variables}
+    own_loops = tuple(variable for variable in loops if variable in variables)
+    scope = tuple(variable for variable in own_loops if variable in access.variables)
+    result = TensorPath(access, own_formats[access.tensor], scope)
+    operands = paths_of(statement.expression, own_loops, own_formats)
+    return Notation(own_loops, result, statement.expression, operands)

@@ -20,11 +20,11 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.functions import FUNCTIONS
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_assignment
 
-__all__ = ["MOST_OPERANDS", "OPERATORS", "parse", "refuse_at", "translate_expression"]
+__all__ = ["MAX_OPERANDS", "OPERATORS", "parse", "refuse_at", "translate_expression"]
 
 OPERATORS = {function.sign: function.name for function in FUNCTIONS.values() if function.sign}
 
-MOST_OPERANDS = 64  # bounds the size of the graph; expressions of the literature have at most five
+MAX_OPERANDS = 64  # bounds the size of the graph; expressions of the literature have at most five
 
 
 def parse(text: str) -> Assignment:
@@ -35,10 +35,10 @@ def parse(text: str) -> Assignment:
     """
     try:
         _refuse_many(text)
-        read = parse_assignment(text)
+        parsed = parse_assignment(text)
     except UnreadableTextError as error:
         _refuse(error.column, f"{error}{_hint(text)}")
-    return Assignment(read.output, translate_expression(read.expression, lambda access: access))
+    return Assignment(parsed.output, translate_expression(parsed.expression, lambda access: access))
 
 
 def translate_expression(
@@ -73,47 +73,47 @@ def translate_expression(
         raise InputError(f"the function {function}: no graph computes it; write the Einsum of tensors alone")
     operands = [translate_expression(operand, access, meanings) for operand in expression.operands]
     if isinstance(expression, Call):
-        return _folded(expression.function, operands, "any", expression.function)
+        return _nest_calls(expression.function, operands, "any", expression.function)
     if isinstance(expression, Take):
         operands.append(operands.pop(expression.selected))
-        return _folded("take", operands)
-    usual = OPERATORS[expression.operator] if len(operands) > 1 else "neg"
-    function = (meanings or {}).get(expression.operator, usual) if len(operands) > 1 else usual
-    if function == usual:
-        return _folded(usual, operands)
-    return _folded(function, operands, "all" if expression.operator == "*" else "any", usual)
+        return _nest_calls("take", operands)
+    default = OPERATORS[expression.operator] if len(operands) > 1 else "neg"
+    function = (meanings or {}).get(expression.operator, default) if len(operands) > 1 else default
+    if function == default:
+        return _nest_calls(default, operands)
+    return _nest_calls(function, operands, "all" if expression.operator == "*" else "any", default)
 
 
-def _folded(function: str, operands: list[Expression], where: str = "", counted: str = "") -> Expression:
+def _nest_calls(function: str, operands: list[Expression], where: str = "", counted: str = "") -> Expression:
     """Return a function of several operands as nested functions of two, from left to right."""
     if len(operands) == 1:
         return Call(function, tuple(operands), where, counted)
     return reduce(lambda left, other: Call(function, (left, other), where, counted), operands)
 
 
-def refuse_at(access: Access, number: int, what: str) -> NoReturn:
+def refuse_at(access: Access, number: int, message: str) -> NoReturn:
     """Refuse an expression at a variable of an access, counted from 1, or at its tensor, 0.
 
     Raises:
         InputError: always; without a column if the access has no source text.
     """
     if not access.places:
-        raise InputError(f"expression, {access}: {what}")
-    _refuse(access.places[number], what)
+        raise InputError(f"expression, {access}: {message}")
+    _refuse(access.places[number], message)
 
 
-def _refuse(column: int, what: str) -> NoReturn:
-    raise InputError(f"expression, column {column + 1}: {what}")
+def _refuse(column: int, message: str) -> NoReturn:
+    raise InputError(f"expression, column {column + 1}: {message}")
 
 
 def _refuse_many(text: str) -> None:
     """Refuse a text with too many operators, which bound the operands and the depth of an expression."""
     operators = [column for column, letter in enumerate(text) if letter in "+-*/"]
-    if len(operators) >= MOST_OPERANDS:
-        column = operators[MOST_OPERANDS - 1]
-        raise UnreadableTextError(f"more than {MOST_OPERANDS} operands; write it as several", column)
+    if len(operators) >= MAX_OPERANDS:
+        column = operators[MAX_OPERANDS - 1]
+        raise UnreadableTextError(f"more than {MAX_OPERANDS} operands; write it as several", column)
 
 
 def _hint(text: str) -> str:
-    summed = "sum(" in text.replace(" ", "")
-    return "; sums are not written: what the left side lacks is summed over" if summed else ""
+    has_sum = "sum(" in text.replace(" ", "")
+    return "; sums are not written: what the left side lacks is summed over" if has_sum else ""

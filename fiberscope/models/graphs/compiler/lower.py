@@ -36,17 +36,17 @@ from fiberscope.models.graphs.compiler.terms import (
     is_full,
     iteration_of,
     operands_in,
+    possibly_missing,
     term_of,
-    united,
+    unite,
     variables_in,
-    with_missing,
 )
 from fiberscope.models.graphs.expression import Assignment, accesses_in
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["go_through", "lower", "sized", "value_of"]
+__all__ = ["lower", "lower_loop", "size_sources", "value_of"]
 
 
 def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order: Sequence[str]) -> Graph:
@@ -61,21 +61,21 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
         InputError: a statement has no graph with this order of loops.
     """
     formats = dict(formats)
-    phases = [part for statement in statements for part in _copied(statement, formats, order)]
-    graph = Graph(_named([statement for statement, _order in phases], formats))
+    phases = [part for statement in statements for part in _split_dense_result(statement, formats, order)]
+    graph = Graph(_statement_formats([statement for statement, _order in phases], formats))
     for phase, (statement, loops) in enumerate(phases, start=1):
         _Statement(graph, phase, statement, formats, loops).lower()
     return graph
 
 
-def _named(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> dict[str, Format]:
+def _statement_formats(statements: Sequence[Assignment], formats: Mapping[str, Format]) -> dict[str, Format]:
     """Return the formats of all results and operands, the last result first."""
     results = [statement.result for statement in reversed(statements)]
-    read = [access for statement in statements for access in reversed(accesses_in([statement]))]
-    return {access.tensor: formats[access.tensor] for access in (*results, *read)}
+    operands = [access for statement in statements for access in reversed(accesses_in([statement]))]
+    return {access.tensor: formats[access.tensor] for access in (*results, *operands)}
 
 
-def _copied(
+def _split_dense_result(
     statement: Assignment, formats: dict[str, Format], order: Sequence[str]
 ) -> list[tuple[Assignment, Sequence[str]]]:
     """Return a statement as phases: an accumulator before a dense result gets a phase that copies.
@@ -84,14 +84,14 @@ def _copied(
     """
     term = term_of(statement.expression, formats)
     result, format = statement.result, formats[statement.result.tensor]
-    full = any(level.full for level in format.levels)
-    if not full or not Result(result, format, _nest(term, result, order)).accumulates:
+    has_dense_level = any(level.has_all_coordinates for level in format.levels)
+    if not has_dense_level or not Result(result, format, _nest(term, result, order)).accumulates:
         return [(statement, order)]
     name = new_name(formats)
     formats[name] = Format("s" * len(format.order), format.order)
-    whole = Access.at(name, result.variables)
+    copy = Access.at(name, result.variables)
     levels = [result.variables[dimension] for dimension in format.order]
-    return [(Assignment(whole, statement.expression), order), (Assignment(result, whole), levels)]
+    return [(Assignment(copy, statement.expression), order), (Assignment(result, copy), levels)]
 
 
 def _nest(term: Term, result: Access, order: Sequence[str]) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class _Statement:
         self._term = term_of(statement.expression, formats)
         self._nest = _nest(self._term, statement.result, order)
         self._result = Result(statement.result, formats[statement.result.tensor], self._nest)
-        self._blocks = Blocks(graph, phase, sized(self._term))
+        self._blocks = Blocks(graph, phase, size_sources(self._term))
 
     def lower(self) -> None:
         """Add the blocks of the statement to the graph.
@@ -127,8 +127,8 @@ class _Statement:
         body = self._term.term if isinstance(self._term, Summed) else self._term
         loops: list[LoweredLoop] = []
         for variable in self._nest:
-            before = loops[-1].coordinates if loops else None
-            loops.append(self._loop(body, variable, before, dense=self._result.is_dense(variable)))
+            outer = loops[-1].coordinates if loops else None
+            loops.append(self._loop(body, variable, outer, dense=self._result.is_dense(variable)))
         self._result.write(self._blocks, loops, self._value(body, loops))
 
     def _check_paths(self) -> None:
@@ -138,15 +138,15 @@ class _Statement:
                 stored = f"{operand.access} is stored as {operand.format}, its levels {','.join(path)}"
                 raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
 
-    def _loop(self, term: Term, variable: str, before: Wire | None, *, dense: bool = False) -> LoweredLoop:
-        """Add the blocks of a loop, with all coordinates if ``dense``; see ``go_through``."""
+    def _loop(self, term: Term, variable: str, outer: Wire | None, *, dense: bool = False) -> LoweredLoop:
+        """Add the blocks of a loop, with all coordinates if ``dense``; see ``lower_loop``."""
         iteration = iteration_of(term, variable)
-        lacks = dense and iteration is not None and not is_full(iteration, variable)
-        if iteration is None or lacks:
+        needs_all = dense and iteration is not None and not is_full(iteration, variable)
+        if iteration is None or needs_all:
             self._check_size(variable)
-            iteration = united([iteration, None]) if iteration else Every()
+            iteration = unite([iteration, None]) if iteration else Every()
         assert iteration is not None
-        return go_through(self._blocks, term, iteration, variable, before)
+        return lower_loop(self._blocks, term, iteration, variable, outer)
 
     def _check_size(self, variable: str) -> None:
         if not any(operand.has(variable) for operand in operands_in(self._term)):
@@ -159,11 +159,11 @@ class _Statement:
         """Return the values of a term inside these loops."""
 
         def sum_of(operand: Operand | Summed) -> Wire | None:
-            return self._summed(operand, loops) if isinstance(operand, Summed) else None
+            return self._add_sum(operand, loops) if isinstance(operand, Summed) else None
 
         return value_of(self._blocks, term, sum_of)
 
-    def _summed(self, term: Summed, loops: Sequence[LoweredLoop]) -> Wire:
+    def _add_sum(self, term: Summed, loops: Sequence[LoweredLoop]) -> Wire:
         """Add the loops and reducers of a sum within the expression, and return its values."""
         variables = [variable for variable in self._order if variable in term.variables]
         inner = list(loops)
@@ -173,23 +173,23 @@ class _Statement:
         value = self._value(term.term, inner)
         for _variable in variables:
             inner.pop()
-            value = self._blocks.summed(value, inner[-1].coordinates if inner else None)
+            value = self._blocks.add_reducer(value, inner[-1].coordinates if inner else None)
         return value
 
     def _check_inside(self, variable: str, loops: Sequence[LoweredLoop]) -> None:
         """Raise ``InputError`` for a sum whose loop would have to enclose loops of the statement."""
-        late = [
+        enclosed = [
             loop.variable for loop in loops if self._order.index(loop.variable) > self._order.index(variable)
         ]
-        if late:
+        if enclosed:
             raise InputError(
                 f"order {','.join(self._order)}: the sum over {variable} is one of several terms, so "
-                f"{variable} must come behind {','.join(late)}; or make it a statement of its own (factor)"
+                f"{variable} must come after {','.join(enclosed)}; or make it a statement of its own (factor)"
             )
 
 
-def go_through(
-    blocks: Blocks, term: Term, iteration: Iteration, variable: str, before: Wire | None
+def lower_loop(
+    blocks: Blocks, term: Term, iteration: Iteration, variable: str, outer: Wire | None
 ) -> LoweredLoop:
     """Add the blocks of a loop, and advance the references of the operands to its coordinates.
 
@@ -198,20 +198,20 @@ def go_through(
         term: the term that the loop computes.
         iteration: the coordinates over which the loop iterates.
         variable: index variable of the loop.
-        before: coordinates of the enclosing loop; None for the outermost loop.
+        outer: coordinates of the enclosing loop; None for the outermost loop.
     """
-    coordinates, references = blocks.joined(iteration, variable, before)
-    lacking = list(with_missing(iteration, variable))
-    full = is_full(iteration, variable)
-    absent = [operand for operand in operands_in(term) if not operand.has(variable)]
-    blocks.repeated(absent, variable, coordinates)
+    coordinates, references = blocks.add_iteration(iteration, variable, outer)
+    optional = list(possibly_missing(iteration, variable))
+    is_complete = is_full(iteration, variable)
+    broadcast = [operand for operand in operands_in(term) if not operand.has(variable)]
+    blocks.repeat(broadcast, variable, coordinates)
     for operand, wire in references.items():
         if operand is not None:
             operand.references = wire
-    for operand in lacking:
+    for operand in optional:
         operand.certain = False
-    scanned = [operand for operand in references if operand is not None]
-    filled = full or all(operand.has_no_empty_fiber(variable) for operand in scanned)
+    operands_with_level = [operand for operand in references if operand is not None]
+    filled = is_complete or all(operand.has_no_empty_fiber(variable) for operand in operands_with_level)
     intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
     return LoweredLoop(variable, coordinates, intersects, filled)
 
@@ -245,7 +245,7 @@ def _attributes(term: Function) -> dict[str, object]:
     return attributes
 
 
-def sized(term: Term) -> dict[str, tuple[str, int]]:
+def size_sources(term: Term) -> dict[str, tuple[str, int]]:
     """Return for each index variable the first operand that has it, and the dimension of the operand."""
     return {
         variable: next(

@@ -79,8 +79,8 @@ class Notation:
 
     def __str__(self) -> str:
         """Return the nest of loops as text; a sum among other terms becomes a temporary."""
-        taken = {path.tensor for path in (self.result, *self.operands)} | set(self.order)
-        names = (name for number in count(1) if (name := f"t{number}") not in taken)
+        used = {path.tensor for path in (self.result, *self.operands)} | set(self.order)
+        names = (name for number in count(1) if (name := f"t{number}") not in used)
         formats = ", ".join(f"{name}={stored}" for name, stored in self.formats.items())
         return "\n".join(
             [*_nest(str(self.result.access), self.expression, self.order, names), f"with {formats}"]
@@ -91,26 +91,26 @@ def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: It
     """Yield the lines of a statement and of the loops around it."""
     body = expression.operand if isinstance(expression, Sum) else expression
     sums: dict[str, Sum] = {}
-    written = _named(body, sums, names)
-    own = [variable for variable in loops if variable in variables_of(body)]
-    for depth, variable in enumerate(own):
+    body_text = _replace_sums(body, sums, names)
+    body_loops = [variable for variable in loops if variable in variables_of(body)]
+    for depth, variable in enumerate(body_loops):
         yield f"{INDENT * depth}forall {variable}"
-    within = INDENT * len(own)
-    yield f"{within}{target} {'+=' if isinstance(expression, Sum) else '='} {written}"
-    inside = tuple(variable for variable in loops if variable not in own)
+    indent = INDENT * len(body_loops)
+    yield f"{indent}{target} {'+=' if isinstance(expression, Sum) else '='} {body_text}"
+    inner_loops = tuple(variable for variable in loops if variable not in body_loops)
     for name, term in sums.items():
-        yield f"{within}where"
-        yield from (f"{within}{INDENT}{line}" for line in _nest(name, term, inside, names))
+        yield f"{indent}where"
+        yield from (f"{indent}{INDENT}{line}" for line in _nest(name, term, inner_loops, names))
 
 
-def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -> Expression:
+def _replace_sums(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -> Expression:
     """Replace the sums of an expression by temporaries, and add the sums to ``sums`` by name."""
     if isinstance(expression, Sum):
         name = next(names)
         sums[name] = expression
         return Access.at(name, ())
     if isinstance(expression, Call):
-        return expression.of_each(lambda term: _named(term, sums, names))
+        return expression.of_each(lambda term: _replace_sums(term, sums, names))
     return expression
 
 
@@ -121,16 +121,16 @@ def paths_of(
     loops = tuple(order)
     return tuple(
         TensorPath(access, formats[access.tensor], tuple(v for v in loops if v in scope))
-        for access, scope in _scoped(expression, variables_of(expression))
+        for access, scope in _scoped_accesses(expression, variables_of(expression))
     )
 
 
-def _scoped(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
+def _scoped_accesses(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
     """Yield each access with the variables of the sums around it."""
     if isinstance(expression, Access):
         yield expression, scope
     elif isinstance(expression, Sum):
-        yield from _scoped(expression.operand, [*scope, *variables_of(expression.operand)])
+        yield from _scoped_accesses(expression.operand, [*scope, *variables_of(expression.operand)])
     elif isinstance(expression, Call):
         for operand in expression.operands:
-            yield from _scoped(operand, scope)
+            yield from _scoped_accesses(operand, scope)

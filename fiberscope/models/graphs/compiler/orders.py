@@ -38,10 +38,10 @@ class Orders:
     """
 
     def __init__(self, result: TensorPath, operands: Sequence[TensorPath], expression: Expression) -> None:
-        self._result, self._operands = list(_along(result)), operands
-        self._stored = [step for path in operands for step in _along(path)]
-        within = expression.operand if isinstance(expression, Sum) else expression
-        self._sums = list(_around_sums(within, variables_of(within)))
+        self._result, self._operands = list(_storage_order(result)), operands
+        self._storage_steps = [step for path in operands for step in _storage_order(path)]
+        operand = expression.operand if isinstance(expression, Sum) else expression
+        self._sums = list(_sum_steps(operand, variables_of(operand)))
         self.variables = tuple(dict.fromkeys(v for path in (result, *operands) for v in path.variables))
 
     def default(self) -> tuple[str, ...]:
@@ -50,18 +50,18 @@ class Orders:
         Raises:
             InputError: no order is legal.
         """
-        stored, legal = self._stored, [*self._stored, *self._sums]
+        stored, legal = self._storage_steps, [*self._storage_steps, *self._sums]
         for steps in ([*self._result, *stored], [*self._result, *legal], legal):
             order = _forest_order(self.variables, steps)
-            if order is not None and not _against(order, legal):
+            if order is not None and not _violations(order, legal):
                 return order
         if _levels(self.variables, legal) is not None:
             return next(self.legal())
-        raise InputError(self._cyclic())
+        raise InputError(self._conflict())
 
     def legal(self) -> Iterator[tuple[str, ...]]:
         """Return all legal orders."""
-        return _completed((), _before(self.variables, [*self._stored, *self._sums]))
+        return _completions((), _predecessors(self.variables, [*self._storage_steps, *self._sums]))
 
     def check(self, order: Sequence[str]) -> None:
         """Refuse an order with wrong variables, or an illegal order.
@@ -69,87 +69,93 @@ class Orders:
         Raises:
             InputError: the order is illegal; with the reason and a legal order.
         """
-        named = f"order {','.join(order)}"
+        message = f"order {','.join(order)}"
         for number, variable in enumerate(order):
             if variable not in self.variables:
-                every = ",".join(self.variables) or "none"
-                raise InputError(f"{named}: the expression has no {variable}; it has {every}")
+                variables = ",".join(self.variables) or "none"
+                raise InputError(f"{message}: the expression has no {variable}; it has {variables}")
             if variable in order[:number]:
-                raise InputError(f"{named}: {variable} stands there twice; leave one out")
+                raise InputError(f"{message}: {variable} occurs twice; remove one")
         missing = [variable for variable in self.variables if variable not in order]
         if missing:
-            raise InputError(f"{named}: {','.join(missing)} is missing; take {self._instead()}")
-        against = _against(order, [*self._sums, *self._stored])
-        if against:
-            remedies = self._remedies(against, order)
-            if not remedies or _levels(self.variables, [*self._stored, *self._sums]) is not None:
-                remedies.append(f"take the order {self._instead()}")
-            raise InputError(f"{named}: {_reason(against[0])}; {', or '.join(remedies)}")
+            raise InputError(f"{message}: {','.join(missing)} is missing; take {self._default_text()}")
+        violations = _violations(order, [*self._sums, *self._storage_steps])
+        if violations:
+            remedies = self._remedies(violations, order)
+            if not remedies or _levels(self.variables, [*self._storage_steps, *self._sums]) is not None:
+                remedies.append(f"take the order {self._default_text()}")
+            raise InputError(f"{message}: {_reason(violations[0])}; {', or '.join(remedies)}")
 
-    def _instead(self) -> str:
+    def _default_text(self) -> str:
         return ",".join(self.default())
 
-    def _cyclic(self) -> str:
+    def _conflict(self) -> str:
         """Return the message for an expression without a legal order: the first conflict, and remedies."""
-        kept = list[_Step]()
-        stored_alone = _levels(self.variables, self._stored) is not None
-        every = [*self._stored, *self._sums] if stored_alone else [*self._sums, *self._stored]
-        for step in every:
-            if _levels(self.variables, [*kept, step]) is not None:
-                kept.append(step)
-        order = _forest_order(self.variables, kept)
+        consistent = list[_Step]()
+        storage_is_acyclic = _levels(self.variables, self._storage_steps) is not None
+        constraints = (
+            [*self._storage_steps, *self._sums] if storage_is_acyclic else [*self._sums, *self._storage_steps]
+        )
+        for step in constraints:
+            if _levels(self.variables, [*consistent, step]) is not None:
+                consistent.append(step)
+        order = _forest_order(self.variables, consistent)
         assert order is not None
-        against = _against(order, every)
-        reasons = "; ".join([_reason(against[0]), *self._remedies(against, order)])
+        violations = _violations(order, constraints)
+        reasons = "; ".join([_reason(violations[0]), *self._remedies(violations, order)])
         loops = ",".join(order)
         return f"no order of the loops will do: against {loops}, {reasons}, in the order {loops}"
 
-    def _remedies(self, against: Sequence[_Step], order: Sequence[str]) -> list[str]:
+    def _remedies(self, violations: Sequence[_Step], order: Sequence[str]) -> list[str]:
         """Return single changes that make an order legal: a cascade, or tensors stored in this order."""
-        tensors = {step.path.tensor for step in against if step.path}
+        tensors = {step.path.tensor for step in violations if step.path}
         if not tensors:
             return ["--factor makes it a statement of its own"]
-        stored = [_restored(path, order) for path in self._operands if path.tensor in tensors]
-        alike = len(set(stored)) == len(tensors)  # a tensor with two accesses has a single format
-        if not alike or against[0].path is None:
+        stored = [_reordered_format(path, order) for path in self._operands if path.tensor in tensors]
+        is_consistent = len(set(stored)) == len(tensors)  # a tensor with two accesses has a single format
+        if not is_consistent or violations[0].path is None:
             return []
         return [f"store {'them' if len(tensors) > 1 else 'it'} as {','.join(dict.fromkeys(stored))}"]
 
 
-def _along(path: TensorPath) -> Iterator[_Step]:
+def _storage_order(path: TensorPath) -> Iterator[_Step]:
     return (_Step(outer, inner, path) for outer, inner in pairwise(path.variables))
 
 
-def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_Step]:
+def _sum_steps(expression: Expression, outside: Sequence[str]) -> Iterator[_Step]:
     """Yield the constraints that all loops around a sum enclose its own loops."""
     if isinstance(expression, Sum):
         yield from (_Step(outer, inner) for inner in expression.variables for outer in outside)
-        yield from _around_sums(expression.operand, [*outside, *expression.variables])
+        yield from _sum_steps(expression.operand, [*outside, *expression.variables])
     elif isinstance(expression, Call):
         for operand in expression.operands:
-            yield from _around_sums(operand, outside)
+            yield from _sum_steps(operand, outside)
 
 
-def _before(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
+def _predecessors(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
     """Return the variables that directly precede each variable."""
-    before: dict[str, dict[str, None]] = {variable: {} for variable in variables}
+    predecessors: dict[str, dict[str, None]] = {variable: {} for variable in variables}
     for step in steps:
-        before[step.inner][step.outer] = None
-    return before
+        predecessors[step.inner][step.outer] = None
+    return predecessors
 
 
-def _against(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
+def _violations(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
     return [step for step in steps if order.index(step.outer) > order.index(step.inner)]
 
 
 def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] | None:
     """Return the length of the longest path to each variable; None for cyclic constraints."""
-    before, levels = _before(variables, steps), dict[str, int]()
-    while len(levels) < len(before):
-        ready = [v for v in before if v not in levels and all(other in levels for other in before[v])]
+    predecessors, levels = _predecessors(variables, steps), dict[str, int]()
+    while len(levels) < len(predecessors):
+        ready = [
+            v
+            for v in predecessors
+            if v not in levels and all(earlier in levels for earlier in predecessors[v])
+        ]
         if not ready:
             return None
-        levels |= {v: 1 + max((levels[other] for other in before[v]), default=-1) for v in ready}
+        levels |= {v: 1 + max((levels[earlier] for earlier in predecessors[v]), default=-1) for v in ready}
     return levels
 
 
@@ -159,38 +165,42 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
     The parent of a variable is the deepest of its predecessors; the order traverses this forest by levels.
     Source: the public compiler of the Sparse Abstract Machine (github.com/weiya711/sam).
     """
-    levels, before = _levels(variables, steps), _before(variables, steps)
+    levels, predecessors = _levels(variables, steps), _predecessors(variables, steps)
     if levels is None:
         return None
     parents: dict[str, str] = {}
-    deepest_first = sorted(before, key=levels.__getitem__, reverse=True)
+    deepest_first = sorted(predecessors, key=levels.__getitem__, reverse=True)
     for variable in deepest_first:
-        if before[variable]:
-            parent = min(before[variable], key=deepest_first.index)
+        if predecessors[variable]:
+            parent = min(predecessors[variable], key=deepest_first.index)
             parents[variable] = parent
-            before[parent].update(dict.fromkeys(other for other in before[variable] if other != parent))
-    order = sorted(variable for variable in before if variable not in parents)
+            predecessors[parent].update(
+                dict.fromkeys(earlier for earlier in predecessors[variable] if earlier != parent)
+            )
+    order = sorted(variable for variable in predecessors if variable not in parents)
     for variable in order:  # the list grows in the loop
-        order += [child for child in before if parents.get(child) == variable]
+        order += [child for child in predecessors if parents.get(child) == variable]
     return tuple(order)
 
 
-def _completed(order: tuple[str, ...], before: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:
-    if len(order) == len(before):
+def _completions(
+    order: tuple[str, ...], predecessors: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, ...]]:
+    if len(order) == len(predecessors):
         yield order
-    for variable, others in before.items():
-        if variable not in order and all(other in order for other in others):
-            yield from _completed((*order, variable), before)
+    for variable, required in predecessors.items():
+        if variable not in order and all(earlier in order for earlier in required):
+            yield from _completions((*order, variable), predecessors)
 
 
 def _reason(step: _Step) -> str:
     """Return the reason for an illegal order."""
     if step.path is None:
-        return f"the sum over {step.inner} is one term among others, which {step.outer} goes around"
+        return f"the sum over {step.inner} is one of several terms, all inside the loop {step.outer}"
     return f"{step.path.access} is stored {step.outer} before {step.inner}"
 
 
-def _restored(path: TensorPath, order: Sequence[str]) -> str:
+def _reordered_format(path: TensorPath, order: Sequence[str]) -> str:
     """Return the format of a tensor whose levels follow an order of loops."""
     by_variable = {variable: dimension for dimension, variable in enumerate(path.access.variables)}
     levels = sorted(by_variable, key=list(order).index)

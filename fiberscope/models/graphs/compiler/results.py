@@ -1,10 +1,9 @@
 """Lower the result of a statement: drop, reduce, accumulate and write after its loops.
 
 1.  A dropper for each pair of adjacent loops, from the innermost, with a variable of the result outside and
-an
-    intersection inside, removes coordinates without inner coordinates. There is none if the outer loop is a
-    dense level of the result or encloses one, and none before an accumulator, which ignores empty fibers.
-    Fibers that may be empty in storage also need a dropper.
+an intersection inside, removes coordinates without inner coordinates. There is none if the outer loop is a
+dense level of the result or encloses one, and none before an accumulator, which ignores empty fibers. Fibers
+that may be empty in storage also need a dropper.
 2.  A reducer for each innermost loop that is summed over drops the sum of an empty fiber if a dropper drops
     the coordinate; otherwise the sum is an explicit 0.
 3.  If the remaining loops differ from the levels of the result, an accumulator adds and sorts the points of
@@ -58,12 +57,12 @@ class Result:
         loops_of: loop that supplies the coordinates of a result variable that is no loop.
 
     Attributes:
-        passes_over: whether a reducer omits the sum of an empty fiber inside another summed loop.
-        of_empty: result of any other empty fiber, see ``Blocks.summed``.
+        omits_inner_empty: whether a reducer omits the sum of an empty fiber inside another summed loop.
+        empty_result: result of any other empty fiber, see ``Blocks.summed``.
     """
 
-    passes_over = False
-    of_empty = "keep"
+    omits_inner_empty = False
+    empty_result = "keep"
 
     def __init__(
         self,
@@ -75,58 +74,58 @@ class Result:
         self._access, self._format, self._nest = access, format, nest
         self._levels = [access.variables[dimension] for dimension in format.order]
         self._loops_of = {variable: variable for variable in self._levels} | dict(loops_of or {})
-        self._kept = set(self._loops_of.values())
+        self._result_loops = set(self._loops_of.values())
 
     @property
     def accumulates(self) -> bool:
         """Return whether the values need an accumulator, as their loops differ from the levels."""
-        return self._summed_from() != self._levels
+        return self._outer_loops() != self._levels
 
     def is_dense(self, variable: str) -> bool:
         """Return whether the loop of a variable must have all coordinates."""
         if variable not in self._levels or self.accumulates:
             return False
-        return self._format.levels[self._levels.index(variable)].full
+        return self._format.levels[self._levels.index(variable)].has_all_coordinates
 
     def write(self, blocks: Blocks, loops: Sequence[LoweredLoop], values: Wire) -> None:
         """Add the blocks from the coordinates and values of the loops to the writers."""
         coordinates = self._coordinates(blocks, loops)
         dropped = self._drop(blocks, loops, coordinates)
-        left = list(self._nest)
-        while left and left[-1] not in self._kept:
-            loop, inner = left.pop(), bool(left) and left[-1] not in self._kept
-            if loop in dropped or (self.passes_over and inner and left[-1] not in dropped):
+        remaining = list(self._nest)
+        while remaining and remaining[-1] not in self._result_loops:
+            loop, inner = remaining.pop(), bool(remaining) and remaining[-1] not in self._result_loops
+            if loop in dropped or (self.omits_inner_empty and inner and remaining[-1] not in dropped):
                 values = Wire(blocks.add("reduce", {"val": values}, empty="drop"), "val")
             else:
-                around = loops[len(left) - 1].coordinates if left else None
-                values = blocks.summed(
-                    values, around, "mark" if self.passes_over and inner else self.of_empty
+                outer = loops[len(remaining) - 1].coordinates if remaining else None
+                values = blocks.add_reducer(
+                    values, outer, "mark" if self.omits_inner_empty and inner else self.empty_result
                 )
         if self.accumulates:
-            coordinates, values = self._accumulate(blocks, coordinates, left, values)
+            coordinates, values = self._accumulate(blocks, coordinates, remaining, values)
         self._write(blocks, coordinates, values)
 
     def _coordinates(self, blocks: Blocks, loops: Sequence[LoweredLoop]) -> dict[str, Wire]:
         """Return the coordinates of each loop, and of further variables of the result."""
         return {loop.variable: loop.coordinates for loop in loops}
 
-    def _summed_from(self) -> list[str]:
+    def _outer_loops(self) -> list[str]:
         """Return the loops without the innermost loops that are summed over."""
         nest = list(self._nest)
-        while nest and nest[-1] not in self._kept:
+        while nest and nest[-1] not in self._result_loops:
             nest.pop()
         return nest
 
     def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
         """Add the droppers, and return the variables whose empty fibers they drop."""
-        places = [place for place, loop in enumerate(loops) if loop.variable in self._levels]
-        if not places or self.accumulates:
+        levels = [place for place, loop in enumerate(loops) if loop.variable in self._levels]
+        if not levels or self.accumulates:
             return set()
-        dense = [place for place in places if self.is_dense(loops[place].variable)]
-        first = max([places[0] + 1, *(place + 2 for place in dense)])
+        dense = [place for place in levels if self.is_dense(loops[place].variable)]
+        first = max([levels[0] + 1, *(place + 2 for place in dense)])
         last = max((place for place, loop in enumerate(loops) if loop.intersects), default=0)
-        if first <= last < places[-1]:
-            last = max([last, *(place for place in places if not loops[place].filled)])
+        if first <= last < levels[-1]:
+            last = max([last, *(place for place in levels if not loops[place].filled)])
         for place in range(last, first - 1, -1):
             outer, inner = loops[place - 1].variable, loops[place].variable
             inputs: dict[str, Wire | None] = {"outer": coordinates[outer], "inner": coordinates[inner]}
@@ -137,24 +136,26 @@ class Result:
     def _accumulate(
         self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str], values: Wire
     ) -> tuple[dict[str, Wire], Wire]:
-        kept = len(list(takewhile(lambda both: both[0] == both[1], zip(self._levels, nest, strict=False))))
+        common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._levels, nest, strict=False))))
         points = [
-            self._held(blocks, coordinates, v, nest[nest.index(self._loops_of[v]) + 1 :])
+            self._repeat_coordinates(blocks, coordinates, v, nest[nest.index(self._loops_of[v]) + 1 :])
             for v in self._levels
         ]
-        named = {f"in{number}": variable for number, variable in enumerate(reversed(self._levels))}
-        paired = len(self._levels) == PAIR
-        ports = ["crd_outer", "crd_inner"] if paired else [f"crd[{place}]" for place in range(len(points))]
+        variables = {f"in{number}": variable for number, variable in enumerate(reversed(self._levels))}
+        is_pair = len(self._levels) == PAIR
+        ports = ["crd_outer", "crd_inner"] if is_pair else [f"crd[{place}]" for place in range(len(points))]
         node = blocks.add(
-            "spaccumulator" if paired else "accumulate",
+            "spaccumulator" if is_pair else "accumulate",
             {**dict(zip(ports, points, strict=True)), "val": values},
-            order=len(self._levels) - kept,
-            **named,
+            order=len(self._levels) - common,
+            **variables,
         )
         levels = {variable: Wire(node, port) for variable, port in zip(self._levels, ports, strict=True)}
         return levels, Wire(node, "val")
 
-    def _held(self, blocks: Blocks, coordinates: dict[str, Wire], outer: str, nest: Sequence[str]) -> Wire:
+    def _repeat_coordinates(
+        self, blocks: Blocks, coordinates: dict[str, Wire], outer: str, nest: Sequence[str]
+    ) -> Wire:
         """Return the coordinates of a variable, repeated for each coordinate of the loops inside it."""
         wire = coordinates[outer]
         for inner in nest:
@@ -167,7 +168,7 @@ class Result:
         for level, dimension in zip(self._format.levels, self._format.order, strict=True):
             variable = self._access.variables[dimension]
             inputs: dict[str, Wire | None] = {"crd": coordinates[variable]}
-            if level.of_words:
+            if level.is_bit_vector:
                 inputs = {"bv": Wire(blocks.add("bitvector", inputs, index=variable), "bv")}
             blocks.add("fiberwrite", inputs, index=variable, tensor=tensor, mode=dimension, format=level.name)
         blocks.add("fiberwrite", {"val": values}, tensor=tensor, mode="vals")

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.splits import Splits, cut_variables, parts
+from fiberscope.models.graphs.splits import Splits, parts, split_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
 __all__ = [
     "check_splits",
-    "cut_assignment",
-    "cut_formats",
     "parse_copies",
     "parse_splits",
     "parse_variables",
     "reorder_loops",
+    "split_assignment",
+    "split_formats",
 ]
 
 MOST_COPIES = 64  # a graph of some thousand blocks
@@ -36,20 +36,20 @@ def parse_variables(text: str, option: str) -> tuple[str, ...]:
     return variables
 
 
-def reorder_loops(order: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]:
+def reorder_loops(order: Sequence[str], loops: Sequence[str]) -> tuple[str, ...]:
     """Return an order in which the loops ``moved`` exchange their positions, to follow one another as listed.
 
     Raises:
         InputError: a variable is no loop, or occurs twice.
     """
-    named = f"reorder {','.join(moved)}"
-    for number, variable in enumerate(moved):
+    prefix = f"reorder {','.join(loops)}"
+    for number, variable in enumerate(loops):
         if variable not in order:
-            raise InputError(f"{named}: there is no loop {variable}; there are {','.join(order) or 'none'}")
-        if variable in moved[:number]:
-            raise InputError(f"{named}: {variable} stands there twice; leave one out")
-    following = iter(moved)
-    return tuple(next(following) if variable in moved else variable for variable in order)
+            raise InputError(f"{prefix}: there is no loop {variable}; there are {','.join(order) or 'none'}")
+        if variable in loops[:number]:
+            raise InputError(f"{prefix}: {variable} occurs twice; remove one")
+    following = iter(loops)
+    return tuple(next(following) if variable in loops else variable for variable in order)
 
 
 def parse_splits(text: str) -> dict[str, int]:
@@ -64,7 +64,7 @@ def parse_splits(text: str) -> dict[str, int]:
         if not variable or not number.isdecimal() or not 1 <= int(number) <= LARGEST_CHUNK:
             raise InputError(f"split {text!r}: write variables and the coordinates of a chunk, as in i:4,k:8")
         if variable in splits:
-            raise InputError(f"split {text!r}: {variable} stands there twice; a variable is split once")
+            raise InputError(f"split {text!r}: {variable} occurs twice; a variable is split once")
         splits[variable] = int(number)
     return splits
 
@@ -88,64 +88,63 @@ def check_splits(assignment: Assignment, splits: Splits) -> None:
 
     Raises:
         InputError: a variable is unknown, a part has the name of a variable, or a tensor has split and
-            unsplit
-            accesses.
+            unsplit accesses.
     """
-    every = (assignment.result, *accesses(assignment.expression))
-    variables = list(dict.fromkeys(variable for access in every for variable in access.variables))
+    tensor_accesses = (assignment.result, *accesses(assignment.expression))
+    variables = list(dict.fromkeys(variable for access in tensor_accesses for variable in access.variables))
     for variable, chunk in splits.items():
-        named = f"split {variable}:{chunk}"
+        prefix = f"split {variable}:{chunk}"
         if variable not in variables:
             raise InputError(
-                f"{named}: the expression has no {variable}; it has {','.join(variables) or 'none'}"
+                f"{prefix}: the expression has no {variable}; it has {','.join(variables) or 'none'}"
             )
         for part in set(parts(variable)) & set(variables):
-            raise InputError(f"{named}: {part} is a variable already; give {variable} another name")
+            raise InputError(f"{prefix}: {part} is a variable already; give {variable} another name")
     first: dict[str, Access] = {}
-    for access in every:
-        _check_alike(first.setdefault(access.tensor, access), access, splits)
+    for access in tensor_accesses:
+        _check_consistent(first.setdefault(access.tensor, access), access, splits)
 
 
-def _check_alike(before: Access, access: Access, splits: Splits) -> None:
+def _check_consistent(first_access: Access, access: Access, splits: Splits) -> None:
     """Refuse two accesses of a tensor that need different formats."""
-    for variable, other in zip(before.variables, access.variables, strict=True):
+    for variable, other in zip(first_access.variables, access.variables, strict=True):
         if splits.get(variable) != splits.get(other):
             raise InputError(
-                f"split: {before.tensor} is read as {before} and as {access}; "
+                f"split: {first_access.tensor} is read as {first_access} and as {access}; "
                 f"split {variable} and {other} alike, or none of them"
             )
 
 
-def cut_assignment(assignment: Assignment, splits: Splits) -> Assignment:
+def split_assignment(assignment: Assignment, splits: Splits) -> Assignment:
     """Return an assignment with the parts of split variables.
 
     Args:
         assignment: an assignment in undivided variables.
         splits: coordinates of a chunk, by index variable.
     """
-    result = _cut(assignment.result, splits)
+    result = _split(assignment.result, splits)
     assert isinstance(result, Access)
-    return Assignment(result, _cut(assignment.expression, splits))
+    return Assignment(result, _split(assignment.expression, splits))
 
 
-def _cut(expression: Expression, splits: Splits) -> Expression:
+def _split(expression: Expression, splits: Splits) -> Expression:
     if isinstance(expression, Access):
         tensor, *places = expression.places or (0,)
-        both = [
+        split_places = [
             place
             for variable, place in zip(expression.variables, places, strict=False)
             for place in [place] * (1 + (variable in splits))
         ]
-        variables = cut_variables(expression.variables, splits)
-        return Access.at(expression.tensor, variables, (tensor, *both) if places else ())
+        variables = split_variables(expression.variables, splits)
+        return Access.at(expression.tensor, variables, (tensor, *split_places) if places else ())
     if isinstance(expression, Call):
-        return expression.of_each(lambda term: _cut(term, splits))
+        return expression.of_each(lambda term: _split(term, splits))
     if isinstance(expression, Sum):
-        return Sum(cut_variables(expression.variables, splits), _cut(expression.operand, splits))
+        return Sum(split_variables(expression.variables, splits), _split(expression.operand, splits))
     return expression
 
 
-def cut_formats(
+def split_formats(
     assignment: Assignment, formats: Mapping[str, Format], splits: Splits, loops: Sequence[str]
 ) -> dict[str, Format]:
     """Return the formats of an assignment's tensors in chunks; unsplit tensors keep their formats.
@@ -156,15 +155,17 @@ def cut_formats(
         splits: coordinates of a chunk, by index variable.
         loops: all loops, with parts of split variables.
     """
-    every = {access.tensor: access for access in (assignment.result, *accesses(assignment.expression))}
-    return {tensor: _cut_format(access, formats[tensor], splits, loops) for tensor, access in every.items()}
+    by_tensor = {access.tensor: access for access in (assignment.result, *accesses(assignment.expression))}
+    return {
+        tensor: _split_format(access, formats[tensor], splits, loops) for tensor, access in by_tensor.items()
+    }
 
 
-def _cut_format(access: Access, stored: Format, splits: Splits, loops: Sequence[str]) -> Format:
+def _split_format(access: Access, stored: Format, splits: Splits, loops: Sequence[str]) -> Format:
     if not splits.keys() & set(access.variables):
         return stored
     letters = {access.variables[d]: letter for d, letter in zip(stored.order, stored.letters, strict=True)}
-    by_dimension = [(part, letters[v]) for v in access.variables for part in cut_variables([v], splits)]
+    by_dimension = [(part, letters[v]) for v in access.variables for part in split_variables([v], splits)]
     places = {variable: place for place, variable in enumerate(loops)}
     order = sorted(range(len(by_dimension)), key=lambda d: places.get(by_dimension[d][0], len(places)))
     return Format("".join(by_dimension[dimension][1] for dimension in order), tuple(order))

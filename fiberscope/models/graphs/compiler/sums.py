@@ -16,7 +16,7 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
-__all__ = ["factor_sums", "is_addition", "new_name", "variables_of", "with_sums"]
+__all__ = ["factor_sums", "insert_sums", "is_addition", "new_name", "variables_of"]
 
 
 def variables_of(expression: Expression) -> list[str]:
@@ -35,7 +35,7 @@ def is_addition(expression: Expression) -> TypeGuard[Call]:
     return isinstance(expression, Call) and expression.meaning.adds
 
 
-def with_sums(assignment: Assignment) -> Expression:
+def insert_sums(assignment: Assignment) -> Expression:
     """Return the right side with explicit sums; the first variable of the text is outermost.
 
     Raises:
@@ -44,33 +44,33 @@ def with_sums(assignment: Assignment) -> Expression:
     expression = assignment.expression
     summed = [v for v in variables_of(expression) if v not in assignment.result.variables]
     for variable in reversed(summed):
-        expression = _placed(expression, variable)
+        expression = _insert_sum(expression, variable)
     return expression
 
 
-def _placed(expression: Expression, variable: str) -> Expression:
+def _insert_sum(expression: Expression, variable: str) -> Expression:
     """Insert the sum over a variable; an addition gets a sum in each operand."""
     if variable not in variables_of(expression):
         return expression
     if isinstance(expression, Sum):
-        return _around(expression.variables, _summed(expression.operand, variable))
+        return _wrap_sum(expression.variables, _sum_term(expression.operand, variable))
     if is_addition(expression):
-        return expression.of_each(lambda term: _summed(term, variable))
-    carriers = [factor for factor in _factors(expression) if variable in variables_of(factor)]
-    if isinstance(expression, Call) and len(carriers) == 1 and is_addition(carriers[0]):
-        return expression.of_each(lambda factor: _placed(factor, variable))
-    if not any(_in_all_terms(carrier, variable) for carrier in carriers):
-        _refuse_torn(carriers, variable)
+        return expression.of_each(lambda term: _sum_term(term, variable))
+    dependent_factors = [factor for factor in _factors(expression) if variable in variables_of(factor)]
+    if isinstance(expression, Call) and len(dependent_factors) == 1 and is_addition(dependent_factors[0]):
+        return expression.of_each(lambda factor: _insert_sum(factor, variable))
+    if not any(_in_all_terms(carrier, variable) for carrier in dependent_factors):
+        _refuse_partial(dependent_factors, variable)
     return Sum((variable,), expression)
 
 
-def _summed(term: Expression, variable: str) -> Expression:
+def _sum_term(term: Expression, variable: str) -> Expression:
     """Return a term summed as a whole if all of its terms have the variable, else summed by term."""
-    whole = is_addition(term) and _in_all_terms(term, variable)
-    return Sum((variable,), term) if whole else _placed(term, variable)
+    is_whole = is_addition(term) and _in_all_terms(term, variable)
+    return Sum((variable,), term) if is_whole else _insert_sum(term, variable)
 
 
-def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
+def _wrap_sum(variables: tuple[str, ...], expression: Expression) -> Sum:
     if isinstance(expression, Sum):
         return Sum((*expression.variables, *variables), expression.operand)
     return Sum(variables, expression)
@@ -101,8 +101,10 @@ def _in_all_terms(expression: Expression, variable: str) -> bool:
     return any(_in_all_terms(factor, variable) for factor in factors)
 
 
-def _refuse_torn(carriers: list[Expression], variable: str) -> NoReturn:
-    last = [access for factor in carriers for access in accesses(factor) if variable in access.variables][-1]
+def _refuse_partial(dependent_factors: list[Expression], variable: str) -> NoReturn:
+    last = [
+        access for factor in dependent_factors for access in accesses(factor) if variable in access.variables
+    ][-1]
     refuse_at(
         last,
         1 + last.variables.index(variable),
@@ -141,18 +143,18 @@ class _Cascade:
 
     def add(self, statement: Assignment) -> None:
         """Add a statement after the statements of its temporaries."""
-        whole = statement.expression
-        summed = whole.variables if isinstance(whole, Sum) else ()
-        body = self._without_sums(whole.operand if isinstance(whole, Sum) else whole)
-        left = []
+        right_side = statement.expression
+        summed = right_side.variables if isinstance(right_side, Sum) else ()
+        body = self._without_sums(right_side.operand if isinstance(right_side, Sum) else right_side)
+        remaining = []
         for variable in sorted(summed, key=self._order.index, reverse=True):
-            smaller = self._eliminated(body, variable)
-            if smaller is None:
-                left.append(variable)
+            reduced = self._eliminate(body, variable)
+            if reduced is None:
+                remaining.append(variable)
             else:
-                body = smaller
-        kept = tuple(variable for variable in summed if variable in left)
-        self.statements.append(Assignment(statement.result, Sum(kept, body) if kept else body))
+                body = reduced
+        outer = tuple(variable for variable in summed if variable in remaining)
+        self.statements.append(Assignment(statement.result, Sum(outer, body) if outer else body))
 
     def _without_sums(self, expression: Expression) -> Expression:
         """Replace each sum by a temporary."""
@@ -163,14 +165,14 @@ class _Cascade:
             return Call(expression.function, operands)
         return expression
 
-    def _eliminated(self, body: Expression, variable: str) -> Expression | None:
+    def _eliminate(self, body: Expression, variable: str) -> Expression | None:
         """Replace the factors with a variable by a temporary; None if all factors have the variable."""
-        factors = _multiplied(body)
-        carriers = [factor for factor in factors if variable in variables_of(factor)]
+        factors = _product_factors(body)
+        dependent_factors = [factor for factor in factors if variable in variables_of(factor)]
         others = [factor for factor in factors if variable not in variables_of(factor)]
         if not any(variables_of(other) for other in others):
             return None
-        return _product([*others, self._temporary(Sum((variable,), _product(carriers)))])
+        return _product([*others, self._temporary(Sum((variable,), _product(dependent_factors)))])
 
     def _temporary(self, expression: Sum) -> Access:
         variables = tuple(sorted(variables_of(expression), key=self._order.index))
@@ -180,9 +182,9 @@ class _Cascade:
         return access
 
 
-def _multiplied(expression: Expression) -> list[Expression]:
+def _product_factors(expression: Expression) -> list[Expression]:
     if isinstance(expression, Call) and expression.function == "mul":
-        return [factor for operand in expression.operands for factor in _multiplied(operand)]
+        return [factor for operand in expression.operands for factor in _product_factors(operand)]
     return [expression]
 
 

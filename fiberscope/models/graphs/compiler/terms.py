@@ -26,10 +26,10 @@ __all__ = [
     "is_full",
     "iteration_of",
     "operands_in",
+    "possibly_missing",
     "term_of",
-    "united",
+    "unite",
     "variables_in",
-    "with_missing",
 ]
 
 
@@ -72,13 +72,13 @@ class Operand:
 
     def is_dense(self, variable: str) -> bool:
         """Return whether the level of a variable has all coordinates."""
-        return self.level(variable).full
+        return self.level(variable).has_all_coordinates
 
     def has_no_empty_fiber(self, variable: str) -> bool:
         """Return whether no fiber of a variable can be empty, as below a compressed level."""
         level = self.format.level_of(self.dimension(variable))
         return level > 0 and not any(
-            stored_level.full for stored_level in self.format.levels[level - 1 : level + 1]
+            neighbour.has_all_coordinates for neighbour in self.format.levels[level - 1 : level + 1]
         )
 
     def level(self, variable: str) -> LevelFormat:
@@ -167,7 +167,7 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
     if isinstance(expression, Split):
         raise InputError(f"{expression} is not lowered: a split is a phase of its own")
     if isinstance(expression, Sum):
-        return _summed(expression.variables, term_of(expression.operand, formats))
+        return _flatten_sum(expression.variables, term_of(expression.operand, formats))
     assert isinstance(expression, Call)
     if not expression.meaning.lowered and not expression.where:
         names = ", ".join(name for name, function in FUNCTIONS.items() if function.lowered)
@@ -175,7 +175,7 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
     return _function(expression, [_term(operand, formats) for operand in expression.operands])
 
 
-def _summed(variables: tuple[str, ...], term: Term) -> Summed:
+def _flatten_sum(variables: tuple[str, ...], term: Term) -> Summed:
     """Return a sum; a sum that directly contains another sum is merged with it."""
     if isinstance(term, Summed):
         return Summed((*variables, *term.variables), term.term)
@@ -186,13 +186,13 @@ def _function(call: Call, operands: list[Term | float]) -> Term | float:
     terms = [operand for operand in operands if not isinstance(operand, float)]
     numbers = [operand for operand in operands if isinstance(operand, float)]
     if not terms:
-        return _folded(call.function, numbers)
+        return _evaluate(call.function, numbers)
     constant = numbers[0] if numbers else None
     first = isinstance(operands[0], float)
     return Function(call.function, tuple(terms), constant, first, call.where, call.counted)
 
 
-def _folded(name: str, numbers: list[float]) -> float:
+def _evaluate(name: str, numbers: list[float]) -> float:
     function = FUNCTIONS[name]
     if function.divides and numbers[1] == 0:
         raise InputError(f"{numbers[0]:g} / 0 is no number")
@@ -231,11 +231,11 @@ def iteration_of(term: Term, variable: str) -> Iteration | None:
     parts = [iteration_of(operand, variable) for operand in term.terms]
     if not term.adds:
         present = [part for part in parts if part is not None]
-        return _joined("intersect", present) if present else None
-    return united([*parts, None] if term.constant is not None else parts)
+        return _flatten_join("intersect", present) if present else None
+    return unite([*parts, None] if term.constant is not None else parts)
 
 
-def united(parts: Sequence[Iteration | None]) -> Iteration | None:
+def unite(parts: Sequence[Iteration | None]) -> Iteration | None:
     """Return the union of parts; a part that is None lacks the variable and stands for all coordinates.
 
     The result is None if all parts are.
@@ -243,18 +243,18 @@ def united(parts: Sequence[Iteration | None]) -> Iteration | None:
     present = [part for part in parts if part is not None]
     if not present:
         return None
-    return _joined("union", present if len(present) == len(parts) else [*present, Every()])
+    return _flatten_join("union", present if len(present) == len(parts) else [*present, Every()])
 
 
-def _joined(kind: Literal["intersect", "union"], parts: Sequence[Iteration]) -> Iteration:
+def _flatten_join(kind: Literal["intersect", "union"], parts: Sequence[Iteration]) -> Iteration:
     """Return a join, with nested joins of the same kind merged."""
     flat: list[Iteration] = []
     for part in parts:
         flat += part.parts if isinstance(part, Join) and part.kind == kind else [part]
-    once = [
+    distinct = [
         part for place, part in enumerate(flat) if not isinstance(part, Every) or part not in flat[:place]
     ]
-    return once[0] if len(once) == 1 else Join(kind, tuple(once))
+    return distinct[0] if len(distinct) == 1 else Join(kind, tuple(distinct))
 
 
 def is_full(iteration: Iteration, variable: str) -> bool:
@@ -266,7 +266,7 @@ def is_full(iteration: Iteration, variable: str) -> bool:
     return (any if iteration.kind == "union" else all)(is_full(part, variable) for part in iteration.parts)
 
 
-def with_missing(iteration: Iteration, variable: str) -> Iterator[Operand]:
+def possibly_missing(iteration: Iteration, variable: str) -> Iterator[Operand]:
     """Yield the operands that a union may lack at a coordinate, where their reference is N."""
     if not isinstance(iteration, Join):
         return
@@ -274,7 +274,7 @@ def with_missing(iteration: Iteration, variable: str) -> Iterator[Operand]:
         if iteration.kind == "union" and not is_full(part, variable):
             yield from _operands(part)
         else:
-            yield from with_missing(part, variable)
+            yield from possibly_missing(part, variable)
 
 
 def _operands(iteration: Iteration) -> Iterator[Operand]:

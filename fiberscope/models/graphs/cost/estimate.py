@@ -80,34 +80,34 @@ class Walk:
 
     def visit(self, node: Node) -> None:
         """Estimate the outputs of a block."""
-        fed = {
+        inputs = {
             stream.input: self.streams[stream.source, stream.output]
             for stream in self.graph.streams_into(node)
             if stream.input != "skip"
         }
-        outputs = node.primitive.estimate(self, node, fed)
+        outputs = node.primitive.estimate(self, node, inputs)
         self.streams.update({(node.name, output): stream for output, stream in outputs.items()})
-        most = max(stream.tokens for stream in (*outputs.values(), *fed.values()))
-        self.work[node.name] = max(most, self.work.get(node.name, 0.0))
-        sent_behind = node.primitive.sent_behind(node, outputs)
-        self.ends[node.name] = max(self.work[node.name], self._fed_until(node) + 1 + sent_behind)
+        largest = max(stream.tokens for stream in (*outputs.values(), *inputs.values()))
+        self.work[node.name] = max(largest, self.work.get(node.name, 0.0))
+        last_tokens = node.primitive.tokens_after_input(node, outputs)
+        self.ends[node.name] = max(self.work[node.name], self._last_input(node) + 1 + last_tokens)
 
-    def _fed_until(self, node: Node) -> float:
+    def _last_input(self, node: Node) -> float:
         forward = (stream for stream in self.graph.streams_into(node) if stream.input != "skip")
         return max((self.ends[stream.source] for stream in forward), default=0.0)
 
     def take_results(self, writers: Sequence[Node]) -> None:
         """Estimate the statistics of written tensors, for later phases."""
         for tensor in dict.fromkeys(node["tensor"] for node in writers):
-            form = self.graph.formats.get(tensor)
+            format = self.graph.formats.get(tensor)
             levels = {int(n["mode"]): n for n in writers if n["tensor"] == tensor and not n.writes_values}
-            if form is not None and sorted(levels) == sorted(form.order):
+            if format is not None and sorted(levels) == sorted(format.order):
                 level_statistics = tuple(
-                    self._written(levels, form.order[: 1 + level]) for level in range(len(levels))
+                    self._level_statistics(levels, format.order[: 1 + level]) for level in range(len(levels))
                 )
-                self.statistics[tensor] = TensorStatistics(form, level_statistics)
+                self.statistics[tensor] = TensorStatistics(format, level_statistics)
 
-    def _written(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
+    def _level_statistics(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
         """Return the level of the last of these dimensions, from its coordinate stream."""
         writer = writers[dimensions[-1]]
         words = self.graph.feeding(writer, "bv")

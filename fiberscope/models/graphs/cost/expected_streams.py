@@ -21,15 +21,15 @@ __all__ = [
     "ExpectedStream",
     "Spread",
     "bit_words",
-    "by_bit",
     "count_distinct",
+    "expansion_cycles",
     "intersect_streams",
+    "outer_of_nonempty",
     "ratio",
+    "references_at",
     "references_in_union",
     "scale_counts",
     "unite_streams",
-    "with_missing",
-    "without_empty",
 ]
 
 Spread = Mapping[str, Values]
@@ -99,43 +99,45 @@ def scale_counts(spread: Spread, count: float) -> Spread:
 
 def intersect_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
     """Return the coordinates that all streams have."""
-    prefix = prefix_of(ways)
-    among = prefix.count or 1.0
-    product = among * np.prod([way.spread[variable] / among for way in ways], axis=0)
+    prefix = outer_points(ways)
+    fibers = prefix.count or 1.0
+    product = fibers * np.prod([way.spread[variable] / fibers for way in ways], axis=0)
     count = float(product.sum())
     spread: dict[str, Values] = {}
     for name, whole in prefix.spread.items():
         common = whole * np.prod([ratio(way.spread[name], whole) for way in ways], axis=0)
-        even = among * math.prod(way.count / among for way in ways)
+        even = fibers * math.prod(way.count / fibers for way in ways)
         count *= float(common.sum()) / even if even else 0.0
         spread[name] = common
     count = min(count, *(way.count for way in ways))
-    few = min(ways, key=lambda way: way.count)
-    return thin_stream(few, count, scale_counts({**spread, variable: product}, count), prefix)
+    smallest = min(ways, key=lambda way: way.count)
+    return thin_stream(smallest, count, scale_counts({**spread, variable: product}, count), prefix)
 
 
 def unite_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
     """Return the coordinates that any of the streams has."""
-    prefix = prefix_of(ways)
-    among = prefix.count or 1.0
-    together = among * (
-        1 - np.prod([1 - np.minimum(1, way.spread[variable] / among) for way in ways], axis=0)
+    prefix = outer_points(ways)
+    fibers = prefix.count or 1.0
+    joined = fibers * (
+        1 - np.prod([1 - np.minimum(1, way.spread[variable] / fibers) for way in ways], axis=0)
     )
-    count = max(float(together.sum()), *(way.count for way in ways))
-    size = len(together) or 1
-    where = {
+    count = max(float(joined.sum()), *(way.count for way in ways))
+    size = len(joined) or 1
+    outer_spread = {
         name: whole
         * (1 - np.prod([1 - np.minimum(1, ratio(w.spread[name], whole * size)) for w in ways], axis=0))
         for name, whole in prefix.spread.items()
     }
-    fills = [way.filled / among for way in ways]
-    every = all(way.filled >= way.parent.count * (1 - 1e-9) for way in ways if way.parent is not None)
-    filled = prefix.count if every else prefix.count * (1 - float(np.prod([1 - min(1, f) for f in fills])))
-    spread = scale_counts({**where, variable: together}, count)
+    fills = [way.filled / fibers for way in ways]
+    all_filled = all(way.filled >= way.parent.count * (1 - 1e-9) for way in ways if way.parent is not None)
+    filled = (
+        prefix.count if all_filled else prefix.count * (1 - float(np.prod([1 - min(1, f) for f in fills])))
+    )
+    spread = scale_counts({**outer_spread, variable: joined}, count)
     return ExpectedStream(count, spread, prefix, filled, scale_counts(prefix.spread, filled))
 
 
-def prefix_of(ways: Sequence[ExpectedStream]) -> ExpectedStream:
+def outer_points(ways: Sequence[ExpectedStream]) -> ExpectedStream:
     """Return the points of the enclosing loops, whose fibers are joined."""
     parent = ways[0].parent
     assert parent is not None
@@ -146,51 +148,50 @@ def thin_stream(
     before: ExpectedStream, count: float, spread: Spread, parent: ExpectedStream | None
 ) -> ExpectedStream:
     """Return a stream with fewer points; fibers with few points become empty more often."""
-    filled, where = before.filled, dict(before.filled_spread)
+    filled, fiber_spread = before.filled, dict(before.filled_spread)
     for name, fibers in before.filled_spread.items():
-        each = ratio(before.spread[name], fibers)
-        left = np.minimum(1, ratio(spread[name], before.spread[name]))
-        where[name] = fibers * (1 - (1 - left) ** each)
-        filled = min(filled, float(where[name].sum()))
-    if not where and before.filled:
-        left_of_all = min(1.0, count / before.count) if before.count else 0.0
-        filled = before.filled * (1 - (1 - left_of_all) ** (before.count / before.filled))
+        mean = ratio(before.spread[name], fibers)
+        share = np.minimum(1, ratio(spread[name], before.spread[name]))
+        fiber_spread[name] = fibers * (1 - (1 - share) ** mean)
+        filled = min(filled, float(fiber_spread[name].sum()))
+    if not fiber_spread and before.filled:
+        mean_share = min(1.0, count / before.count) if before.count else 0.0
+        filled = before.filled * (1 - (1 - mean_share) ** (before.count / before.filled))
     filled = min(filled, count)
-    return ExpectedStream(count, spread, parent, filled, scale_counts(where, filled))
+    return ExpectedStream(count, spread, parent, filled, scale_counts(fiber_spread, filled))
 
 
 def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
     """Return the expected number of distinct coordinates, or tuples of coordinates, of a stream's points.
 
     A fiber has each coordinate of the innermost loop at most once, so each fiber is a draw without
-    repetition.
-    Over other loops, the points are independent draws.
+    repetition. Over other loops, the points are independent draws.
     """
-    last = list(points.spread)[-1]
-    above = points.parent.points if points.parent and last in names else None
-    throws = points if above is None else above
-    inner = names[-1] if above is None else last
-    if not throws.count:
+    innermost = list(points.spread)[-1]
+    above = points.parent.points if points.parent and innermost in names else None
+    draws = points if above is None else above
+    inner = names[-1] if above is None else innermost
+    if not draws.count:
         return 0.0
     hits, cells = np.ones(1), np.ones(1)
     for name in (name for name in names if name != inner):
-        shares, sizes = bucket_counts(throws.spread[name] / throws.count)
+        shares, sizes = bucket_counts(draws.spread[name] / draws.count)
         hits, cells = np.outer(hits, shares).ravel(), np.outer(cells, sizes).ravel()
-    chances, sizes = bucket_counts(points.spread[inner] / throws.count)
-    missed = (1 - np.minimum(1, chances))[None, :] ** (hits * throws.count)[:, None]
+    chances, sizes = bucket_counts(points.spread[inner] / draws.count)
+    missed = (1 - np.minimum(1, chances))[None, :] ** (hits * draws.count)[:, None]
     return float((np.outer(cells, sizes) * (1 - missed)).sum())
 
 
 def bucket_counts(counts: Values) -> tuple[Values, Values]:
     """Group similar counts; return the mean and the size of each group."""
-    some = np.sort(counts[counts > 0])
-    edges = np.geomspace(some[0], some[-1] * (1 + 1e-9), BUCKETS) if len(some) else np.zeros(0)
-    groups = np.searchsorted(edges, some, side="right")
+    positive = np.sort(counts[counts > 0])
+    edges = np.geomspace(positive[0], positive[-1] * (1 + 1e-9), BUCKETS) if len(positive) else np.zeros(0)
+    groups = np.searchsorted(edges, positive, side="right")
     sizes = np.bincount(groups, minlength=1).astype(np.float64)
-    return ratio(np.bincount(groups, weights=some, minlength=1).astype(np.float64), sizes), sizes
+    return ratio(np.bincount(groups, weights=positive, minlength=1).astype(np.float64), sizes), sizes
 
 
-def with_missing(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
+def references_at(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
     """Return references for these points, with the same share of N tokens as before."""
     if not references.missing:
         return points
@@ -209,7 +210,7 @@ def _add_references(points: ExpectedStream, count: float, spread: Spread) -> Exp
     return ExpectedStream(count, spread, points.parent, points.filled, points.filled_spread, missing, points)
 
 
-def without_empty(inner: ExpectedStream) -> ExpectedStream:
+def outer_of_nonempty(inner: ExpectedStream) -> ExpectedStream:
     """Return the points of the enclosing loops without those of empty fibers."""
     above = inner.parent.points if inner.parent else ROOT
     if above.parent is None:
@@ -223,7 +224,7 @@ def bit_words(fibers: ExpectedStream, size: int) -> ExpectedStream:
     return ExpectedStream(count, scale_counts(fibers.spread, count), fibers, fibers.count, fibers.spread)
 
 
-def by_bit(output: ExpectedStream, words: ExpectedStream, variable: str) -> float:
+def expansion_cycles(output: ExpectedStream, words: ExpectedStream, variable: str) -> float:
     """Return the cycles to expand words bit by bit; an empty part takes a cycle, bits being uniform."""
     size = len(output.spread[variable])
     wide = size / words_of(size)

@@ -14,7 +14,7 @@ __all__ = ["scan_all", "scan_fibers"]
 def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
     """Return the stream of all coordinates of a dense level, for each reference."""
     size = walk.statistics[node["tensor"]].level(int(node["mode"])).size
-    spread = {name: where * size for name, where in references.spread.items()}
+    spread = {name: counts * size for name, counts in references.spread.items()}
     spread[node["index"]] = np.full(size, references.count)
     return ExpectedStream(references.count * size, spread, references, references.count, references.spread)
 
@@ -25,26 +25,26 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
     level, above = tensor.level(dimension), tensor.above(dimension)
     mean = level.elements / above.elements if above and above.elements else level.elements
     fill, spread = 1.0, {}
-    for name, where in references.spread.items():
-        fuller = _fuller(walk, node, name, where)
-        spread[name] = where * fuller
-        fill *= float(spread[name].sum() / where.sum()) if where.sum() else 0.0
+    for name, counts in references.spread.items():
+        relative_fill = _relative_fill(walk, node, name, counts)
+        spread[name] = counts * relative_fill
+        fill *= float(spread[name].sum() / counts.sum()) if counts.sum() else 0.0
     count = references.count * mean * fill
-    own = level.spread[dimension] / (level.elements or 1.0)
-    spread = {**scale_counts(spread, count), node["index"]: own * count}
-    whole = level.fibers / above.elements if above and above.elements else float(level.elements > 0)
-    filled = references.count * whole
-    reached = {name: where * (spread[name] > 0) for name, where in references.spread.items()}
-    return ExpectedStream(count, spread, references, filled, scale_counts(reached, filled))
+    own_share = level.spread[dimension] / (level.elements or 1.0)
+    spread = {**scale_counts(spread, count), node["index"]: own_share * count}
+    filled_share = level.fibers / above.elements if above and above.elements else float(level.elements > 0)
+    filled = references.count * filled_share
+    nonempty = {name: counts * (spread[name] > 0) for name, counts in references.spread.items()}
+    return ExpectedStream(count, spread, references, filled, scale_counts(nonempty, filled))
 
 
-def _fuller(walk: CostWalk, node: Node, name: str, where: np.ndarray) -> np.ndarray:
+def _relative_fill(walk: CostWalk, node: Node, name: str, counts: np.ndarray) -> np.ndarray:
     """Return the fill of fibers at each coordinate of an enclosing loop, relative to the mean."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
     level, above = tensor.level(dimension), tensor.above(dimension)
     other = _dimension_of(walk, node, name)
     if above is None or other is None or other not in above.spread or not level.elements:
-        return np.ones_like(where)
+        return np.ones_like(counts)
     mean = level.elements / above.elements
     return ratio(level.spread[other], above.spread[other]) / mean
 
@@ -54,7 +54,7 @@ def _dimension_of(walk: CostWalk, node: Node, variable: str) -> int | None:
     output = walk.graph.feeding(node, "ref")
     while output is not None:
         source = walk.graph.nodes[output.source]
-        is_inner = source.primitive.positions == output.output and source["tensor"] == node["tensor"]
+        is_inner = source.primitive.position_output == output.output and source["tensor"] == node["tensor"]
         if is_inner and source["index"] == variable:
             return int(source["mode"])
         inner = output.output if output.output.startswith("ref[") else "ref"

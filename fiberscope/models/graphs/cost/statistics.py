@@ -54,7 +54,7 @@ def statistics_of(tensor: StoredTensor) -> TensorStatistics:
     columns: list[Integers] = []
     parents = 1
     for dimension, level in zip(tensor.format.order, tensor.levels, strict=True):
-        owners, coordinates, _positions = level.expanded(np.arange(parents))
+        owners, coordinates, _positions = level.expand(np.arange(parents))
         columns = [*(column[owners] for column in columns), coordinates]
         dimensions = tensor.format.order[: len(columns)]
         spread = {

@@ -1,4 +1,4 @@
-"""Formats of levels; each module has one format in ``MADE``, and the package finds all modules by itself.
+"""Formats of levels; each module has one format in ``FORMAT``, and the package finds all modules by itself.
 
 Source: the storage of SAM (ASPLOS 2023), Section 3.1 and Figure 1; names and letters are those of the graph
 files that its compiler writes (github.com/weiya711/sam).
@@ -17,7 +17,7 @@ __all__ = ["BY_LETTER", "BY_NAME"]
 BY_NAME: Mapping[str, LevelFormat] = {
     level.name: level
     for module in iter_modules(__path__, f"{__name__}.")
-    if (level := getattr(import_module(module.name), "MADE", None)) is not None
+    if (level := getattr(import_module(module.name), "FORMAT", None)) is not None
 }
 BY_LETTER: Mapping[str, LevelFormat] = {
     letter: level for level in BY_NAME.values() for letter in level.letters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.bits import PART, words_of
-from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
+from fiberscope.models.graphs.levels.compressed import CompressedLevel, segments_of_counts
 from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
 from fiberscope.models.graphs.levels.scans import ScannedFormat
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["MADE", "BitLevel"]
+__all__ = ["FORMAT", "BitLevel"]
 
 MOST_WORDS = 2**24  # words of a level; the scanner stores each as a Python integer
 
@@ -61,18 +61,18 @@ class BitLevel:
         """Return the number of positions."""
         return int(self.counts.sum())
 
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+    def expand(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
         """Return all elements of some fibers, see ``Level``."""
-        return CompressedLevel(from_zero(self.counts), self.coordinates).expanded(parents)
+        return CompressedLevel(segments_of_counts(self.counts), self.coordinates).expand(parents)
 
 
 class _BitVectors(WrittenFormat, ScannedFormat):
     name = "bitvector"
     letters = "b"
     meaning = "bit vectors"
-    of_words = True
+    is_bit_vector = True
 
-    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+    def store(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
         import numpy as np
 
         width = words_of(size)
@@ -98,7 +98,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
 
         return BitVectorWriter(name, quirks=quirks)
 
-    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+    def read_writer(self, block: StreamBlock, segments: Integers, size: int) -> Level:
         """Read the words up to the last set bit of each fiber; the other words are 0."""
         import numpy as np
 
@@ -120,13 +120,13 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         held = bit_words(references, len(coordinates.spread[node["index"]]))
         return held, held
 
-    def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
+    def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the memory reads of a fiber's words."""
         return "words", block.per_fiber * sizes.value_bytes, 1  # type: ignore[attr-defined]
 
-    def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
+    def written_arrays(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
         """Return the array of words; all fibers have equal lengths, so there are no segments."""
         return {"lines": sizes.value_bytes}
 
 
-MADE = _BitVectors()
+FORMAT = _BitVectors()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["MADE", "CompressedLevel", "from_zero"]
+__all__ = ["FORMAT", "CompressedLevel", "segments_of_counts"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CompressedLevel:
         """Return the number of positions."""
         return len(self.coordinates)
 
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+    def expand(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
         """Return all elements of some fibers, see ``Level``."""
         import numpy as np
 
@@ -63,14 +63,14 @@ class _Compressed(WrittenFormat, ScannedFormat):
     name = "compressed"
     letters = "suc"  # u and c are letters of TACO
     meaning = "compressed"
-    lists = True
+    loads_coordinates = True
 
-    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+    def store(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
         import numpy as np
 
         first, positions = positions_of(parents, column)
         return CompressedLevel(
-            from_zero(np.bincount(parents[first], minlength=fibers)), column[first]
+            segments_of_counts(np.bincount(parents[first], minlength=fibers)), column[first]
         ), positions
 
     def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -85,7 +85,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
         kind = SkippingScanner if skips else CompressedScanner
         return kind(name, context.fibers_of(node), context.quirks)
 
-    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+    def read_writer(self, block: StreamBlock, segments: Integers, size: int) -> Level:
         import numpy as np
 
         return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
@@ -98,16 +98,16 @@ class _Compressed(WrittenFormat, ScannedFormat):
         coordinates = scan_fibers(walk, node, references)
         return coordinates, coordinates
 
-    def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
+    def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the reads of the two segments that delimit a fiber."""
         return "segments", sizes.coordinate_bytes, 2
 
 
-def from_zero(counts: Integers) -> Integers:
+def segments_of_counts(counts: Integers) -> Integers:
     """Return the segments of fibers with these numbers of elements."""
     import numpy as np
 
     return np.append(0, np.cumsum(counts)).astype(np.int64)
 
 
-MADE = _Compressed()
+FORMAT = _Compressed()

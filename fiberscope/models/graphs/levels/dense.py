@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["MADE", "DenseLevel"]
+__all__ = ["FORMAT", "DenseLevel"]
 
 MOST_DENSE = 2**28  # positions of a dense level
 
@@ -47,7 +47,7 @@ class DenseLevel:
         """Return the number of positions."""
         return self.size * self.fibers
 
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+    def expand(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
         """Return all elements of some fibers, see ``Level``."""
         import numpy as np
 
@@ -60,9 +60,9 @@ class _Dense(ScannedFormat):
     name = "dense"
     letters = "d"
     meaning = "dense"
-    full = True
+    has_all_coordinates = True
 
-    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+    def store(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
         if fibers * size > MOST_DENSE:
             raise InputError(
                 f"a dense level of {fibers * size:,} positions; at most {MOST_DENSE:,} are stored"
@@ -84,4 +84,4 @@ class _Dense(ScannedFormat):
         return coordinates, coordinates
 
 
-MADE = _Dense()
+FORMAT = _Dense()

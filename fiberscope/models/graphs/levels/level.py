@@ -33,7 +33,7 @@ class Level(Protocol):
     def children(self) -> int:
         """Return the number of positions of the level: fibers of the next level, or values."""
 
-    def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
+    def expand(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
         """Return all elements of some fibers.
 
         Args:
@@ -51,20 +51,20 @@ class LevelFormat(ABC):
         name: name in graph files.
         letters: letters in format texts; the first one is written.
         meaning: description in messages about letters.
-        full: whether every coordinate has a position, so that no fiber is empty and no coordinate is written.
-        of_words: whether coordinates are bits of words, and streams carry the words.
-        lists: whether each coordinate is read from memory.
+        has_all_coordinates: whether every coordinate has a position; coordinates are then not written.
+        is_bit_vector: whether coordinates are bits of words, and streams carry the words.
+        loads_coordinates: whether a scanner loads each coordinate from memory.
     """
 
     name: ClassVar[str]
     letters: ClassVar[str]
     meaning: ClassVar[str]
-    full: ClassVar[bool] = False
-    of_words: ClassVar[bool] = False
-    lists: ClassVar[bool] = False
+    has_all_coordinates: ClassVar[bool] = False
+    is_bit_vector: ClassVar[bool] = False
+    loads_coordinates: ClassVar[bool] = False
 
     @abstractmethod
-    def stored(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
+    def store(self, size: int, fibers: int, parents: Integers, column: Integers) -> tuple[Level, Integers]:
         """Return the level that stores sorted entries, and the position of each entry in the level.
 
         Args:
@@ -77,7 +77,7 @@ class LevelFormat(ABC):
             InputError: the level would not fit the host's memory.
         """
 
-    def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
+    def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the memory reads for a reference into a scanner; None if it reads nothing.
 
         Args:
@@ -89,7 +89,7 @@ class LevelFormat(ABC):
         """
         return None
 
-    def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
+    def written_arrays(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
         """Return the arrays that a writer fills, with bytes per entry; ``segments`` has one per fiber."""
         return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
 
@@ -98,7 +98,7 @@ class WrittenFormat(LevelFormat):
     """A format whose coordinates are written, unlike those of a dense level."""
 
     @abstractmethod
-    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+    def read_writer(self, block: StreamBlock, segments: Integers, size: int) -> Level:
         """Return the level that a writer wrote.
 
         Args:

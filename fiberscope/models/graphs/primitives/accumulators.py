@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 class _Accumulator(Primitive):
     """Accumulator of points; port ``crd[0]`` has the outermost coordinates."""
 
-    unit = "tensor_reduce.TensorReduce"
-    computes = "reduce"
-    accumulates = alike = True
-    fewest = 1
-    named = False
+    block_class = "tensor_reduce.TensorReduce"
+    latency_setting = "reduce"
+    accumulates = has_equal_depths = True
+    least_inputs = 1
+    infers_ports = False
 
     def outputs_of(self, node: Node) -> list[str]:
         """Return the coordinate outputs, outermost first."""
         return [f"crd[{place}]" for place in range(len(accumulated_variables(node)))]
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         nest = accumulated_variables(node)
         outputs = enumerate(self.outputs_of(node), start=1)
-        return super().nest(node, fed, faults) | {output: nest[:n] for n, output in outputs} | {"": nest}
+        return super().nest(node, inputs, faults) | {output: nest[:n] for n, output in outputs} | {"": nest}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
         operand = tree.values_into(node)[0]
-        kept = accumulated_variables(node)
-        summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in kept)
+        result_variables = accumulated_variables(node)
+        summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in result_variables)
         return Sum(summed, operand) if summed else operand
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         """Estimate the distinct coordinates of the input points, level by level."""
         from fiberscope.models.graphs.cost.expected_streams import (
@@ -56,19 +56,21 @@ class _Accumulator(Primitive):
             scale_counts,
         )
 
-        values, names = fed[VAL], accumulated_variables(node)
+        values, names = inputs[VAL], accumulated_variables(node)
         outputs, level = {}, ROOT
         for number, output in enumerate(self.outputs_of(node), start=1):
-            kept = names[:number]
-            count = min(count_distinct(values, kept), values.count)
-            spread = scale_counts({name: values.spread[name] for name in kept}, count)
+            outer = names[:number]
+            count = min(count_distinct(values, outer), values.count)
+            spread = scale_counts({name: values.spread[name] for name in outer}, count)
             level = ExpectedStream(count, spread, level, level.count, level.spread)
             outputs[output] = level
-        taken, sent = values.count, level.tokens
-        walk.work[node.name] = taken + sent if _collects_all(node) else max(taken, sent)
+        point_count, sent_tokens = values.count, level.tokens
+        walk.work[node.name] = (
+            point_count + sent_tokens if _collects_all(node) else max(point_count, sent_tokens)
+        )
         return {**outputs, VAL: level}
 
-    def sent_behind(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
+    def tokens_after_input(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
         return outputs[VAL].tokens if _collects_all(node) else 0.0
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -82,9 +84,9 @@ class _Accumulator(Primitive):
 class _Pairs(_Accumulator):
     """Accumulator of points with one or two coordinates; files name its ports by index variable."""
 
-    named = True
-    sums_alone = True
-    by_stops = "vectorreducer"
+    infers_ports = True
+    subsumes_reducer = True
+    type_without_outer = "vectorreducer"
 
     def outputs_of(self, node: Node) -> list[str]:
         return ["crd_outer", "crd_inner"]
@@ -93,32 +95,32 @@ class _Pairs(_Accumulator):
         if node["order"] not in ("1", "2"):
             faults.add(node.place, f"{node}: order={node['order']}; there are accumulators of order 1 and 2")
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return super().nest(node, fed, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return super().nest(node, inputs, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
 
-    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+    def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the input of an edge; empty for an index variable that is summed over."""
         if edge.kind == VAL:
             return VAL
-        said = re.split(r"[-_]", edge.said_last)  # the variable may precede the tensor: in_j-C
-        return next(filter(None, (_port_of(node, word) for word in reversed(said))), "")
+        words = re.split(r"[-_]", edge.target_comment)  # the variable may precede the tensor: in_j-C
+        return next(filter(None, (_port_of(node, word) for word in reversed(words))), "")
 
-    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+    def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         if edge.kind == VAL:
             return VAL
-        index = finder.target_of(edge)["index"]
-        port = _port_of(node, edge.first_word) or _port_of(node, index)
+        index = finder.target_node(edge)["index"]
+        port = _port_of(node, edge.source_label) or _port_of(node, index)
         if not port:
-            raise ValueError(f"{node} has no stream of {edge.first_word or index or 'no variable'}")
+            raise ValueError(f"{node} has no stream of {edge.source_label or index or 'no variable'}")
         return port
 
-    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         return f"out-{_variable_at(node, stream.output)}" if stream.kind == CRD else ""
 
-    def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def incoming_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         return _variable_at(node, stream.input) if stream.kind == CRD else ""
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
 
         return (VectorReduce if node["order"] == "1" else MatrixReduce)(name, quirks=context.quirks)
@@ -127,13 +129,13 @@ class _Pairs(_Accumulator):
 class _VectorReducer(Primitive):
     """Accumulator of the fibers of a list; a stop token ends each list."""
 
-    unit = "vector_reducer.VectorReducer"
-    computes = "reduce"
-    alike = True
+    block_class = "vector_reducer.VectorReducer"
+    latency_setting = "reduce"
+    has_equal_depths = True
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        super().nest(node, fed, faults)
-        nest = fed[VAL]
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        super().nest(node, inputs, faults)
+        nest = inputs[VAL]
         if len(nest) < 2:
             faults.add(node.place, f"{node} has no list of fibers to add up: its values are one fiber")
         return {"": (*nest[:-2], *nest[-1:])}
@@ -161,7 +163,7 @@ _PAIR = (Port("crd_outer", (CRD,)), Port("crd_inner", (CRD,)), Port("val", (VAL,
 _FIBERS = (Port("crd", (CRD,)), Port("val", (VAL,)))
 _ANY = (Port("crd[]", (CRD,)), Port("val", (VAL,)))
 
-MADE = (
+TYPES = (
     _Pairs(
         "spaccumulator",
         _PAIR,

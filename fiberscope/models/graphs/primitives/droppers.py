@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from fiberscope.models.graphs.nests import check_within
+from fiberscope.models.graphs.nests import check_nesting
 from fiberscope.models.graphs.primitives.primitive import (
     ANY,
     BV,
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 class _Nested(Primitive):
     """Block with an outer stream and a nested inner stream; files name both by index variable."""
 
-    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        return _port_of(node, edge.kind, edge.said_last, edge.last_word)
+    def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+        return _port_of(node, edge.kind, edge.target_comment, edge.target_label)
 
-    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        word = edge.first_word or finder.target_of(edge)["index"]
-        return _port_of(node, edge.kind, edge.said_first, word)
+    def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+        word = edge.source_label or finder.target_node(edge)["index"]
+        return _port_of(node, edge.kind, edge.source_comment, word)
 
-    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         return "inner-val" if stream.kind == VAL else f"{stream.output}-{node[stream.output]}"
 
-    def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def incoming_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         return node[stream.input] if stream.kind == CRD else ""
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        outer, inner = fed.get("outer", ()), fed.get("inner", ())
-        if not self.of_each(node, outer, inner):
-            check_within(node, outer, inner, ("outer stream", "inner stream"), faults)
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        outer, inner = inputs.get("outer", ()), inputs.get("inner", ())
+        if not self.has_scalar_inner(node, outer, inner):
+            check_nesting(node, outer, inner, ("outer stream", "inner stream"), faults)
         return {"outer": outer, "inner": inner}
 
-    def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
+    def has_scalar_inner(self, node: Node, outer: Nest, inner: Nest) -> bool:
         """Return whether the inner stream has one value for each outer coordinate."""
         return False
 
@@ -58,9 +58,9 @@ class _Nested(Primitive):
 class _Coordinates(_Nested):
     """Block whose inner stream carries coordinates, or values according to its attributes."""
 
-    through: ClassVar[Mapping[str, str]] = {"inner": "inner"}
+    full_fiber_inputs: ClassVar[Mapping[str, str]] = {"inner": "inner"}
 
-    def makes(self, port: str, attributes: Attributes) -> str | None:
+    def output_kind(self, port: str, attributes: Attributes) -> str | None:
         values = attributes.get("inner") in ("val", "vals") or attributes.get("vals") == "true"
         return VAL if port == "inner" and values else None
 
@@ -71,74 +71,76 @@ class _Coordinates(_Nested):
 class _Dropper(_Coordinates):
     drops = True
 
-    def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
+    def has_scalar_inner(self, node: Node, outer: Nest, inner: Nest) -> bool:
         """Return whether the dropper drops zero values."""
-        return self.makes("inner", node.attributes) == VAL and len(inner) == len(outer)
+        return self.output_kind("inner", node.attributes) == VAL and len(inner) == len(outer)
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, without_empty
+        from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, outer_of_nonempty
 
-        outer, inner = fed["outer"], fed["inner"]
+        outer, inner = inputs["outer"], inputs["inner"]
         if inner.parent is None or outer.spread.keys() == inner.spread.keys():
             return {"outer": outer, "inner": inner}
-        left = without_empty(inner)
-        below = ExpectedStream(inner.count, inner.spread, left, inner.filled, inner.filled_spread)
-        return {"outer": left, "inner": below}
+        outer_nonempty = outer_of_nonempty(inner)
+        inner_nonempty = ExpectedStream(
+            inner.count, inner.spread, outer_nonempty, inner.filled, inner.filled_spread
+        )
+        return {"outer": outer_nonempty, "inner": inner_nonempty}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
 
         if len(context.nest_into(node, "inner")) == len(context.nest_into(node, "outer")):
             return ValueDropper(name, context.quirks)
-        return CoordinateDropper(name, context.carried_into(node, "inner"), context.quirks)
+        return CoordinateDropper(name, context.protocol_into(node, "inner"), context.quirks)
 
 
 class _Hold(_Coordinates):
-    unit = "hold.CoordinateHold"
+    block_class = "hold.CoordinateHold"
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {"": super().nest(node, fed, faults)["inner"]}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": super().nest(node, inputs, faults)["inner"]}
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        return {"outer": fed["inner"], "inner": fed["inner"]}
+        return {"outer": inputs["inner"], "inner": inputs["inner"]}
 
 
 class _WordDropper(_Nested):
-    unit = "word_dropper.WordDropper"
+    block_class = "word_dropper.WordDropper"
 
-    def lacks(self, node: Node) -> str:
+    def missing_twin(self, node: Node) -> str:
         return NO_WORDS
 
 
 class _StopDropper(Primitive):
-    unit = "droppers.StopDropper"
-    passes = "in"
+    block_class = "droppers.StopDropper"
+    forwarded_input = "in"
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
 
-        return {"out": ExpectedStream(fed["in"].count, fed["in"].spread)}
+        return {"out": ExpectedStream(inputs["in"].count, inputs["in"].spread)}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (context.carried_into(node),)
+        return (context.protocol_into(node),)
 
 
 class _EmptyFiberDropper(Primitive):
-    unit = "droppers.EmptyFiberDropper"
-    passes = "in"
+    block_class = "droppers.EmptyFiberDropper"
+    forwarded_input = "in"
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (context.carried_into(node),)
+        return (context.protocol_into(node),)
 
 
 class _PointToFiber(Primitive):
-    unit = "points.PointToFiber"
+    block_class = "points.PointToFiber"
 
 
 def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
@@ -159,7 +161,7 @@ _WORDS = (Port("outer", (BV,)), Port("inner", (BV,)))
 _IN_OUT = (Port("in", ANY),), (Port("out", ANY),)
 _FIBERS = {"outer": None, "inner": None, "mode": "0", "vals": ""}
 
-MADE = (
+TYPES = (
     _Dropper("crddrop", _COORDINATES, _COORDINATES, _FIBERS, "CrdDrop {outer},{inner}", "orange"),
     _Dropper("valdrop", _COORDINATES, _COORDINATES, _FIBERS, "ValDropper {outer},{inner}", "purple"),
     _Hold("crdhold", _COORDINATES, _COORDINATES, _FIBERS, "CrdHold {outer},{inner}", "orange"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.nests import check_within
+from fiberscope.models.graphs.nests import check_nesting
 from fiberscope.models.graphs.primitives.primitive import CRD, REF, REPSIG, Port, Primitive
 
 if TYPE_CHECKING:
@@ -20,94 +20,97 @@ if TYPE_CHECKING:
 class Joiner(Primitive):
     """Joiner of several operands, each with a coordinate and a reference stream."""
 
-    of_loop = paired = alike = True
+    belongs_to_loop = has_operand_pairs = has_equal_depths = True
 
-    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+    def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the output of an edge; a reference output has the number of its operand."""
         if edge.kind == REF:
-            return f"ref[{finder.operand_behind(node, edge)}]"
-        return super().output_of(finder, node, edge)
+            return f"ref[{finder.operand_of_edge(node, edge)}]"
+        return super().output_of_edge(finder, node, edge)
 
-    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         """Return the tensor of a reference stream."""
         return f"out-{graph.tensor_at(stream)}" if stream.kind == REF else ""
 
 
 class _Intersection(Joiner):
-    unit = "join.Intersect"
+    block_class = "join.Intersect"
     intersects = True
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         from fiberscope.models.graphs.cost.expected_streams import (
             intersect_streams,
+            references_at,
             unite_streams,
-            with_missing,
         )
 
         coordinates = intersect_streams(walk.ways(node), node["index"])
         walk.work[node.name] = unite_streams(walk.ways(node), node["index"]).tokens
-        return {CRD: coordinates, **{name: with_missing(fed[name], coordinates) for name in _references(fed)}}
-
-    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        return (context.graph.arity(node),)
-
-
-class _Union(Joiner):
-    unit = "join.Union"
-    unites = True
-
-    def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
-    ) -> dict[str, ExpectedStream]:
-        from fiberscope.models.graphs.cost.expected_streams import references_in_union, unite_streams
-
-        coordinates = unite_streams(walk.ways(node), node["index"])
         return {
             CRD: coordinates,
-            **{name: references_in_union(fed[name], coordinates) for name in _references(fed)},
+            **{name: references_at(inputs[name], coordinates) for name in _references(inputs)},
         }
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.graph.arity(node),)
 
 
-def _references(fed: Mapping[str, ExpectedStream]) -> list[str]:
-    return [name for name in fed if name.startswith(REF)]
+class _Union(Joiner):
+    block_class = "join.Union"
+    unites = True
+
+    def estimate(
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import references_in_union, unite_streams
+
+        coordinates = unite_streams(walk.ways(node), node["index"])
+        return {
+            CRD: coordinates,
+            **{name: references_in_union(inputs[name], coordinates) for name in _references(inputs)},
+        }
+
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
+        return (context.graph.arity(node),)
+
+
+def _references(inputs: Mapping[str, ExpectedStream]) -> list[str]:
+    return [name for name in inputs if name.startswith(REF)]
 
 
 class _Repeater(Primitive):
-    unit = "repeater.Repeater"
-    of_loop = repeats = True
+    block_class = "repeater.Repeater"
+    belongs_to_loop = repeats = True
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        signal = fed.get(REPSIG, ())
-        check_within(node, fed.get(REF, ()), signal, ("references", "repeat signals"), faults)
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        signal = inputs.get(REPSIG, ())
+        check_nesting(node, inputs.get(REF, ()), signal, ("references", "repeat signals"), faults)
         return {"": signal}
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        from fiberscope.models.graphs.cost.expected_streams import ROOT, with_missing
+        from fiberscope.models.graphs.cost.expected_streams import ROOT, references_at
 
-        return {REF: with_missing(fed.get(REF, ROOT), fed[REPSIG])}
+        return {REF: references_at(inputs.get(REF, ROOT), inputs[REPSIG])}
 
 
 class _Signals(Primitive):
-    unit = "repeater.RepeatSignalGenerator"
-    of_loop = True
+    block_class = "repeater.RepeatSignalGenerator"
+    belongs_to_loop = True
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        return {REPSIG: fed[CRD]}
+        return {REPSIG: inputs[CRD]}
 
 
 _IN = (Port("crd[]", (CRD,)), Port("ref[]", (REF,)))
 _OUT = (Port("crd", (CRD,)), Port("ref[]", (REF,)))
 
-MADE = (
+TYPES = (
     _Repeater(
         "repeat",
         (Port("ref", (REF, CRD)), Port("repsig", (REPSIG,))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.nests import check_within
+from fiberscope.models.graphs.nests import check_nesting
 from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, Port, Primitive
 
 if TYPE_CHECKING:
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class _Lanes(Primitive):
-    named = False
+    infers_ports = False
 
-    def lacks(self, node: Node) -> str:
-        return "no hardware here has loops on several copies; compile it without --parallelize"
+    def missing_twin(self, node: Node) -> str:
+        return "there is no RTL of parallel loops; compile the graph without --parallelize"
 
 
 class _Scatter(_Lanes):
     """Block that distributes coordinates over the copies of a loop."""
 
-    passes = "in"
+    forwarded_input = "in"
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.parallel import Scatter
 
-        carries = context.carried_into(node)
+        carries = context.protocol_into(node)
         return Scatter(name, int(node["ways"]), carries=carries, quirks=context.quirks)
 
     def input_port(self, node: Node, port: str) -> str:
@@ -41,35 +41,35 @@ class _Scatter(_Lanes):
 
 
 class _Merge(_Lanes):
-    unit = "serializer.Merge"
-    alike = True
+    block_class = "serializer.Merge"
+    has_equal_depths = True
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.graph.arity(node),)
 
 
 class _Gather(_Lanes):
-    unit = "serializer.Serializer"
-    passes = "stream[0]"
+    block_class = "serializer.Serializer"
+    forwarded_input = "stream[0]"
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {"": fed[self.passes]}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": inputs[self.forwarded_input]}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        depth = len(context.nest_into(node, self.passes)) - len(context.nest_into(node, REF))
+        depth = len(context.nest_into(node, self.forwarded_input)) - len(context.nest_into(node, REF))
         return (
             int(node["ways"]),
             depth,
-            context.carried_into(node),
+            context.protocol_into(node),
         )
 
 
 class _Split(Primitive):
-    unit = "split.Split"
-    cuts = CRD
+    block_class = "split.Split"
+    split_input = CRD
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        outer = (*fed[CRD][:-1], f"{node['index']}1")
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        outer = (*inputs[CRD][:-1], f"{node['index']}1")
         return {"outer": outer, "inner": (*outer, f"{node['index']}0")}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -80,11 +80,11 @@ class _Split(Primitive):
 
 
 class _Flatten(Primitive):
-    unit = "split.Flatten"
+    block_class = "split.Flatten"
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        outer, inner = fed.get("outer", ()), fed.get("inner", ())
-        check_within(node, outer, inner, ("outer stream", "inner stream"), faults)
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        outer, inner = inputs.get("outer", ()), inputs.get("inner", ())
+        check_nesting(node, outer, inner, ("outer stream", "inner stream"), faults)
         return {"": outer}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -94,7 +94,7 @@ class _Flatten(Primitive):
 _PAIR = (Port("outer", (CRD,)), Port("inner", (CRD,)))
 _WAYS = {"index": "", "ways": None}
 
-MADE = (
+TYPES = (
     _Scatter("scatter", (Port("in", ANY),), (Port("out[]", ANY),), _WAYS, "Scatter {index} {ways}", "orange"),
     _Merge(
         "merge",

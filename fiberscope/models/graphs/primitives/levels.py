@@ -45,45 +45,45 @@ ROOT = {"root": "false"}
 
 
 class _Scanner(Primitive):
-    of_loop = scans = True
-    positions = REF
+    belongs_to_loop = scans = True
+    position_output = REF
 
-    def makes(self, port: str, attributes: Attributes) -> str | None:
+    def output_kind(self, port: str, attributes: Attributes) -> str | None:
         """Return the kind of an output: bit-vector words instead of coordinates for bit vectors."""
-        return BV if port == CRD and _of_words(attributes.get("format", COMPRESSED)) else None
+        return BV if port == CRD and _has_words(attributes.get("format", COMPRESSED)) else None
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         _check_level(graph, node, faults)
 
-    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        return "skip" if edge.said_last.startswith("skip") else REF
+    def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+        return "skip" if edge.target_comment.startswith("skip") else REF
 
     def output_port(self, node: Node, port: str) -> str:
-        words = port == CRD and node.level.of_words
+        words = port == CRD and node.level.is_bit_vector
         return "out_bv" if words else super().output_port(node, port)
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {"": (*next(iter(fed.values())), node["index"])}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*next(iter(inputs.values())), node["index"])}
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         from fiberscope.models.graphs.cost.expected_streams import ROOT
 
-        coordinates, references = scanned_format(node).estimate(walk, node, fed.get(REF, ROOT))
+        coordinates, references = scanned_format(node).estimate(walk, node, inputs.get(REF, ROOT))
         return {CRD: coordinates, REF: references}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        if context.registered and (node.level.of_words or context.graph.feeding(node, "skip")):
-            what = "of a bit vector" if node.level.of_words else "that skips"
-            raise InputError(f"{node}: no scanner {what} has memory=registered; use combinational")
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        if context.registered and (node.level.is_bit_vector or context.graph.feeding(node, "skip")):
+            feature = "of a bit vector" if node.level.is_bit_vector else "that skips"
+            raise InputError(f"{node}: no scanner {feature} has memory=registered; use combinational")
         return scanned_format(node).scanner(name, node, context)
 
-    def lacks(self, node: Node) -> str:
-        skips = "no hardware here skips ahead; take skip out of its intersection"
-        return NO_WORDS if node.level.of_words else skips
+    def missing_twin(self, node: Node) -> str:
+        skips = "there is no RTL of a scanner with skips; remove skip from its intersection"
+        return NO_WORDS if node.level.is_bit_vector else skips
 
-    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.compressed import CompressedScanner
 
@@ -91,8 +91,8 @@ class _Scanner(Primitive):
             return []
         level = block.level
         segments = [level.begin(fiber) for fiber in range(level.fibers + 1)]
-        both = enumerate((segments, map(level.coordinate, range(segments[-1]))))
-        return [Token(control, at, word, 0.0) for control, words in both for at, word in enumerate(words)]
+        arrays = enumerate((segments, map(level.coordinate, range(segments[-1]))))
+        return [Token(control, at, word, 0.0) for control, words in arrays for at, word in enumerate(words)]
 
 
 class _Writer(Primitive):
@@ -100,76 +100,76 @@ class _Writer(Primitive):
     numbers: ClassVar[Mapping[str, int]] = {
         name: least for name, least in Primitive.numbers.items() if name != "size"
     }
-    writes = whole = True
+    writes = needs_whole_result = True
 
-    def needed(self, node: Node, arity: int) -> Iterator[str]:
-        yield VAL if node.writes_values else BV if _of_words(node["format"]) else CRD
+    def required_inputs(self, node: Node, arity: int) -> Iterator[str]:
+        yield VAL if node.writes_values else BV if _has_words(node["format"]) else CRD
 
-    def takes(self, node: Node, input: str) -> bool:
-        return input in self.needed(node, 0)
+    def accepts(self, node: Node, input: str) -> bool:
+        return input in self.required_inputs(node, 0)
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         if not node.writes_values:
             _check_level(graph, node, faults)
 
-    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+    def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return edge.kind if edge.kind in (BV, VAL) else CRD
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         return {}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.writers import ValuesWriter
 
         if node.writes_values:
             return ValuesWriter(name, quirks=context.quirks)
         return scanned_format(node).writer(name, context.quirks)
 
-    def lacks(self, node: Node) -> str:
+    def missing_twin(self, node: Node) -> str:
         return NO_WORDS
 
 
 class _Locator(Primitive):
-    of_loop = True
-    positions = "located"
-    through: ClassVar[Mapping[str, str]] = {CRD: CRD}
+    belongs_to_loop = True
+    position_output = "located"
+    full_fiber_inputs: ClassVar[Mapping[str, str]] = {CRD: CRD}
 
-    def before(self, node: Node, output: str) -> str:
-        return "base" if output == self.positions else REF
+    def reference_input(self, node: Node, output: str) -> str:
+        return "base" if output == self.position_output else REF
 
     def output_port(self, node: Node, port: str) -> str:
-        return "out_ref2" if port == self.positions else super().output_port(node, port)
+        return "out_ref2" if port == self.position_output else super().output_port(node, port)
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        return {CRD: fed[CRD], self.positions: fed[CRD]}
+        return {CRD: inputs[CRD], self.position_output: inputs[CRD]}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.locator import DenseLocator
 
         return DenseLocator(name, context.tensors[node["tensor"]].shape[int(node["mode"])])
 
 
 class _Array(Primitive):
-    unit = "arrays.ArrayLoad"
+    block_class = "arrays.ArrayLoad"
     loads = True
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
         return tree.access(node)
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         from fiberscope.models.graphs.cost.expected_streams import ROOT
 
-        return {VAL: fed.get(REF, ROOT).points}
+        return {VAL: inputs.get(REF, ROOT).points}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         if not context.registered:
-            return super().make(name, node, context)
+            return super().build(name, node, context)
         from fiberscope.hw.streams.registered_memory import RegisteredArray
 
         return RegisteredArray(name, *self.arguments(node, context))
@@ -177,17 +177,17 @@ class _Array(Primitive):
     def arguments(self, node: Node, context: BlockContext) -> tuple[npt.ArrayLike]:
         return (context.tensors[node["tensor"]].values,)
 
-    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.arrays import ArrayLoad
 
         assert isinstance(block, ArrayLoad)
-        return [Token(0, at, 0, sizes.whole(node, value)) for at, value in enumerate(block.values)]
+        return [Token(0, at, 0, sizes.check_value(node, value)) for at, value in enumerate(block.values)]
 
 
-def _of_words(name: str) -> bool:
+def _has_words(name: str) -> bool:
     """Return whether a format stores bit vectors; False for an unknown format, which ``check`` reports."""
-    return name in BY_NAME and BY_NAME[name].of_words
+    return name in BY_NAME and BY_NAME[name].is_bit_vector
 
 
 def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
@@ -204,7 +204,7 @@ def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
         )
 
 
-MADE = (
+TYPES = (
     _Scanner(
         "fiberlookup",
         (Port("ref", (REF, CRD, BV)), Port("skip", (CRD,), optional=True)),

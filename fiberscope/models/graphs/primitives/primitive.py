@@ -50,7 +50,7 @@ __all__ = [
 
 CRD, REF, VAL, REPSIG, BV = KINDS = ("crd", "ref", "val", "repsig", "bv")
 ANY = (CRD, REF, VAL, BV)
-NO_WORDS = "no hardware here has bit vectors; store its tensors as s or d"
+NO_WORDS = "there is no RTL of bit vectors; store the tensors as s or d"
 COMMON = {"phase": "1"}  # attributes of all types; ``phase`` is the number of a node's run
 BROADCAST = "broadcast"  # a fork in a drawing, which no block needs
 
@@ -117,7 +117,7 @@ class BlockContext(Protocol):
     def nest_into(self, node: Node, port: str) -> Nest:
         """Return the loop nest of the stream into a block."""
 
-    def carried_into(self, node: Node, port: str = "") -> StreamProtocol:
+    def protocol_into(self, node: Node, port: str = "") -> StreamProtocol:
         """Return the protocol of the stream into a port of a block."""
 
 
@@ -159,20 +159,22 @@ class ValueTree(Protocol):
 class EdgePorts(Protocol):
     """Interface of the port finder to a node type, see ``fiberscope.models.graphs.ports``."""
 
-    def target_of(self, edge: Edge) -> Node:
+    def target_node(self, edge: Edge) -> Node:
         """Return the target node of an edge."""
 
-    def operand_behind(self, joiner: Node, edge: Edge) -> int:
+    def operand_of_edge(self, joiner: Node, edge: Edge) -> int:
         """Return the number of the operand whose references an edge carries out of a joiner."""
 
-    def only(self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = "") -> str:
+    def single_port(
+        self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = ""
+    ) -> str:
         """Return the only port of a node that fits an edge of this kind."""
 
 
 class WordSizes(Protocol):
     """Interface of the word sizes of a memory to a node type, see ``fiberscope.models.graphs.verilog``."""
 
-    def whole(self, node: Node, value: float) -> float:
+    def check_value(self, node: Node, value: float) -> float:
         """Return a value after a check that the value fits a word."""
 
 
@@ -199,16 +201,16 @@ class Primitive:
 
     # least value of each numeric attribute
     numbers: ClassVar[Mapping[str, int]] = {"factor": 1, "width": 1, "size": 1, "phase": 1, "ways": 2}
-    fewest: ClassVar[int] = 2  # least number of streams at an array of inputs
-    alike: ClassVar[bool] = False  # whether all input streams have the same depth
-    named: ClassVar[bool] = True  # whether the edges of a file determine the ports without port names
-    of_loop: ClassVar[bool] = False  # whether the node belongs to the loop of its index variable
+    least_inputs: ClassVar[int] = 2  # least number of streams at an array of inputs
+    has_equal_depths: ClassVar[bool] = False  # whether all input streams have the same depth
+    infers_ports: ClassVar[bool] = True  # whether the edges of a file determine the ports without port names
+    belongs_to_loop: ClassVar[bool] = False  # whether the node belongs to the loop of its index variable
     scans: ClassVar[bool] = False  # whether the node scans a level
-    positions: ClassVar[str] = ""  # output with positions of a level; empty without such an output
+    position_output: ClassVar[str] = ""  # output with positions of a level; empty without such an output
     loads: ClassVar[bool] = False  # whether the node loads values; without a reference, a scalar
     writes: ClassVar[bool] = False  # whether the node writes a level or the values of a result
-    whole: ClassVar[bool] = False  # whether the node needs streams of the whole result
-    paired: ClassVar[bool] = False  # whether each operand is a coordinate and a reference stream
+    needs_whole_result: ClassVar[bool] = False  # whether the node needs streams of the whole result
+    has_operand_pairs: ClassVar[bool] = False  # whether each operand is a coordinate and a reference stream
     intersects: ClassVar[bool] = False  # whether the node drops coordinates that an operand lacks
     unites: ClassVar[bool] = False  # whether a coordinate may have an empty token N as reference
     repeats: ClassVar[bool] = False  # whether the node repeats references
@@ -216,27 +218,27 @@ class Primitive:
     drops: ClassVar[bool] = False  # whether the node drops coordinates of empty inner fibers
     reduces: ClassVar[bool] = False  # whether the node reduces fibers to values
     accumulates: ClassVar[bool] = False  # whether the node accumulates points without stop tokens
-    sums_alone: ClassVar[bool] = False  # whether the node makes a reducer before it redundant
-    by_stops: ClassVar[str] = ""  # type in public files without outer coordinates
-    beside_one: ClassVar[str] = ""  # constant operand in public files with a single stream
-    computes: ClassVar[str] = ""  # latency setting of the node; empty without one
-    unit: ClassVar[str] = ""  # module and class of the block; empty if ``make`` builds the block
-    passes: ClassVar[str] = ""  # input whose stream leaves the node with the same meaning
-    cuts: ClassVar[str] = ""  # input whose coordinates the node splits into two parts
-    through: ClassVar[Mapping[str, str]] = {}  # outputs with full fibers if these inputs have full fibers
+    subsumes_reducer: ClassVar[bool] = False  # whether the node makes a reducer before it redundant
+    type_without_outer: ClassVar[str] = ""  # type in public files without outer coordinates
+    default_constant: ClassVar[str] = ""  # constant operand in public files with a single stream
+    latency_setting: ClassVar[str] = ""  # latency setting of the node; empty without one
+    block_class: ClassVar[str] = ""  # module and class of the block; empty if ``make`` builds the block
+    forwarded_input: ClassVar[str] = ""  # input whose stream leaves the node with the same meaning
+    split_input: ClassVar[str] = ""  # input whose coordinates the node splits into two parts
+    full_fiber_inputs: ClassVar[Mapping[str, str]] = {}  # by output, the input with equally full fibers
 
     @property
     def reads(self) -> bool:
         """Return whether the node reads a tensor."""
-        return self.loads or bool(self.positions)
+        return self.loads or bool(self.position_output)
 
     @property
-    def of_level(self) -> bool:
+    def accesses_level(self) -> bool:
         """Return whether the node reads or writes one level of a tensor."""
         return {"tensor", "mode"} <= self.attributes.keys()
 
     @property
-    def counted(self) -> str:
+    def operation_name(self) -> str:
         """Return the name of the node's operations in a report."""
         return self.type
 
@@ -248,61 +250,61 @@ class Primitive:
         """Return the output of this name, or None."""
         return _port(self.outputs, port)
 
-    def registers(self, node: Node) -> tuple[int, ...]:
+    def register_operands(self, node: Node) -> tuple[int, ...]:
         """Return the operands that a register can hold, the best first; a register holds at most one."""
         return ()
 
-    def makes(self, port: str, attributes: Attributes) -> str | None:
+    def output_kind(self, port: str, attributes: Attributes) -> str | None:
         """Return the kind of an output if the attributes determine the kind, else None."""
         return None
 
-    def needed(self, node: Node, arity: int) -> Iterator[str]:
+    def required_inputs(self, node: Node, arity: int) -> Iterator[str]:
         """Yield the inputs that need a stream; an array yields each of its ports."""
         for port in self.inputs:
             if not port.name.endswith("[]"):
                 yield from () if port.optional else (port.name,)
                 continue
-            for number in range(max(1 if node.is_unary else self.fewest, arity)):
+            for number in range(max(1 if node.is_unary else self.least_inputs, arity)):
                 yield f"{port.name[:-2]}[{number}]"
 
-    def takes(self, node: Node, input: str) -> bool:
+    def accepts(self, node: Node, input: str) -> bool:
         """Return whether an input accepts a stream."""
         return True
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         """Report faults in a node's attributes."""
 
-    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+    def input_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the input port of an edge of a file; empty for an edge without meaning for the node.
 
         Raises:
             ValueError: the port is ambiguous.
         """
         names = [port.name for port in self.inputs]
-        return names[0] if len(names) == 1 else finder.only(node, names, edge.kind, "input", REF)
+        return names[0] if len(names) == 1 else finder.single_port(node, names, edge.kind, "input", REF)
 
-    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
+    def output_of_edge(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """Return the output port of an edge of a file.
 
         Raises:
             ValueError: the port is ambiguous.
         """
-        return finder.only(node, [port.name for port in self.outputs], edge.kind, "output")
+        return finder.single_port(node, [port.name for port in self.outputs], edge.kind, "output")
 
-    def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def outgoing_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         """Return the comment of an outgoing edge in public files; empty without one."""
         return ""
 
-    def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
+    def incoming_comment(self, graph: Graph, node: Node, stream: Stream) -> str:
         """Return the comment of an incoming edge in public files; empty without one."""
         return ""
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         """Return the loop nests of the outputs by port; the key ``""`` stands for all other outputs."""
-        if self.alike and len({len(nest) for nest in fed.values()}) > 1:
-            depths = ", ".join(f"{port}: {describe_loops(nest)}" for port, nest in sorted(fed.items()))
-            faults.add(node.place, f"{node}: its streams must be as deep as each other ({depths})")
-        return {"": next(iter(fed.values()))}
+        if self.has_equal_depths and len({len(nest) for nest in inputs.values()}) > 1:
+            depths = ", ".join(f"{port}: {describe_loops(nest)}" for port, nest in sorted(inputs.items()))
+            faults.add(node.place, f"{node}: its input streams must have equal depths ({depths})")
+        return {"": next(iter(inputs.values()))}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
         """Return the expression of the output values.
@@ -310,25 +312,25 @@ class Primitive:
         Raises:
             Unreadable: the expression cannot be determined.
         """
-        if self.passes:
-            return tree.value(tree.feeding(node, self.passes))
+        if self.forwarded_input:
+            return tree.value(tree.feeding(node, self.forwarded_input))
         operands = tree.values_into(node)
-        raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
+        raise Unreadable(f"{node} has no function of {len(operands)} operands")
 
-    def before(self, node: Node, output: str) -> str:
+    def reference_input(self, node: Node, output: str) -> str:
         """Return the input that determines the references of an output.
 
         Raises:
             Unreadable: the output carries no references.
         """
         if self.output("ref[]") is None:
-            return self.passes or REF
+            return self.forwarded_input or REF
         if not output.startswith("ref["):
-            raise Unreadable(f"{node} feeds an array with what are no references")
+            raise Unreadable(f"{node} feeds an array with a stream that carries no references")
         return output
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         """Estimate the output streams, by port.
 
@@ -337,17 +339,17 @@ class Primitive:
         """
         return walk.refuse(node)
 
-    def sent_behind(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
+    def tokens_after_input(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
         """Return the number of tokens that the node sends after its last input token."""
         return 0.0
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         """Build the block of the node.
 
         Raises:
             InputError: the stored format of a tensor differs from the format in the graph.
         """
-        module, _, kind = self.unit.partition(".")
+        module, _, kind = self.block_class.partition(".")
         block: StreamBlock = getattr(import_module(f"fiberscope.hw.streams.{module}"), kind)(
             name, *self.arguments(node, context), quirks=context.quirks
         )
@@ -365,11 +367,11 @@ class Primitive:
         """Return the name of a block's output port; each port of an array has its own name."""
         return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
 
-    def lacks(self, node: Node) -> str:
+    def missing_twin(self, node: Node) -> str:
         """Return the reason for a missing RTL twin, and the alternative."""
-        return f"there is no hardware of {self.type}; fiberscope graph run simulates it"
+        return f"there is no RTL of {self.type}; fiberscope graph run simulates it"
 
-    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         """Return the initial memory contents of the RTL twin.
 
         Raises:

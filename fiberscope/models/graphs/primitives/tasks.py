@@ -26,39 +26,39 @@ LOCATED = "located"  # output with the positions that a lookup returns
 FIBER_PAIRS = "fiberpairs"
 
 
-class _OfMachines(Primitive):
-    named = False
+class _SpecificationNode(Primitive):
+    infers_ports = False
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         raise InputError(f"{node}: only a machine from its specification has one; run that, as in spec:gamma")
 
-    def lacks(self, node: Node) -> str:
-        return f"no hardware here has a {self.type}; a machine from its specification simulates it"
+    def missing_twin(self, node: Node) -> str:
+        return f"there is no RTL of {self.type}; a machine from its specification simulates it"
 
 
 class _Root(Primitive):
     """Source of a task: the reference 0, then the done token."""
 
-    unit = "root.Root"
+    block_class = "root.Root"
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": ()}
 
 
-class _Cut(_OfMachines):
+class _Cut(_SpecificationNode):
     """Block that passes streams ``in[i]`` to ``out[i]`` as tasks; only the innermost loop remains."""
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {f"out{port.removeprefix('in')}": nest[-1:] or ("task",) for port, nest in fed.items()}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {f"out{port.removeprefix('in')}": nest[-1:] or ("task",) for port, nest in inputs.items()}
 
 
-class _Swap(_OfMachines):
+class _Swap(_SpecificationNode):
     """Merger that turns fibers within an outer loop into points, sorted by two loops of the result."""
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {"": (*fed[REF][:-1], node["index"])}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*inputs[REF][:-1], node["index"])}
 
-    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.ways import FiberWays
 
@@ -66,31 +66,31 @@ class _Swap(_OfMachines):
         numbers = enumerate((block.segments, block.coordinates))
         level = [Token(control, at, word, 0.0) for control, words in numbers for at, word in enumerate(words)]
         values = enumerate(block.values)
-        return [*level, *(Token(2, at, 0, sizes.whole(node, value)) for at, value in values)]
+        return [*level, *(Token(2, at, 0, sizes.check_value(node, value)) for at, value in values)]
 
 
-class _Sum(_OfMachines):
+class _Sum(_SpecificationNode):
     """Adder of the outputs of all instances after a cut."""
 
-    alike = whole = True
+    has_equal_depths = needs_whole_result = True
 
-    def lacks(self, node: Node) -> str:
-        return "no hardware here adds tasks up; a machine from its specification simulates it"
+    def missing_twin(self, node: Node) -> str:
+        return "there is no RTL of a sum over tasks; a machine from its specification simulates it"
 
 
 class _SkipAhead(Primitive):
     """Intersecter of two levels with skips; port ``ref[i]`` reads ``tensor{i}`` at ``mode{i}``."""
 
-    named = False
-    of_loop = alike = intersects = True
+    infers_ports = False
+    belongs_to_loop = has_equal_depths = intersects = True
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {"": (*fed["ref[0]"], node["index"])}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*inputs["ref[0]"], node["index"])}
 
     def input_port(self, node: Node, port: str) -> str:
         return f"in_{port.replace('[', '').replace(']', '')}"
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.skip_intersector import SkipAhead
 
         return SkipAhead(
@@ -98,17 +98,17 @@ class _SkipAhead(Primitive):
         )
 
 
-class _LookUp(Primitive):
+class _Lookup(Primitive):
     """Base of node types that compute or look up coordinates."""
 
-    named = False
-    of_loop = alike = True
+    infers_ports = False
+    belongs_to_loop = has_equal_depths = True
 
 
-class _Projection(_LookUp):
+class _Projection(_Lookup):
     """Unit that computes a coordinate; ``terms`` has factor, divisor and size of each input."""
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.seek import Projection
 
         numbers = [int(number) for number in node["terms"].split()]
@@ -116,26 +116,26 @@ class _Projection(_LookUp):
         return Projection(name, terms, int(node["constant"]))
 
 
-class _Seek(_LookUp):
+class _Seek(_Lookup):
     """Unit that looks up coordinates in a compressed level, and drops the operands of missing coordinates."""
 
     intersects = True
-    positions = LOCATED
+    position_output = LOCATED
 
-    def before(self, node: Node, output: str) -> str:
-        return "base" if output == self.positions else output
+    def reference_input(self, node: Node, output: str) -> str:
+        return "base" if output == self.position_output else output
 
     def input_port(self, node: Node, port: str) -> str:
         return f"in_{port.replace('[', '').replace(']', '')}"
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.seek import Seek
 
         fibers = context.fibers_at(node["tensor"], node["mode"])
         places = range(context.graph.arity(node))
-        return Seek(name, fibers, [context.carried_into(node, f"carried[{place}]") for place in places])
+        return Seek(name, fibers, [context.protocol_into(node, f"carried[{place}]") for place in places])
 
-    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
+    def memory_contents(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.streams.seek import Seek
         from fiberscope.hw.streams.seek_rtl import words_of
 
@@ -143,13 +143,13 @@ class _Seek(_LookUp):
         return words_of(block)
 
 
-class _Count(_LookUp):
+class _Count(_Lookup):
     """Generator of the coordinates of a loop that no tensor has."""
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return {"": (*fed[REF], node["index"])}
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*inputs[REF], node["index"])}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.counter import Counter
 
         return Counter(name, int(node["size"]), int(node["step"]), int(node["piece"]))
@@ -158,11 +158,11 @@ class _Count(_LookUp):
 class _FiberPairs(_SkipAhead):
     """Intersecter of pairs of fibers; ``mode{i}`` of ``tensor{i}`` lists the fibers."""
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        pairs = (*fed["ref[0]"], node["inner"])
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        pairs = (*inputs["ref[0]"], node["inner"])
         return {"": pairs, "ref": (*pairs, node["index"])}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.fiber_pairs import FiberPairs
 
         levels = (
@@ -176,29 +176,29 @@ class _FiberPairs(_SkipAhead):
 class _LaneSeek(_SkipAhead):
     """Unit that looks up all elements of a fiber of ``tensor0`` in a fiber of ``tensor1``."""
 
-    def lacks(self, node: Node) -> str:
-        return f"no hardware here has a {self.type}; a machine from its specification simulates it"
+    def missing_twin(self, node: Node) -> str:
+        return f"there is no RTL of {self.type}; a machine from its specification simulates it"
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.lane_seek import LaneSeek
 
-        held, other = (context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))
+        first, second = (context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))
         factor, divisor, size = (int(number) for number in node["terms"].split())
-        return LaneSeek(name, held, other, factor, divisor, size, int(node["constant"]))
+        return LaneSeek(name, first, second, factor, divisor, size, int(node["constant"]))
 
 
-class _Runs(Primitive):
-    unit = "run_sum.RunSum"
-    named = False
-    alike = True
+class _RunSum(Primitive):
+    block_class = "run_sum.RunSum"
+    infers_ports = False
+    has_equal_depths = True
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.run_sum import RunSum
 
         return RunSum(name)
 
 
-MADE = (
+TYPES = (
     _Root("rootref", (), (Port(REF, (REF,)),), {"root": "true"}, "Root", "orange"),
     _Cut("cut", (Port("in[]", ANY),), (Port("out[]", ANY),), {"index": ""}, "Cut {index}", "orange"),
     _Swap(
@@ -257,7 +257,7 @@ MADE = (
             "index": None,
             "outer": None,
             "inner": None,
-            **{f"{what}{way}": None for way in (0, 1) for what in ("tensor", "mode", "below")},
+            **{f"{attribute}{way}": None for way in (0, 1) for attribute in ("tensor", "mode", "below")},
         },
         "Pairs {outer},{inner} by {index}: {tensor0}, {tensor1}",
         "purple",
@@ -278,7 +278,7 @@ MADE = (
         "Seek {tensor0} in {tensor1}",
         "green4",
     ),
-    _Runs(
+    _RunSum(
         "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"
     ),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.faults import Unreadable
-from fiberscope.models.graphs.nests import check_within, drops_empty
+from fiberscope.models.graphs.nests import check_nesting, drops_empty
 from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
 from fiberscope.workloads.expressions.expression import Access, Call, Number, Sum
 
@@ -34,24 +34,24 @@ class _Alu(Primitive):
         operation: name in reports; by default the type.
     """
 
-    unit = "alu.Alu"
-    computes = "alu"
-    alike = True
+    block_class = "alu.Alu"
+    latency_setting = "alu"
+    has_equal_depths = True
 
     function: str = ""
-    may_hold: tuple[int, ...] = ()
+    constant_operands: tuple[int, ...] = ()
     arity: int = 2
     operation: str = ""
 
     @property
-    def counted(self) -> str:
+    def operation_name(self) -> str:
         return self.operation or self.type
 
     def function_of(self, node: Node) -> str:
         return self.function or self.type
 
-    def registers(self, node: Node) -> tuple[int, ...]:
-        return self.may_hold
+    def register_operands(self, node: Node) -> tuple[int, ...]:
+        return self.constant_operands
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
         operands = tree.values_into(node)
@@ -60,37 +60,39 @@ class _Alu(Primitive):
             operands = [*operands, Access.at(node["scalar"], ())]
         elif constant and len(operands) == 1:
             number = Number(float(constant))
-            first = node["const0"] and self.registers(node) == SECOND
+            first = node["const0"] and self.register_operands(node) == SECOND
             operands = [number, *operands] if first else [*operands, number]
         if len(operands) != self.arity:
-            raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
+            raise Unreadable(f"{node} has no function of {len(operands)} operands")
         return Call(self.function_of(node), tuple(operands))
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        return {VAL: fed["val[0]"]}
+        return {VAL: inputs["val[0]"]}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (self.function_of(node),)
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.alu import UnaryAlu
 
         function = self.function_of(node)
         if self.arity == 1:
             return UnaryAlu(name, function, quirks=context.quirks)
         if not node.is_unary:
-            return super().make(name, node, context)
-        held = context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
+            return super().build(name, node, context)
+        constant = (
+            context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
+        )
         first = bool(node["const0"])
-        return UnaryAlu(name, function, float(held), constant_first=first, quirks=context.quirks)
+        return UnaryAlu(name, function, float(constant), constant_first=first, quirks=context.quirks)
 
     def input_port(self, node: Node, port: str) -> str:
         return "in_val" if node.is_unary else super().input_port(node, port)
 
-    def lacks(self, node: Node) -> str:
-        return "no hardware here computes with a constant or one value alone; give a tensor of such values"
+    def missing_twin(self, node: Node) -> str:
+        return "there is no RTL of an ALU with a constant or a single operand; use a tensor instead"
 
 
 class _Adder(_Alu):
@@ -99,26 +101,26 @@ class _Adder(_Alu):
     def function_of(self, node: Node) -> str:
         return "sub" if node["sub"] == "1" else super().function_of(node)
 
-    def registers(self, node: Node) -> tuple[int, ...]:
-        return SECOND if node["sub"] == "1" else self.may_hold
+    def register_operands(self, node: Node) -> tuple[int, ...]:
+        return SECOND if node["sub"] == "1" else self.constant_operands
 
 
 class _Maximum(_Alu):
     """Maximum; with a single stream in a public file, the maximum of the stream and 0."""
 
-    beside_one = "0"
+    default_constant = "0"
 
 
 class _Reducer(Primitive):
-    computes = "reduce"
+    latency_setting = "reduce"
     reduces = True
 
-    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        values = fed[VAL]
+    def nest(self, node: Node, inputs: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        values = inputs[VAL]
         if not values:
-            faults.add(node.place, f"{node} has nothing to sum: its values are a scalar already")
-        if CRD in fed:
-            check_within(node, fed[CRD], values, ("coordinates", "values"), faults)
+            faults.add(node.place, f"{node} has nothing to sum: its values are a scalar")
+        if CRD in inputs:
+            check_nesting(node, inputs[CRD], values, ("coordinates", "values"), faults)
         return {"": values[:-1]}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
@@ -126,16 +128,16 @@ class _Reducer(Primitive):
         return Sum((tree.nest_into(node, VAL)[-1],), operand)
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        from fiberscope.models.graphs.cost.expected_streams import ROOT, without_empty
+        from fiberscope.models.graphs.cost.expected_streams import ROOT, outer_of_nonempty
 
-        values = fed[VAL]
+        values = inputs[VAL]
         if drops_empty(walk.graph, walk.nests, node):
-            return {VAL: without_empty(values)}
+            return {VAL: outer_of_nonempty(values)}
         return {VAL: values.parent.points if values.parent else ROOT}
 
-    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+    def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.reduce import FiberReduce, ScalarReduce
 
         if context.graph.feeding(node, CRD) is not None:
@@ -156,23 +158,23 @@ _BINARY = (
 )
 _UNARY = *_PORTS, {"rb_const": ""}, "{Type}"
 
-MADE = (
-    _Alu("mul", *_BINARY, "own", may_hold=EITHER, operation="multiply"),
-    _Alu("fp_mul", *_BINARY, function="mul", may_hold=EITHER, operation="multiply"),
-    _Adder("add", *_BINARY, "own", may_hold=EITHER),
-    _Adder("fp_add", *_BINARY, function="add", may_hold=EITHER, operation="add"),
-    _Maximum("max", *_BINARY, may_hold=EITHER),
-    _Maximum("fp_max", *_BINARY, function="max", may_hold=EITHER),
-    _Alu("smax", *_BINARY, function="max", may_hold=EITHER),
-    _Alu("min", *_BINARY, may_hold=EITHER),
-    _Alu("or", *_BINARY, may_hold=EITHER),
-    _Alu("and", *_BINARY, may_hold=EITHER),
-    _Alu("first", *_BINARY, may_hold=SECOND),
-    _Alu("second", *_BINARY, may_hold=SECOND),
-    _Alu("differs", *_BINARY, may_hold=EITHER),
-    _Alu("less", *_BINARY, may_hold=SECOND),
-    _Alu("div", *_BINARY, may_hold=SECOND),
-    _Alu("fp_div", *_BINARY, function="div", may_hold=SECOND),
+TYPES = (
+    _Alu("mul", *_BINARY, "own", constant_operands=EITHER, operation="multiply"),
+    _Alu("fp_mul", *_BINARY, function="mul", constant_operands=EITHER, operation="multiply"),
+    _Adder("add", *_BINARY, "own", constant_operands=EITHER),
+    _Adder("fp_add", *_BINARY, function="add", constant_operands=EITHER, operation="add"),
+    _Maximum("max", *_BINARY, constant_operands=EITHER),
+    _Maximum("fp_max", *_BINARY, function="max", constant_operands=EITHER),
+    _Alu("smax", *_BINARY, function="max", constant_operands=EITHER),
+    _Alu("min", *_BINARY, constant_operands=EITHER),
+    _Alu("or", *_BINARY, constant_operands=EITHER),
+    _Alu("and", *_BINARY, constant_operands=EITHER),
+    _Alu("first", *_BINARY, constant_operands=SECOND),
+    _Alu("second", *_BINARY, constant_operands=SECOND),
+    _Alu("differs", *_BINARY, constant_operands=EITHER),
+    _Alu("less", *_BINARY, constant_operands=SECOND),
+    _Alu("div", *_BINARY, constant_operands=SECOND),
+    _Alu("fp_div", *_BINARY, function="div", constant_operands=SECOND),
     _Alu("take", *_BINARY),
     _Alu("exp", *_UNARY, arity=1),
     _Alu("fp_exp", *_UNARY, function="exp", arity=1),

@@ -13,35 +13,35 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
 
 
-class _OfWords(Primitive):
-    def lacks(self, node: Node) -> str:
+class _BitVectorNode(Primitive):
+    def missing_twin(self, node: Node) -> str:
         return NO_WORDS
 
 
-class _Packer(_OfWords):
+class _Packer(_BitVectorNode):
     """Packer of all coordinates of a loop into words; a loop on several copies is gathered first."""
 
-    unit = "bit_words.BitVector"
-    whole = True
-    passes = CRD
+    block_class = "bit_words.BitVector"
+    needs_whole_result = True
+    forwarded_input = CRD
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
         """Estimate the words of each fiber up to its last bit, the expected maximum of uniform draws."""
         from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, bit_words
 
-        crd = fed[CRD]
+        crd = inputs[CRD]
         bits = crd.count / crd.filled if crd.filled else 0.0
-        last = len(crd.spread[node["index"]]) * bits / (bits + 1)
-        held = bit_words(ExpectedStream(crd.filled, crd.filled_spread, crd.parent), int(last))
-        walk.work[node.name] = crd.tokens + held.count
-        return {BV: ExpectedStream(held.count, held.spread, crd.parent, crd.filled, crd.filled_spread)}
+        last_bit = len(crd.spread[node["index"]]) * bits / (bits + 1)
+        words = bit_words(ExpectedStream(crd.filled, crd.filled_spread, crd.parent), int(last_bit))
+        walk.work[node.name] = crd.tokens + words.count
+        return {BV: ExpectedStream(words.count, words.spread, crd.parent, crd.filled, crd.filled_spread)}
 
 
-class _Chunker(_OfWords):
-    unit = "bit_words.Chunker"
-    passes = BV
+class _Chunker(_BitVectorNode):
+    block_class = "bit_words.Chunker"
+    forwarded_input = BV
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (
@@ -50,47 +50,47 @@ class _Chunker(_OfWords):
         )
 
 
-class _Expander(_OfWords):
-    unit = "bit_expander.BitExpander"
-    of_loop = alike = expands = True
+class _Expander(_BitVectorNode):
+    block_class = "bit_expander.BitExpander"
+    belongs_to_loop = has_equal_depths = expands = True
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        from fiberscope.models.graphs.cost.expected_streams import by_bit
+        from fiberscope.models.graphs.cost.expected_streams import expansion_cycles
 
         words = walk.graph.feeding(node, BV)
         assert words is not None
         elements = walk.bits[words.source]
-        walk.work[node.name] = by_bit(elements, fed[BV], node["index"])
+        walk.work[node.name] = expansion_cycles(elements, inputs[BV], node["index"])
         return {CRD: elements, REF: elements}
 
 
-class _Intersection(_OfWords):
-    unit = "word_intersect.WordIntersect"
-    of_loop = alike = intersects = True
-    named = False
+class _Intersection(_BitVectorNode):
+    block_class = "word_intersect.WordIntersect"
+    belongs_to_loop = has_equal_depths = intersects = True
+    infers_ports = False
 
-    def before(self, node: Node, output: str) -> str:
+    def reference_input(self, node: Node, output: str) -> str:
         """Return the word input that determines an output."""
-        return super().before(node, output).replace(REF, BV)
+        return super().reference_input(node, output).replace(REF, BV)
 
     def estimate(
-        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+        self, walk: CostWalk, node: Node, inputs: Mapping[str, ExpectedStream]
     ) -> dict[str, ExpectedStream]:
-        from fiberscope.models.graphs.cost.expected_streams import by_bit, intersect_streams
+        from fiberscope.models.graphs.cost.expected_streams import expansion_cycles, intersect_streams
 
         sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
         elements = intersect_streams([walk.bits[source] for source in sources], node["index"])
         walk.bits[node.name] = elements
-        walk.work[node.name] = by_bit(elements, fed["bv[0]"], node["index"])
-        return {BV: fed["bv[0]"], "ref[0]": elements, "ref[1]": elements}
+        walk.work[node.name] = expansion_cycles(elements, inputs["bv[0]"], node["index"])
+        return {BV: inputs["bv[0]"], "ref[0]": elements, "ref[1]": elements}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (node["emit_zeros"] == "true",)
 
 
-MADE = (
+TYPES = (
     _Packer(
         "bitvector", (Port("crd", (CRD,)),), (Port("bv", (BV,)),), {"index": ""}, "BitVector {index}", "cyan3"
     ),

@@ -1,8 +1,8 @@
 """Rewrites of graphs, by name: each returns an equivalent graph with fewer blocks or tokens.
 
 >>> from fiberscope.models.graphs.gv_reader import read_gv
->>> from fiberscope.models.graphs.rewrites import rewritten
->>> rewritten(read_gv("examples/graphs/spmv.gv"), ["locate"]).counts()["intersect"]
+>>> from fiberscope.models.graphs.rewrites import apply_rewrites
+>>> apply_rewrites(read_gv("examples/graphs/spmv.gv"), ["locate"]).counts()["intersect"]
 1
 """
 
@@ -19,7 +19,7 @@ from fiberscope.models.graphs.rewrites.locate import locate
 from fiberscope.models.graphs.rewrites.scalars import scalar_broadcast
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["ALL", "REWRITES", "rewrites_named", "rewritten"]
+__all__ = ["ALL", "REWRITES", "apply_rewrites", "parse_rewrites"]
 
 ALL = "all"
 REWRITES: Mapping[str, Callable[[Graph], Graph]] = {  # in the order of application
@@ -31,7 +31,7 @@ REWRITES: Mapping[str, Callable[[Graph], Graph]] = {  # in the order of applicat
 }
 
 
-def rewrites_named(text: str) -> list[str]:
+def parse_rewrites(text: str) -> list[str]:
     """Return the names in a comma-separated list; ``all`` stands for all rewrites.
 
     Raises:
@@ -44,7 +44,7 @@ def rewrites_named(text: str) -> list[str]:
     return list(REWRITES) if ALL in names else names
 
 
-def rewritten(graph: Graph, names: Iterable[str] = tuple(REWRITES)) -> Graph:
+def apply_rewrites(graph: Graph, names: Iterable[str] = tuple(REWRITES)) -> Graph:
     """Return a graph after these rewrites, applied in order; the argument does not change."""
     for name in names:
         graph = REWRITES[name](graph)

@@ -7,12 +7,12 @@ from typing import TypeAlias
 from fiberscope.models.graphs.nests import topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
-    copy_of,
+    copy_graph,
     joiners_of,
     redirect,
     remove,
+    replace_ways,
     ways_of,
-    with_ways,
 )
 
 __all__ = ["common_scanners"]
@@ -24,18 +24,16 @@ def common_scanners(graph: Graph) -> Graph:
     """Return a graph without duplicate scanners, repeaters, signal generators, joiners or arrays.
 
     A joiner with an operand twice keeps the operand once; a joiner with a single operand is removed. The
-    tokens
-    of all other streams do not change. A merged block waits for the slower of its consumers, so two paths of
-    very
-    different length may need deeper channels.
+    tokens of all other streams do not change. A merged block waits for the slower of its consumers, so two
+    paths of very different length may need deeper channels.
     """
-    graph = copy_of(graph)
-    seen: dict[_Key, Node] = {}
+    graph = copy_graph(graph)
+    blocks: dict[_Key, Node] = {}
     for node in topological_order(graph):
         if node in joiners_of(graph):
-            _take_once(graph, node)
-        if node.name in graph.nodes and (node.primitive.of_loop or node.primitive.loads):
-            twin = seen.setdefault(_key(graph, node), node)
+            _remove_duplicates(graph, node)
+        if node.name in graph.nodes and (node.primitive.belongs_to_loop or node.primitive.loads):
+            twin = blocks.setdefault(_key(graph, node), node)
             if twin is not node:
                 _merge(graph, node, twin)
     return graph
@@ -43,9 +41,9 @@ def common_scanners(graph: Graph) -> Graph:
 
 def _key(graph: Graph, node: Node) -> _Key:
     """Return the key of a block: its function and its inputs."""
-    fed = sorted((stream.input, stream.source, stream.output) for stream in graph.streams_into(node))
+    inputs = sorted((stream.input, stream.source, stream.output) for stream in graph.streams_into(node))
     attributes = tuple(node[name] for name in sorted(node.primitive.attributes))
-    return node.type, node.phase, attributes, tuple(fed)
+    return node.type, node.phase, attributes, tuple(inputs)
 
 
 def _merge(graph: Graph, node: Node, twin: Node) -> None:
@@ -54,9 +52,9 @@ def _merge(graph: Graph, node: Node, twin: Node) -> None:
     remove(graph, node.name)
 
 
-def _take_once(graph: Graph, joiner: Node) -> None:
+def _remove_duplicates(graph: Graph, joiner: Node) -> None:
     """Remove duplicate operands of a joiner."""
     ways = ways_of(graph, joiner)
-    once = list(dict.fromkeys(ways))
-    if len(once) < len(ways):
-        with_ways(graph, joiner, once, {old: once.index(way) for old, way in enumerate(ways)})
+    distinct = list(dict.fromkeys(ways))
+    if len(distinct) < len(ways):
+        replace_ways(graph, joiner, distinct, {old: distinct.index(way) for old, way in enumerate(ways)})

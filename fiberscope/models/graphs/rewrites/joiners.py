@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
     Way,
-    copy_of,
-    feed,
-    fresh,
+    connect_output,
+    copy_graph,
     joiners_of,
-    phase_of,
+    new_name,
+    phase_attribute,
     redirect,
     remove,
+    replace_ways,
     ways_of,
-    with_ways,
 )
 
-__all__ = ["chained_unions", "nary_joiners"]
+__all__ = ["chain_unions", "nary_joiners"]
 
 
 def nary_joiners(graph: Graph) -> Graph:
@@ -28,7 +28,7 @@ def nary_joiners(graph: Graph) -> Graph:
     operands are compared at once. Joiners that differ only in the references they pass are merged. The tokens
     after the joiners do not change.
     """
-    graph = copy_of(graph)
+    graph = copy_graph(graph)
     while _merge_any(graph) or _flatten_any(graph):
         pass
     return graph
@@ -36,10 +36,10 @@ def nary_joiners(graph: Graph) -> Graph:
 
 def _merge_any(graph: Graph) -> bool:
     """Merge two joiners of the same coordinates; return whether there were two."""
-    seen: dict[tuple[object, ...], Node] = {}
+    joiners: dict[tuple[object, ...], Node] = {}
     for node in joiners_of(graph):
         crds = frozenset(way.crd for way in ways_of(graph, node))
-        twin = seen.setdefault((node.type, node.phase, node["index"], crds), node)
+        twin = joiners.setdefault((node.type, node.phase, node["index"], crds), node)
         if twin is not node:
             _merge(graph, node, twin)
             return True
@@ -47,11 +47,12 @@ def _merge_any(graph: Graph) -> bool:
 
 
 def _merge(graph: Graph, node: Node, twin: Node) -> None:
-    ways, more = ways_of(graph, twin), ways_of(graph, node)
-    together = list(dict.fromkeys([*ways, *more]))
-    with_ways(graph, twin, together, {old: together.index(way) for old, way in enumerate(ways)})
+    ways, node_ways = ways_of(graph, twin), ways_of(graph, node)
+    ways_union = list(dict.fromkeys([*ways, *node_ways]))
+    replace_ways(graph, twin, ways_union, {old: ways_union.index(way) for old, way in enumerate(ways)})
     refs = {
-        (node.name, f"ref[{old}]"): (twin.name, f"ref[{together.index(way)}]") for old, way in enumerate(more)
+        (node.name, f"ref[{old}]"): (twin.name, f"ref[{ways_union.index(way)}]")
+        for old, way in enumerate(node_ways)
     }
     redirect(graph, {(node.name, "crd"): (twin.name, "crd"), **refs})
     remove(graph, node.name)
@@ -75,28 +76,27 @@ def _feeds(inner: Node, ways: list[Way]) -> bool:
 
 def _flatten(graph: Graph, outer: Node, inner: Node) -> None:
     """Replace the output of the inner joiner by its operands."""
-    below = ways_of(graph, inner)
-    moves = list(_moves(ways_of(graph, outer), inner, below))
-    together = list(dict.fromkeys([*(way for way, _old in moves), *below]))
-    moved = {old: together.index(way) for way, old in moves}
-    with_ways(graph, outer, together, moved)
+    inner_ways = ways_of(graph, inner)
+    moves = list(_moves(ways_of(graph, outer), inner, inner_ways))
+    ways_union = list(dict.fromkeys([*(way for way, _old in moves), *inner_ways]))
+    numbers = {old: ways_union.index(way) for way, old in moves}
+    replace_ways(graph, outer, ways_union, numbers)
 
 
-def _moves(ways: list[Way], inner: Node, below: list[Way]) -> Iterator[tuple[Way, int]]:
+def _moves(ways: list[Way], inner: Node, inner_ways: list[Way]) -> Iterator[tuple[Way, int]]:
     """Yield each operand of the outer joiner after the merge, and its number before."""
     for number, way in enumerate(ways):
-        inside = way.crd == (inner.name, "crd")
-        yield (below[int(way.ref[1][4:-1])] if inside else way), number
+        is_inner = way.crd == (inner.name, "crd")
+        yield (inner_ways[int(way.ref[1][4:-1])] if is_inner else way), number
 
 
-def chained_unions(graph: Graph) -> Graph:
+def chain_unions(graph: Graph) -> Graph:
     """Return a graph whose unioners have two operands each, as in the public simulator.
 
     Its hand-written sum of three tensors unites the first two, and then the third with their union, once for
-    each
-    reference (weiya711/sam, ``test_mat_elemadd3.py``).
+    each reference (weiya711/sam, ``test_mat_elemadd3.py``).
     """
-    graph = copy_of(graph)
+    graph = copy_graph(graph)
     for node in list(joiners_of(graph)):
         if node.primitive.unites and graph.arity(node) > 2:
             _chain(graph, node, ways_of(graph, node))
@@ -107,18 +107,18 @@ def _chain(graph: Graph, node: Node, ways: list[Way]) -> None:
     """Replace a unioner of many operands by a chain of unioners of two."""
     crd, refs = ways[0].crd, [ways[0].ref]
     for way in ways[1:]:
-        unions = [_of_two(graph, node, way, Way(crd, ref)) for ref in refs]
+        unions = [_add_binary_union(graph, node, way, Way(crd, ref)) for ref in refs]
         crd = unions[0], "crd"
         refs = [*((union, "ref[1]") for union in unions), (unions[-1], "ref[0]")]
-    moved = {(node.name, f"ref[{number}]"): ref for number, ref in enumerate(refs)}
-    redirect(graph, {(node.name, "crd"): crd, **moved})
+    moves = {(node.name, f"ref[{number}]"): ref for number, ref in enumerate(refs)}
+    redirect(graph, {(node.name, "crd"): crd, **moves})
     remove(graph, node.name)
 
 
-def _of_two(graph: Graph, node: Node, *ways: Way) -> str:
+def _add_binary_union(graph: Graph, node: Node, *ways: Way) -> str:
     """Add a unioner of two operands, and return its name."""
-    union = graph.add(node.type, fresh(graph), index=node["index"], **phase_of(node))
+    union = graph.add(node.type, new_name(graph), index=node["index"], **phase_attribute(node))
     for number, way in enumerate(ways):
-        feed(graph, way.crd, union, f"crd[{number}]")
-        feed(graph, way.ref, union, f"ref[{number}]")
+        connect_output(graph, way.crd, union, f"crd[{number}]")
+        connect_output(graph, way.ref, union, f"ref[{number}]")
     return union.name

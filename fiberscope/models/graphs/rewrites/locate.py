@@ -6,16 +6,16 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
     Output,
     Way,
-    copy_of,
-    fed_by,
-    feed,
-    fresh,
+    connect_output,
+    copy_graph,
     joiners_of,
-    phase_of,
+    new_name,
+    phase_attribute,
     redirect,
-    referred_by,
+    reference_source,
+    replace_ways,
+    source_of,
     ways_of,
-    with_ways,
 )
 
 __all__ = ["locate"]
@@ -27,12 +27,11 @@ def locate(graph: Graph) -> Graph:
     A dense level has every coordinate, so the other operands determine the intersection. A locator computes
     the
     reference into the dense level: fiber times size plus coordinate. A level below a unioner, whose fiber may
-    be
-    missing, keeps its scanner. If all operands are dense, one operand keeps its scanner.
+    be missing, keeps its scanner. If all operands are dense, one operand keeps its scanner.
 
     Source: SAM (ASPLOS 2023), Section 4.2 (iterate-locate) and Definition 4.1.
     """
-    graph = copy_of(graph)
+    graph = copy_graph(graph)
     for joiner in joiners_of(graph):
         while joiner.name in graph.nodes and (dense_way := _dense_way(graph, joiner)) is not None:
             _locate(graph, joiner, dense_way)
@@ -51,9 +50,11 @@ def _dense_way(graph: Graph, joiner: Node) -> int | None:
 
 def _is_dense(graph: Graph, way: Way) -> bool:
     node = graph.nodes[way.crd[0]]
-    dense = node.primitive.scans and node.level.full and way.ref == (node.name, "ref")
+    dense = node.primitive.scans and node.level.has_all_coordinates and way.ref == (node.name, "ref")
     return (
-        dense and node["tensor"] in graph.formats and not _may_be_missing(graph, fed_by(graph, node, "ref"))
+        dense
+        and node["tensor"] in graph.formats
+        and not _may_be_missing(graph, source_of(graph, node, "ref"))
     )
 
 
@@ -62,7 +63,7 @@ def _may_be_missing(graph: Graph, output: Output | None) -> bool:
     while output is not None:
         if graph.nodes[output[0]].primitive.unites:
             return True
-        output = referred_by(graph, output)
+        output = reference_source(graph, output)
     return False
 
 
@@ -73,29 +74,29 @@ def _locate(graph: Graph, joiner: Node, number: int) -> None:
     """
     ways = ways_of(graph, joiner)
     scanner = graph.nodes[ways[number].crd[0]]
-    own = {name: scanner[name] for name in ("index", "tensor", "mode")} | phase_of(scanner)
-    left = [way for way in ways if way != ways[number]]
-    locator = graph.add("locate", fresh(graph), **own)
+    attributes = {name: scanner[name] for name in ("index", "tensor", "mode")} | phase_attribute(scanner)
+    other_ways = [way for way in ways if way != ways[number]]
+    locator = graph.add("locate", new_name(graph), **attributes)
     outputs = {"crd": "crd", f"ref[{number}]": "located"}
     redirect(graph, {(joiner.name, old): (locator.name, new) for old, new in outputs.items()})
-    crd = left[0].crd if len(left) == 1 else (joiner.name, "crd")
+    crd = other_ways[0].crd if len(other_ways) == 1 else (joiner.name, "crd")
     for port in ("crd", "ref"):
-        feed(graph, crd, locator, port)
+        connect_output(graph, crd, locator, port)
     _feed_base(graph, scanner, locator, crd)
-    with_ways(graph, joiner, left, {ways.index(way): new for new, way in enumerate(left)})
+    replace_ways(graph, joiner, other_ways, {ways.index(way): new for new, way in enumerate(other_ways)})
 
 
 def _feed_base(graph: Graph, scanner: Node, locator: Node, crd: Output) -> None:
     """Feed the fiber of each coordinate to the locator; the outermost level has a single fiber."""
-    stored = graph.formats[scanner["tensor"]]
-    if stored.level_of(int(scanner["mode"])) == 0:
+    format = graph.formats[scanner["tensor"]]
+    if format.level_of(int(scanner["mode"])) == 0:
         return
-    fibers = fed_by(graph, scanner, "ref")
+    fibers = source_of(graph, scanner, "ref")
     assert fibers is not None
-    attributes = {"index": scanner["index"], **phase_of(scanner)}
-    generator = graph.add("repsiggen", fresh(graph), **attributes)
-    repeat = graph.add("repeat", fresh(graph), tensor=scanner["tensor"], **attributes)
-    feed(graph, crd, generator, "crd")
-    feed(graph, fibers, repeat, "ref")
-    feed(graph, (generator.name, "repsig"), repeat, "repsig")
-    feed(graph, (repeat.name, "ref"), locator, "base")
+    attributes = {"index": scanner["index"], **phase_attribute(scanner)}
+    generator = graph.add("repsiggen", new_name(graph), **attributes)
+    repeat = graph.add("repeat", new_name(graph), tensor=scanner["tensor"], **attributes)
+    connect_output(graph, crd, generator, "crd")
+    connect_output(graph, fibers, repeat, "ref")
+    connect_output(graph, (generator.name, "repsig"), repeat, "repsig")
+    connect_output(graph, (repeat.name, "ref"), locator, "base")

@@ -18,14 +18,14 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.loops import Nest
 from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.rewrites.surgery import Output, copy_of, fresh
+from fiberscope.models.graphs.rewrites.surgery import Output, copy_graph, new_name
 
-__all__ = ["parallelized"]
+__all__ = ["parallelize_loop"]
 
 NOWHERE: Output = ("", "")
 
 
-def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
+def parallelize_loop(graph: Graph, variable: str, ways: int) -> Graph:
     """Return a graph with copies of the blocks within a loop, in all phases with this loop.
 
     Args:
@@ -38,16 +38,18 @@ def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
     """
     if ways < 1:
         raise InputError(f"parallelize {variable}:{ways}: a loop has at least 1 copy")
-    loops = [node for node in graph.nodes.values() if node.primitive.of_loop and node["index"] == variable]
+    loops = [
+        node for node in graph.nodes.values() if node.primitive.belongs_to_loop and node["index"] == variable
+    ]
     if not loops:
         raise InputError(f"parallelize {variable}:{ways}: there is no loop {variable}")
-    graph = copy_of(graph)
+    graph = copy_graph(graph)
     for phase in sorted({node.phase for node in loops}) if ways > 1 else ():
-        _Dealt(graph, variable, ways, phase).rewire()
+        _LoopRewrite(graph, variable, ways, phase).rewire()
     return graph
 
 
-class _Dealt:
+class _LoopRewrite:
     """Rewrite of the loop in one phase."""
 
     def __init__(self, graph: Graph, variable: str, ways: int, phase: int) -> None:
@@ -55,16 +57,18 @@ class _Dealt:
         self._nests = nests_of(graph)
         self._added = {"index": variable, "ways": ways} | ({"phase": phase} if phase > 1 else {})
         nodes = [node for node in graph.nodes.values() if node.phase == phase]
-        self._own = [node for node in nodes if node.primitive.of_loop and node["index"] == variable]
-        self._loop = min((self._nests[node.name, _first_output(node)] for node in self._own), key=len)
+        self._loop_nodes = [
+            node for node in nodes if node.primitive.belongs_to_loop and node["index"] == variable
+        ]
+        self._loop = min((self._nests[node.name, _first_output(node)] for node in self._loop_nodes), key=len)
         self._streams = list(graph.streams)
-        self._copies = {node.name: [node] for node in nodes if self._is_within(node)}
+        self._copies = {node.name: [node] for node in nodes if self._is_inside(node)}
         self._scattered: dict[Output, Node] = {}
         self._gathered: dict[Output, tuple[Node, str]] = {}
-        own = [node.name for node in self._own]
-        self._coordinates = self._coordinates_of(own)
-        behind = self._coordinates_of(self._copies)
-        self._coordinates = self._coordinates if behind == NOWHERE else behind
+        names = [node.name for node in self._loop_nodes]
+        self._coordinates = self._coordinates_of(names)
+        inner = self._coordinates_of(self._copies)
+        self._coordinates = self._coordinates if inner == NOWHERE else inner
 
     def rewire(self) -> None:
         """Copy the blocks within the loop, and add scatters and gathers at its borders.
@@ -78,7 +82,9 @@ class _Dealt:
         for name, copies in self._copies.items():
             attributes = self._graph.nodes[name].attributes
             kind = self._graph.nodes[name].type
-            copies += [self._graph.add(kind, fresh(self._graph), **attributes) for _ in range(1, self._ways)]
+            copies += [
+                self._graph.add(kind, new_name(self._graph), **attributes) for _ in range(1, self._ways)
+            ]
         for stream in self._streams:
             if stream.target in self._copies:
                 self._copy(stream)
@@ -86,18 +92,18 @@ class _Dealt:
                 node, output = self._gather((stream.source, stream.output))
                 stream.source, stream.output = node.name, output
 
-    def _is_within(self, node: Node) -> bool:
-        if node in self._own or node.primitive.whole or self._drops_fibers(node):
+    def _is_inside(self, node: Node) -> bool:
+        if node in self._loop_nodes or node.primitive.needs_whole_result or self._drops_fibers(node):
             return False
         depths = [self._depth((s.source, s.output)) for s in self._graph.streams_into(node)]
         return bool(depths) and all(depth >= 0 for depth in depths)
 
     def _drops_fibers(self, node: Node) -> bool:
         """Return whether a dropper passes empty fibers out of the loop, which only later blocks can drop."""
-        read = any(stream.output == "inner" for stream in self._graph.streams_from(node))
-        return node.primitive.drops and read and self._depth(self._fed(node, "outer")) == 0
+        has_inner_consumer = any(stream.output == "inner" for stream in self._graph.streams_from(node))
+        return node.primitive.drops and has_inner_consumer and self._depth(self._source(node, "outer")) == 0
 
-    def _fed(self, node: Node, input: str) -> Output:
+    def _source(self, node: Node, input: str) -> Output:
         stream = self._graph.feeding(node, input)
         return NOWHERE if stream is None else (stream.source, stream.output)
 
@@ -119,8 +125,8 @@ class _Dealt:
         """Connect a stream to each copy of its target block."""
         sources = self._copies.get(stream.source)
         if sources is None:
-            dealt = self._scatter((stream.source, stream.output))
-            ends = [(dealt, f"out[{way}]") for way in range(self._ways)]
+            scatter = self._scatter((stream.source, stream.output))
+            ends = [(scatter, f"out[{way}]") for way in range(self._ways)]
         else:
             ends = [(source, stream.output) for source in sources]
         stream.source, stream.output = ends[0][0].name, ends[0][1]
@@ -131,7 +137,7 @@ class _Dealt:
     def _scatter(self, output: Output) -> Node:
         """Return the scatter of a stream, and add the scatter if missing."""
         if output not in self._scattered:
-            node = self._graph.add("scatter", fresh(self._graph), **self._added)
+            node = self._graph.add("scatter", new_name(self._graph), **self._added)
             self._graph.connect(self._graph.nodes[output[0]], output[1], node, "in")
             self._scattered[output] = node
         return self._scattered[output]
@@ -139,12 +145,12 @@ class _Dealt:
     def _gather(self, output: Output) -> tuple[Node, str]:
         """Return the gather of an output of all copies and its port, and add the gather if missing."""
         if not self._gathered:
-            merge = self._graph.add("merge", fresh(self._graph), **self._added)
+            merge = self._graph.add("merge", new_name(self._graph), **self._added)
             self._join(self._coordinates, merge, "crd")
             self._gathered[self._coordinates] = merge, "crd"
         if output not in self._gathered:
             merge, _crd = self._gathered[self._coordinates]
-            node = self._graph.add("gather", fresh(self._graph), **self._added)
+            node = self._graph.add("gather", new_name(self._graph), **self._added)
             self._join(output, node, "stream")
             self._graph.connect(merge, "ref", node, "ref")
             self._gathered[output] = node, "out"
@@ -161,10 +167,12 @@ class _Dealt:
 
     def _coordinates_of(self, names: Collection[str]) -> Output:
         """Return the output with the loop's coordinates among these blocks, or ``NOWHERE``."""
-        own = {node.name for node in self._own}
+        loop_names = {node.name for node in self._loop_nodes}
         for stream in self._streams:
             output = stream.source, stream.output
-            outside = stream.target not in own and not (stream.source in own and stream.input == "ref")
+            outside = stream.target not in loop_names and not (
+                stream.source in loop_names and stream.input == "ref"
+            )
             if stream.kind == "crd" and stream.source in names and outside and self._depth(output) == 0:
                 return output
         return NOWHERE

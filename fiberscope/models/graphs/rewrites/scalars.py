@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.models.graphs.rewrites.surgery import copy_of, fed_by, remove
+from fiberscope.models.graphs.rewrites.surgery import copy_graph, remove, source_of
 
 __all__ = ["scalar_broadcast"]
 
@@ -12,19 +12,18 @@ def scalar_broadcast(graph: Graph) -> Graph:
     """Return a graph in which a repeated scalar becomes a constant of its ALU.
 
     The repeaters of the scalar, their signals and its array are removed. A scalar on the left of a difference
-    or
-    a quotient remains a stream, since the constant of an ALU is its right operand.
+    or a quotient remains a stream, since the constant of an ALU is its right operand.
     """
-    graph = copy_of(graph)
+    graph = copy_graph(graph)
     for node in list(graph.nodes.values()):
         if not node.is_unary:
-            _keep(graph, node)
+            _hold_scalar(graph, node)
     return graph
 
 
-def _keep(graph: Graph, alu: Node) -> None:
+def _hold_scalar(graph: Graph, alu: Node) -> None:
     """Move a scalar operand of an ALU into the ALU's register, if there is one."""
-    for number in alu.primitive.registers(alu):
+    for number in alu.primitive.register_operands(alu):
         array = _scalar(graph, alu, number)
         if array is not None:
             alu.attributes["scalar"] = array["tensor"]
@@ -40,14 +39,14 @@ def _keep(graph: Graph, alu: Node) -> None:
 
 def _scalar(graph: Graph, alu: Node, number: int) -> Node | None:
     """Return the array of a scalar operand that only repeaters precede; else None."""
-    output = fed_by(graph, alu, f"val[{number}]")
+    output = source_of(graph, alu, f"val[{number}]")
     array = graph.nodes[output[0]] if output else None
     if array is None or not array.primitive.loads:
         return None
-    output = fed_by(graph, array, "ref")
+    output = source_of(graph, array, "ref")
     while output is not None:
         node = graph.nodes[output[0]]
         if not node.primitive.repeats:
             return None
-        output = fed_by(graph, node, "ref")
+        output = source_of(graph, node, "ref")
     return array

@@ -12,18 +12,18 @@ from fiberscope.models.graphs.netlist import Graph, Node
 __all__ = [
     "Output",
     "Way",
-    "copy_of",
-    "fed_by",
-    "feed",
-    "fresh",
+    "connect_output",
+    "copy_graph",
+    "has_consumer",
     "joiners_of",
-    "phase_of",
-    "read_by",
+    "new_name",
+    "phase_attribute",
     "redirect",
-    "referred_by",
+    "reference_source",
     "remove",
+    "replace_ways",
+    "source_of",
     "ways_of",
-    "with_ways",
 ]
 
 Output: TypeAlias = tuple[str, str]  # a node's name and its output
@@ -41,40 +41,40 @@ class Way:
     ref: Output
 
 
-def copy_of(graph: Graph) -> Graph:
+def copy_graph(graph: Graph) -> Graph:
     """Return a copy of a graph, which a rewrite may change."""
     return copy.deepcopy(graph)
 
 
-def fed_by(graph: Graph, node: Node, input: str) -> Output | None:
+def source_of(graph: Graph, node: Node, input: str) -> Output | None:
     """Return the output that feeds an input; None for an open input or a root."""
     stream = graph.feeding(node, input)
     return None if stream is None else (stream.source, stream.output)
 
 
-def referred_by(graph: Graph, output: Output) -> Output | None:
+def reference_source(graph: Graph, output: Output) -> Output | None:
     """Return the output before a block that passes references on; a joiner maps operands by number."""
     node = graph.nodes[output[0]]
-    return fed_by(graph, node, output[1] if node.primitive.intersects else "ref")
+    return source_of(graph, node, output[1] if node.primitive.intersects else "ref")
 
 
-def read_by(graph: Graph, output: Output) -> bool:
+def has_consumer(graph: Graph, output: Output) -> bool:
     """Return whether an output has a consumer."""
     return any((stream.source, stream.output) == output for stream in graph.streams)
 
 
-def feed(graph: Graph, output: Output, target: Node, input: str) -> None:
+def connect_output(graph: Graph, output: Output, target: Node, input: str) -> None:
     """Connect an output to an input."""
     graph.connect(graph.nodes[output[0]], output[1], target, input)
 
 
-def fresh(graph: Graph) -> str:
+def new_name(graph: Graph) -> str:
     """Return an unused block name, a number."""
     numbers = [int(name) for name in graph.nodes if name.isdecimal()]
     return str(1 + max(numbers, default=-1))
 
 
-def phase_of(node: Node) -> dict[str, str]:
+def phase_attribute(node: Node) -> dict[str, str]:
     """Return the attribute that puts a new block into the phase of a block."""
     return {"phase": node["phase"]} if "phase" in node.attributes else {}
 
@@ -82,8 +82,8 @@ def phase_of(node: Node) -> dict[str, str]:
 def redirect(graph: Graph, moves: Mapping[Output, Output]) -> None:
     """Move the consumers of outputs to other outputs, all at once."""
     for stream in graph.streams:
-        here = stream.source, stream.output
-        stream.source, stream.output = moves.get(here, here)
+        output = stream.source, stream.output
+        stream.source, stream.output = moves.get(output, output)
 
 
 def remove(graph: Graph, name: str) -> None:
@@ -100,38 +100,38 @@ def joiners_of(graph: Graph) -> Iterator[Node]:
     """Yield the joiners whose operands may change: all except those with skip streams."""
     for node in list(graph.nodes.values()):
         skips = any(stream.output.startswith("skip") for stream in graph.streams_from(node))
-        if node.primitive.paired and node.name in graph.nodes and not skips:
+        if node.primitive.has_operand_pairs and node.name in graph.nodes and not skips:
             yield node
 
 
 def ways_of(graph: Graph, joiner: Node) -> list[Way]:
     """Return the operands of a joiner, in order."""
-    fed = {stream.input: (stream.source, stream.output) for stream in graph.streams_into(joiner)}
-    return [Way(fed[f"crd[{way}]"], fed[f"ref[{way}]"]) for way in range(graph.arity(joiner))]
+    sources = {stream.input: (stream.source, stream.output) for stream in graph.streams_into(joiner)}
+    return [Way(sources[f"crd[{way}]"], sources[f"ref[{way}]"]) for way in range(graph.arity(joiner))]
 
 
-def with_ways(graph: Graph, joiner: Node, ways: list[Way], moved: Mapping[int, int]) -> None:
+def replace_ways(graph: Graph, joiner: Node, ways: list[Way], numbers: Mapping[int, int]) -> None:
     """Replace the operands of a joiner; a joiner with a single operand is removed.
 
     Args:
         graph: the graph to change.
         joiner: a joiner of the graph.
         ways: the new operands, without duplicates.
-        moved: new number by old number, for each operand whose references have a consumer.
+        numbers: new number by old number, for each operand whose references have a consumer.
     """
     if len(ways) == 1:
-        refs = {(joiner.name, f"ref[{way}]"): ways[0].ref for way in moved}
+        refs = {(joiner.name, f"ref[{way}]"): ways[0].ref for way in numbers}
         redirect(graph, {(joiner.name, "crd"): ways[0].crd, **refs})
         remove(graph, joiner.name)
         return
-    before = {stream.source for stream in graph.streams_into(joiner)}
+    producers = {stream.source for stream in graph.streams_into(joiner)}
     graph.streams = [stream for stream in graph.streams if stream.target != joiner.name]
     for number, way in enumerate(ways):
-        feed(graph, way.crd, joiner, f"crd[{number}]")
-        feed(graph, way.ref, joiner, f"ref[{number}]")
+        connect_output(graph, way.crd, joiner, f"crd[{number}]")
+        connect_output(graph, way.ref, joiner, f"ref[{number}]")
     redirect(
-        graph, {(joiner.name, f"ref[{old}]"): (joiner.name, f"ref[{new}]") for old, new in moved.items()}
+        graph, {(joiner.name, f"ref[{old}]"): (joiner.name, f"ref[{new}]") for old, new in numbers.items()}
     )
-    for name in sorted(before & set(graph.nodes)):
+    for name in sorted(producers & set(graph.nodes)):
         if not any(graph.streams_from(graph.nodes[name])):
             remove(graph, name)

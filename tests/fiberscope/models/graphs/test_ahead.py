@@ -101,7 +101,13 @@ def machine_of(graph, operands, parameters, kernel):
     ready = prepare(graph, operands)
     tensors = {name: operand.stored for name, operand in ready.operands.items()}
     return machine.GraphMachine(
-        graph_settings(parameters), graph, tensors, ready.meant, ready.sizes, ready.graph.phases[0], kernel
+        graph_settings(parameters),
+        graph,
+        tensors,
+        ready.assignments,
+        ready.sizes,
+        ready.graph.phases[0],
+        kernel,
     )
 
 

@@ -15,7 +15,7 @@ from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.machine import block_names
-from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.models.graphs.storage import store
 from fiberscope.models.graphs.streams import stream_counts
 from fiberscope.workloads import load
@@ -115,7 +115,7 @@ def test_empty_fibers_and_their_stops_are_counted_exactly(text, formats, operand
 
 
 def test_located_levels_are_estimated_too():
-    graph = rewritten(read_gv(EXAMPLES / "fig11_coiterate.gv"))
+    graph = apply_rewrites(read_gv(EXAMPLES / "fig11_coiterate.gv"))
     operands = {"B": RANDOM["B"], "C": "ones:shape=250x3", "D": "ones:shape=100x3"}
     pairs, expected, report = both(graph, operands)
     assert token_error(pairs) < 1e-9

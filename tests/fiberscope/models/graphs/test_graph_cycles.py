@@ -13,8 +13,8 @@ from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands, sizes_of
-from fiberscope.models.graphs.result import carried
-from fiberscope.models.graphs.storage import fitted
+from fiberscope.models.graphs.result import attach_values
+from fiberscope.models.graphs.storage import assemble_tensor
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 RECORDED = [case for case in json.loads(ORACLE.read_text())["cases"] if "graph" in case]
@@ -66,7 +66,7 @@ def test_every_token_is_in_the_cycle_of_the_plain_models(file, seed) -> None:
                 tensors[name] = written.stored()
                 continue
             meant = next(one for one in expressions_of(graph) if one.result.tensor == name)
-            tensors[name] = carried(written, tensors[meant.expression.operand.tensor].values)
+            tensors[name] = attach_values(written, tensors[meant.expression.operand.tensor].values)
 
 
 VECTORS = """digraph SAM {{ comment="x=s0,b=s0,c=s0"
@@ -128,4 +128,4 @@ def stored(levels):
     numbers = ("0", "1") if "seg0" in levels else ("",)
     made = [CompressedLevel(np.array(levels[f"seg{n}"]), np.array(levels[f"crd{n}"])) for n in numbers]
     form = format_of("s" * len(made))
-    return fitted((7,) * len(made), form, made, np.array(levels["vals"]))
+    return assemble_tensor((7,) * len(made), form, made, np.array(levels["vals"]))

@@ -195,14 +195,14 @@ def test_streams_that_meet_must_be_as_deep() -> None:
     with pytest.raises(InputError) as refused:
         check(graph_from_text(text, "g.gv"))
     assert str(refused.value) == (
-        "g.gv:3:62: intersect j (node 4): its streams must be as deep as each other (crd[0]: loops i,j, "
+        "g.gv:3:62: intersect j (node 4): its input streams must have equal depths (crd[0]: loops i,j, "
         "crd[1]: loops j, ref[0]: loops i,j, ref[1]: loops j)"
     )
 
 
 def test_streams_that_go_in_a_circle_are_refused() -> None:
     text = VECTORS.replace('7 -> 2 [type="val"]', '2 -> 2 [type="val"]')
-    with pytest.raises(InputError, match=r"streams go in a circle through mul \(node 2\)"):
+    with pytest.raises(InputError, match=r"the streams form a cycle through mul \(node 2\)"):
         check(graph_from_text(text, "g.gv"))
 
 
@@ -234,8 +234,8 @@ def test_what_the_public_compiler_gets_wrong_at_accumulators_is_put_right() -> N
     graph = graph_from_text(ACCUMULATED, "g.gv")
     check(graph)
     assert graph.notes == [
-        "edge 16 -> 14 left out: it says nothing to its block",
-        "reduce (node 13) left out: the accumulator behind it sums, and needs every value",
+        "edge 16 -> 14 ignored: it has no meaning for its block",
+        "reduce (node 13) removed: the accumulator after it sums, and needs every value",
     ]
     assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
     b, c = np.array([[1.0, 2, 0], [0, 0, 3]]), np.array([[0.0, 4], [5, 0], [6, 7]])

@@ -14,7 +14,7 @@ from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.deadlock import least_depth
-from fiberscope.models.graphs.experiment_tensors import draw
+from fiberscope.models.graphs.experiment_tensors import generate
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -108,7 +108,7 @@ def test_a_matrix_that_only_fits_transposed_is_told_of() -> None:
     operands = {"B": B, "C": np.ones((3, 2)), "D": np.ones((2, 3))}
     loaded = load_operands(read_gv(EXAMPLES / "fig11_locate.gv"), operands)
     assert loaded["D"].shape == (3, 2)
-    assert loaded["D"].notice == "NOTE: D (D) is 2 x 3 and only fits transposed: so it is taken"
+    assert loaded["D"].notice == "NOTE: D (D) is 2 x 3 and fits only transposed; its transpose is used"
 
 
 def test_sizes_that_differ_are_refused() -> None:
@@ -117,7 +117,7 @@ def test_sizes_that_differ_are_refused() -> None:
 
 
 def test_random_tensors_are_those_of_the_artifact() -> None:
-    drawn, full = draw("sam-random:shape=4x5,sparsity=0.5,seed=7")
+    drawn, full = generate("sam-random:shape=4x5,sparsity=0.5,seed=7")
     numbers, alone = np.random.RandomState(7).randint(0, 255, size=(4, 5)), random.Random(7)
     assert full == "sam-random:shape=4x5,sparsity=0.5,seed=7"
     for place in np.ndindex(4, 5):
@@ -128,7 +128,7 @@ def test_random_tensors_are_those_of_the_artifact() -> None:
 
 @pytest.mark.parametrize("kind", ["runs", "blocks"])
 def test_pairs_have_as_many_values_as_asked_for(kind) -> None:
-    pair = [draw(f"sam-{kind}:length=20,operand={one}")[0] for one in (1, 2)]
+    pair = [generate(f"sam-{kind}:length=20,operand={one}")[0] for one in (1, 2)]
     assert all(380 <= one.nonzeros <= 423 for one in pair)  # a drawn zero is none; blocks may overlap
 
 
@@ -215,7 +215,7 @@ def test_tiles_are_of_a_matrix_and_of_what_it_is_multiplied_by() -> None:
     """The second is the first with each nonzero a column further on, rows for columns."""
     whole = []
     for operand in (1, 2):
-        drawn, _full = draw(f"sam-tiles:side=300,nonzeros=900,operand={operand}")
+        drawn, _full = generate(f"sam-tiles:side=300,nonzeros=900,operand={operand}")
         assert (drawn.shape, len(drawn.values)) == ((3, 3, 128, 128), 900)
         rows, columns = (128 * drawn.coordinates[at] + drawn.coordinates[at + 2] for at in (0, 1))
         whole.append(sparse.coo_array((drawn.values, (rows, columns)), (300, 300)).toarray())

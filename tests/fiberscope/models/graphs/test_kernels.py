@@ -55,7 +55,7 @@ def test_every_order_in_many_formats(name) -> None:
 @pytest.mark.parametrize("name", ["Residual", "MatTransMul"])
 def test_a_sum_around_its_sibling_needs_a_temporary(name) -> None:
     with pytest.raises(
-        InputError, match="order j,i: the sum over j is one of several terms, so j must come behind i"
+        InputError, match="order j,i: the sum over j is one of several terms, so j must come after i"
     ):
         lowered(Kernel(name, ("j", "i"), 0))
 

@@ -12,7 +12,7 @@ from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.expression import expressions_of
-from fiberscope.models.graphs.rewrites.parallelize import parallelized
+from fiberscope.models.graphs.rewrites.parallelize import parallelize_loop
 
 FEW, MANY = 40, 3000
 OUTCOMES = {"right", "refused", "not lowered", "no loop"}
@@ -31,7 +31,7 @@ def outcome(seed):
         return "no loop"
     try:
         variable = drawn.order[seed % len(drawn.order)]
-        made = parallelized(graph, variable, 2 + seed % 3)
+        made = parallelize_loop(graph, variable, 2 + seed % 3)
     except InputError as error:
         return "refused" if "brings together" in str(error) else str(error)
     check(made)

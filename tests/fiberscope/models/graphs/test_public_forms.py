@@ -11,7 +11,7 @@ from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.gv_reader import graph_from_text
 from fiberscope.models.graphs.gv_writer import gv_text
-from fiberscope.models.graphs.rewrites.joiners import chained_unions
+from fiberscope.models.graphs.rewrites.joiners import chain_unions
 
 INNER_PRODUCT = """digraph SAM {{
   comment="X=ss01,B=ss01,C=ss10"
@@ -129,7 +129,7 @@ def test_a_union_of_three_is_a_chain_of_two_in_the_public_simulator() -> None:
 @given(seed=st.integers(0, 2**32))
 def test_a_chain_of_unions_sends_what_the_union_of_all_does(seed: int) -> None:
     graph = graph_from_text(THREE)
-    chain = chained_unions(graph)
+    chain = chain_unions(graph)
     assert chain.counts()["union"] == 3
     assert expressions_of(chain) == expressions_of(graph)
     tensors = {name: drawn((7,), seed + row) for row, name in enumerate("bcd")}

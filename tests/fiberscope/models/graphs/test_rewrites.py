@@ -18,7 +18,7 @@ from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
 from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.gv_writer import gv_text
-from fiberscope.models.graphs.rewrites import REWRITES, rewrites_named, rewritten
+from fiberscope.models.graphs.rewrites import REWRITES, apply_rewrites, parse_rewrites
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ROOT / "examples" / "graphs"
@@ -46,7 +46,7 @@ def check_all(graph, seed):
     before = gv_text(graph)
     operands, wanted = operands_of(graph, seed), None
     for names in SETS:
-        made = rewritten(graph, names)
+        made = apply_rewrites(graph, names)
         if made == graph:
             continue
         wanted = wanted or run(graph, operands)
@@ -83,7 +83,7 @@ def check_compiled(seed, **drawing):
     except InputError:
         return 0
     wanted = dense(results_of(graph, drawn.operands)["X"])
-    for made in (rewritten(graph, names) for names in SETS):
+    for made in (apply_rewrites(graph, names) for names in SETS):
         if made != graph:
             check(made, drawn.operands)
             assert graph_from_text(gv_text(made)) == made
@@ -105,7 +105,7 @@ def test_bit_vectors_are_rewritten_as_compressed_levels_are():
     for letter in "sb":
         formats = f"X:ss,B:{letter * 2},C:{letter * 2},d:d"
         graph = compile_expression("X(i,j) = B(i,j) * d(j) + C(i,j)", [formats]).graph
-        blocks[letter] = Counter(rewritten(graph, list(REWRITES)).counts())
+        blocks[letter] = Counter(apply_rewrites(graph, list(REWRITES)).counts())
     assert blocks["b"] - blocks["s"] == Counter(bvexpand=4)
     assert not blocks["s"] - blocks["b"]
 
@@ -180,7 +180,7 @@ def vectors(kind, forms):
 @pytest.mark.parametrize("kind", ["intersect", "union"])
 def test_a_tree_of_joiners_becomes_one(kind):
     graph = vectors(kind, "sss")
-    made = rewritten(graph, ["nary-joiners"])
+    made = apply_rewrites(graph, ["nary-joiners"])
     assert (graph.counts()[kind], made.counts()[kind]) == (3, 1)
     assert made.arity(next(node for node in made.nodes.values() if node.type == kind)) == 3
     check_all(graph, 5)
@@ -193,20 +193,20 @@ def test_joiners_of_two_kinds_stay_two():
     last = joiner(graph, "intersect", "i", (both, "ref[0]"), (both, "ref[1]"), d)
     sum_of = alu(graph, "add", array(graph, "b", last, "ref[0]"), array(graph, "c", last, "ref[1]"))
     write(graph, alu(graph, "mul", sum_of, array(graph, "d", last, "ref[2]")), (last, "crd"))
-    assert rewritten(graph, ["nary-joiners"]) == graph
+    assert apply_rewrites(graph, ["nary-joiners"]) == graph
     check_all(graph, 4)
 
 
 @pytest.mark.parametrize(("forms", "located"), [("ssd", 1), ("dds", 2), ("ddd", 2), ("sss", 0)])
 def test_dense_levels_of_an_intersection_are_located_but_for_one(forms, located):
-    made = rewritten(vectors("intersect", forms), ["nary-joiners", "locate"])
+    made = apply_rewrites(vectors("intersect", forms), ["nary-joiners", "locate"])
     assert made.counts()["locate"] == located
     check_all(vectors("intersect", forms), 7)
 
 
 def test_dense_levels_of_a_union_are_walked_along():
     graph = vectors("union", "sdd")
-    assert not rewritten(graph, ["locate"]).counts()["locate"]
+    assert not apply_rewrites(graph, ["locate"]).counts()["locate"]
 
 
 def spmv_by_a_dense_vector():
@@ -220,7 +220,7 @@ def spmv_by_a_dense_vector():
 def test_locating_takes_the_cycles_of_what_is_there_and_not_of_the_size():
     graph = spmv_by_a_dense_vector()
     operands = {"B": np.eye(40), "c": np.ones(40)}
-    before, behind = (run(one, operands).cycles for one in (graph, rewritten(graph)))
+    before, behind = (run(one, operands).cycles for one in (graph, apply_rewrites(graph)))
     assert before > 40 * 40
     assert behind < 40 * 4
 
@@ -254,7 +254,7 @@ MEASURED = {
 def test_the_page_has_the_blocks_and_cycles_before_and_behind(title):
     make, operands, names = MEASURED[title]
     before = make()
-    behind = rewritten(before, names)
+    behind = apply_rewrites(before, names)
     first, second = (run(one, operands).cycles for one in (before, behind))
     blocks = f"{len(before.nodes)} | {len(behind.nodes)}"
     row = f"| {title} | {', '.join(names)} | {blocks} | {first:,} | {second:,} |"
@@ -270,7 +270,7 @@ def test_a_scalar_stands_in_a_register():
     graph.connect(signal, "repsig", repeat, "repsig")
     product = alu(graph, "mul", array(graph, "a", repeat), array(graph, "b", b))
     write(graph, product, (b, "crd"))
-    made = rewritten(graph, ["scalar-broadcast"])
+    made = apply_rewrites(graph, ["scalar-broadcast"])
     assert not {"repeat", "repsiggen"} & set(made.counts())
     assert run(made, {"b": np.array([0, 2, 3]), "a": 2.5}).verification.passed
     assert str(expressions_of(made)[0]) == "x(i) = b(i) * a"
@@ -281,7 +281,7 @@ def test_a_scalar_on_the_left_of_a_difference_stays_a_stream():
     a, b = (graph.add("arrayvals", tensor=tensor) for tensor in "ab")
     difference = alu(graph, "add", a, b, sub=1)
     graph.connect(difference, "val", graph.add("fiberwrite", tensor="x", mode="vals"), "val")
-    made = rewritten(graph, ["scalar-broadcast"])
+    made = apply_rewrites(graph, ["scalar-broadcast"])
     assert next(n for n in made.nodes.values() if n.type == "add")["scalar"] == "b"
     assert run(made, {"a": 5.0, "b": 3.0}).verification.passed
 
@@ -292,7 +292,7 @@ def test_a_tensor_read_twice_is_scanned_once():
     both = joiner(graph, "intersect", "i", first, second)
     square = alu(graph, "mul", array(graph, "b", both, "ref[0]"), array(graph, "b", both, "ref[1]"))
     write(graph, square, (both, "crd"))
-    made = rewritten(graph, ["common-scanners"])
+    made = apply_rewrites(graph, ["common-scanners"])
     assert made.counts() == {"fiberlookup": 1, "arrayvals": 1, "mul": 1, "fiberwrite": 2}
     check_all(graph, 2)
 
@@ -311,17 +311,17 @@ def identity_with_dropper(formats):
 @pytest.mark.parametrize(("formats", "left"), [("ss", 0), ("dd", 0), ("sd", 0), ("ds", 1)])
 def test_a_dropper_goes_where_no_fiber_can_be_empty(formats, left):
     graph = identity_with_dropper(formats)
-    assert rewritten(graph, ["dead-droppers"]).counts()["crddrop"] == left
+    assert apply_rewrites(graph, ["dead-droppers"]).counts()["crddrop"] == left
     check_all(graph, 3)
 
 
 def test_a_dropper_behind_an_intersection_stays_until_that_is_located():
     graph = read_gv(EXAMPLES / "fig11_coiterate.gv")
-    assert rewritten(graph, ["dead-droppers"]).counts()["crddrop"] == 1
-    assert rewritten(graph, ["locate", "dead-droppers"]).counts()["crddrop"] == 0
+    assert apply_rewrites(graph, ["dead-droppers"]).counts()["crddrop"] == 1
+    assert apply_rewrites(graph, ["locate", "dead-droppers"]).counts()["crddrop"] == 0
 
 
 def test_a_wrong_name_is_refused():
-    assert rewrites_named("all") == list(REWRITES)
+    assert parse_rewrites("all") == list(REWRITES)
     with pytest.raises(InputError, match="there is no rewrite 'located'; did you mean locate"):
-        rewrites_named("locate, located")
+        parse_rewrites("locate, located")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, machine, run
-from fiberscope.models.graphs.storage import of_type
+from fiberscope.models.graphs.storage import round_values
 from fiberscope.results.errors import VerificationError
 
 SPMV = compile_expression("x(i) = B(i,j) * c(j)", ["x:d,B:ss,c:d"]).graph
@@ -68,10 +68,10 @@ def test_what_is_too_small_for_a_type_is_no_fault():
 @pytest.mark.parametrize(("name", "error"), [("float32", 1e-4), ("bfloat16", 2.0), ("auto", 1e-11)])
 def test_planted_an_operand_that_is_off_by_more_is_found(name, error, monkeypatch):
     def off(value_type, tensors):
-        found = of_type(value_type, tensors)
+        found = round_values(value_type, tensors)
         return {one: replace(tensor, values=tensor.values * (1 + error)) for one, tensor in found.items()}
 
-    monkeypatch.setattr(machine, "of_type", off)
+    monkeypatch.setattr(machine, "round_values", off)
     with pytest.raises(VerificationError, match="x is wrong: relative error"):
         run(SPMV, {"B": np.ones((3, 4)), "c": np.ones(4)}, {"value": name})
 

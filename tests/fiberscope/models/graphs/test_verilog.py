@@ -19,8 +19,8 @@ from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.models.graphs import compile_expression
 from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.execution import graph_settings, prepare
-from fiberscope.models.graphs.random_tensors import drawn as drawn_for
-from fiberscope.models.graphs.transcript import of_machine, of_module
+from fiberscope.models.graphs.random_tensors import generate_operands as drawn_for
+from fiberscope.models.graphs.transcript import machine_transcript, module_transcript
 from fiberscope.models.graphs.verilog import machine_of, verilog_of
 
 GRAPHS = Path(__file__).parents[4] / "examples" / "graphs"
@@ -70,8 +70,8 @@ def check_module(name, seed, **settings):
     """Compare every token of a graph's module, and its cycle, with those of the event model."""
     model = machine(name, seed, **settings)
     graph = verilog_of(model, name)
-    expected = of_machine(model)
-    found, stored = of_module(graph, backend(graph, seed), model.kernel.cycle + 20)
+    expected = machine_transcript(model)
+    found, stored = module_transcript(graph, backend(graph, seed), model.kernel.cycle + 20)
     assert len(found) == len(model.channel_of) + len(graph.roots)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert sum(map(len, found.values())) > 100
@@ -84,13 +84,13 @@ def test_an_accumulator_is_its_event_model():
     operands = {"B": drawn((5, 4), np.random.default_rng(4))}
     model = machine_of(prepare(compiled.graph, operands), graph_settings({}))
     graph, cramped = (verilog_of(model, "sums", points=points) for points in (4, 2))
-    expected = of_machine(model)
-    found, _stored = of_module(graph, backend(graph, 1), model.kernel.cycle + 20)
+    expected = machine_transcript(model)
+    found, _stored = module_transcript(graph, backend(graph, 1), model.kernel.cycle + 20)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert found["accumulate.in_val"]
     assert found["accumulate_val_points.in_stream"]
     with pytest.raises(InputError, match="accumulate has no place for a point; --points gives it more"):
-        of_module(cramped, backend(cramped, 1), model.kernel.cycle + 20)
+        module_transcript(cramped, backend(cramped, 1), model.kernel.cycle + 20)
 
 
 def test_a_dropper_of_stops_is_its_event_model():
@@ -104,8 +104,8 @@ def test_a_dropper_of_stops_is_its_event_model():
     graph.connect(dropper, "out", sums, "val")
     model = machine_of(prepare(graph, {"B": drawn((5, 4), np.random.default_rng(4))}), graph_settings({}))
     made = verilog_of(model, "stops")
-    expected = of_machine(model)
-    found, _stored = of_module(made, backend(made, 1), model.kernel.cycle + 20)
+    expected = machine_transcript(model)
+    found, _stored = module_transcript(made, backend(made, 1), model.kernel.cycle + 20)
     assert found == {stream: tokens for stream, tokens in expected.items() if stream in found}
     assert len(found["stopdrop.in_stream"]) > len(found["accumulate_val_points.in_stream"]) > 1
 
@@ -120,13 +120,13 @@ UNITS = {"b": np.eye(3)[0], "c": np.eye(3)[1]}
             "fig13_bv",
             {"b": np.eye(3)[0], "c": np.eye(3)[1]},
             {},
-            r"^bitvector i \(node 1\): .* store its tensors as s or d$",
+            r"^bitvector i \(node 1\): .* store the tensors as s or d$",
         ),
         (
             "fig13_skip",
             {"b": np.eye(3)[0], "c": np.eye(3)[1]},
             {},
-            r"^fiberlookup b0 i .*: .* skips ahead; take skip out",
+            r"^fiberlookup b0 i .*: .* with skips; remove skip from",
         ),
         ("spmv", {"B": np.eye(3) / 2, "c": np.ones(3)}, {}, r"arrayvals B .*: 0.5 is no whole number of 32"),
         ("spmv", {"B": np.eye(3) * 2**40, "c": np.ones(3)}, {}, r"is no whole number of 32 bits"),
@@ -146,9 +146,9 @@ def test_what_has_no_verilog_is_refused(graph, operands, more, message):
         (
             "x(i) = B(i) * c(i)",
             ["x:s", "B:b", "c:b"],
-            r"^fiberlookup B0 i .*: .* store its tensors as s or",
+            r"^fiberlookup B0 i .*: .* store the tensors as s or",
         ),
-        ("x(i) = B(i) * 2", ["x:s", "B:s"], r"^mul .*: .* with a constant .*; give a tensor of such values$"),
+        ("x(i) = B(i) * 2", ["x:s", "B:s"], r"^mul .*: .* with a constant .*; use a tensor instead$"),
         (
             "x(i) = B(i) / c(i)",
             ["x:s", "B:s", "c:s"],
@@ -166,7 +166,7 @@ def test_what_has_no_verilog_is_said_as_it_was_written(expression, formats, mess
 def test_copies_of_a_loop_have_no_verilog():
     compiled = compile_expression("x(i) = B(i) * c(i)", ["x:s", "B:s", "c:s"], parallelize="i:2")
     ready = prepare(compiled.graph, {"B": np.ones(3), "c": np.ones(3)})
-    with pytest.raises(InputError, match=r"^scatter i .*; compile it without --parallelize$"):
+    with pytest.raises(InputError, match=r"^scatter i .*; compile the graph without --parallelize$"):
         verilog_of(machine_of(ready, graph_settings({})), "graph")
 
 
@@ -184,8 +184,8 @@ def test_planted_a_stop_that_is_not_raised_is_found(monkeypatch):
     monkeypatch.setattr(tokens.Head, "raised", property(lambda head: head.level))
     model = machine("spmv", 2)
     graph = verilog_of(model, "spmv")
-    found, _stored = of_module(graph, backend(graph, 2), model.kernel.cycle + 20)
-    expected = of_machine(model)
+    found, _stored = module_transcript(graph, backend(graph, 2), model.kernel.cycle + 20)
+    expected = machine_transcript(model)
     assert found != {stream: tokens for stream, tokens in expected.items() if stream in found}
 
 
@@ -196,11 +196,11 @@ def in_letters(formats, letter):
 def transcripts(text, formats, value="auto", latency=1, **options):
     compiled = compile_expression(text, [formats], **options)
     settings = graph_settings({"value": value, "latency.alu": latency})
-    given = drawn_for(compiled.graph, whole=not settings.value_type.floats)
+    given = drawn_for(compiled.graph, integers=not settings.value_type.floats)
     model = machine_of(prepare(compiled.graph, given), settings)
     graph = verilog_of(model, "graph_kernel")
-    expected = of_machine(model)
-    found, _stored = of_module(graph, backend(graph, 1), model.kernel.cycle + 20)
+    expected = machine_transcript(model)
+    found, _stored = module_transcript(graph, backend(graph, 1), model.kernel.cycle + 20)
     return found, {stream: tokens for stream, tokens in expected.items() if stream in found}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import fiberscope
 from fiberscope.models.from_spec import stage_blocks
-from fiberscope.models.graphs.storage import of_type
+from fiberscope.models.graphs.storage import round_values
 from fiberscope.results.errors import VerificationError
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
@@ -49,9 +49,9 @@ def test_what_is_too_small_or_too_large_for_the_type_is_no_fault(value):
 
 def test_planted_operands_that_are_off_by_more_than_rounding_are_found(monkeypatch):
     def off(value_type, tensors):
-        found = of_type(value_type, tensors)
+        found = round_values(value_type, tensors)
         return {name: replace(tensor, values=tensor.values * 1.001) for name, tensor in found.items()}
 
-    monkeypatch.setattr(stage_blocks, "of_type", off)
+    monkeypatch.setattr(stage_blocks, "round_values", off)
     with pytest.raises(VerificationError, match="relative error"):
         fiberscope.simulate(GAMMA, tensors=operands(GAMMA), value="float32")

@@ -9,7 +9,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import graph_from_text, gv_text, run
 from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
 from fiberscope.models.graphs.expression import expressions_of
-from fiberscope.models.graphs.rewrites import rewritten
+from fiberscope.models.graphs.rewrites import apply_rewrites
 from fiberscope.models.trace.api import model, specified
 from published import cascades
 
@@ -34,7 +34,7 @@ def matrices(seed, rows=20, middle=15, columns=18, density=0.15):
 def test_multiplies_and_additions_are_those_of_the_trace(name, seed):
     a, b = matrices(seed)
     graph, trace = graph_of_cascade(specified(name, {})).graph, model(name, a, b)
-    for one in (graph, rewritten(graph)):
+    for one in (graph, apply_rewrites(graph)):
         report = run(one, {"A": a, "B": b}, {"depth": 0})
         assert report.verification.passed
         assert report.operations["multiply"] == trace.operations["multiply"] > 0
@@ -67,7 +67,7 @@ def test_an_empty_matrix_has_an_empty_product():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("sigma", "ranks flattened into one"),
+        ("sigma", "flattened ranks"),
         ("graphicionado", "the cascade repeats"),
         ("gamma-figure", "nothing"),
     ],

@@ -207,7 +207,7 @@ def test_the_command_writes_a_graph_that_runs(tmp_path, capsys):
         (["x(i) = b(i", "--json", "-"], "expression, column 11: found the end"),
         (["x(i) = b(i)", "--split", "i,4"], "split 'i,4': write variables and the coordinates of a chunk"),
         (["x(i) = b(i)", "--split", "i:0"], "split 'i:0': write variables and the coordinates of a chunk"),
-        (["x(i) = b(i)", "--split", "i:4,i:2"], "i stands there twice; a variable is split once"),
+        (["x(i) = b(i)", "--split", "i:4,i:2"], "i occurs twice; a variable is split once"),
         (["x(i) = b(i)", "--split", "i:4,i_0:2"], "split i_0:2: the expression has no i_0; it has i"),
         (["X(i,j) = B(i,j) + B(j,i)", "--split", "i:4"], "B is read as B(i,j) and as B(j,i); split i and j"),
         (
@@ -219,7 +219,7 @@ def test_the_command_writes_a_graph_that_runs(tmp_path, capsys):
         (["x = b(i)", "--parallelize", "i:2"], "brings together what different i give"),
         (["x(i) = b(i)", "--order", "i,"], "--order 'i,': write variables with commas"),
         (["X(i,j) = B(i,j)", "--reorder", "i,k"], "reorder i,k: there is no loop k; there are i,j"),
-        (["X(i,j) = B(i,j)", "--reorder", "i,i"], "reorder i,i: i stands there twice"),
+        (["X(i,j) = B(i,j)", "--reorder", "i,i"], "reorder i,i: i occurs twice"),
         (["x(i) = b(i)", "--optimise", "nothing"], "there is no rewrite 'nothing'"),
         (["x(i) = b(i)", "-o", "no/such/x.gv"], "there is no folder no/such"),
     ],

@@ -13,7 +13,7 @@ from fiberscope.models.graphs import compile_expression
 from fiberscope.models.graphs.compiler.front_end import notation_of_text
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.orders import Orders
-from fiberscope.models.graphs.compiler.sums import accesses, with_sums
+from fiberscope.models.graphs.compiler.sums import accesses, insert_sums
 from fiberscope.models.graphs.formats import parse_formats
 
 
@@ -45,8 +45,8 @@ def test_texts_are_read_as_written(text, read):
         ("x = " + " + ".join(["a"] * 65), "more than 64 operands"),
         ("x = " + "-" * 65 + "a", "more than 64 operands"),
         ("x = " + "a" * 2000, "2,004 characters are too many"),
-        ("x(i) = B(i,i)", r"column 12: i stands twice in B\(i,i\)"),
-        ("X(i,j) = b(i)", "column 5: j stands on the left alone"),
+        ("x(i) = B(i,i)", r"column 12: i occurs twice in B\(i,i\)"),
+        ("X(i,j) = b(i)", "column 5: j occurs only on the left"),
         ("x(i) = b(i) + b", r"column 15: b has 0 variables, and b\(i\) has 1 variable"),
         ("x(i) = b(i) * i", "column 3: i is the name of a tensor too"),
         ("x = 3 * 4", "the right side has no tensor"),
@@ -77,7 +77,7 @@ def test_what_cannot_be_is_refused_with_its_column(text, message):
     ],
 )
 def test_sums_stand_as_far_out_as_each_term_allows(text, sums):
-    assert str(with_sums(parse(text))) == sums
+    assert str(insert_sums(parse(text))) == sums
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_default_order_is_that_of_the_formats(text, formats, order):
     ("text", "formats", "order", "message"),
     [
         ("x(i) = b(i)", "", "i,j", "order i,j: the expression has no j; it has i"),
-        ("x(i) = b(i)", "", "i,i", "order i,i: i stands there twice"),
+        ("x(i) = b(i)", "", "i,i", "order i,i: i occurs twice"),
         ("X(i,j) = B(i,j)", "", "i", "order i: j is missing; take i,j"),
         (
             "X(i,j) = B(i,j) + C(i,j)",
@@ -117,13 +117,13 @@ def test_the_default_order_is_that_of_the_formats(text, formats, order):
             "X(i,j) = D(i,j) + B(i,k) * C(k,j)",
             "",
             "",
-            "the sum over k is one term among others, which j goes around; --factor makes it a statement",
+            "the sum over k is one of several terms, all inside the loop j; --factor makes it a statement",
         ),
         (
             "x(i) = b(i) + C(i,j) * d(j)",
             "C:ss:10",
             "",
-            "against j,i, the sum over j is one term among others, which i goes around; --factor makes it",
+            "against j,i, the sum over j is one of several terms, all inside the loop i; --factor makes it",
         ),
         (
             "X(i,j) = B(i,k) * C(k,j)",

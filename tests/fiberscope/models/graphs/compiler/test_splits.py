@@ -14,7 +14,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, graph_from_text, gv_text, read_gv, run
 from fiberscope.models.graphs.compiler.front_end import notation_of
 from fiberscope.models.graphs.compiler.language import parse
-from fiberscope.models.graphs.compiler.sums import accesses, with_sums
+from fiberscope.models.graphs.compiler.sums import accesses, insert_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.workloads.expressions.expression import Access
 
@@ -68,7 +68,7 @@ def outcome(seed):
         raise
     assert graph_from_text(gv_text(graph)) == graph
     parsed = parse(text)
-    placed = Assignment(parsed.result, with_sums(parsed))
+    placed = Assignment(parsed.result, insert_sums(parsed))
     found = dense(results_of(graph, arrays)[placed.result.tensor])
     wanted = evaluated([placed], arrays, SIZES)[placed.result.tensor]
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=f"{seed}: {text} {options}")

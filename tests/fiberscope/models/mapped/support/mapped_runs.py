@@ -81,7 +81,7 @@ def compare(program, machine):
 def steps_of(stage):
     """Of each loop whose intersector skips ahead the steps of all its units."""
     steps = Counter()
-    for leaf in (stage.outside, *stage.leaves):
+    for leaf in (stage.outer_blocks, *stage.leaves):
         for node in leaf.nodes.values():
             if node.type in (SKIP_AHEAD, FIBER_PAIRS):
                 steps[node["index"]] += leaf.blocks[node.name].steps
