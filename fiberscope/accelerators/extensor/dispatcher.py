@@ -138,10 +138,10 @@ class Dispatcher(Component):
         self.pairs = 0  # number of pairs that have started
         self.closed = 0  # number of pairs whose products are all dispatched
         self.freed = 0  # number of pairs whose microtiles are all taken
-        self.taken = 0  # number of elements that have taken all microtiles of the pair that is released next
+        self.fed_elements = 0  # elements that have all microtiles of the pair that is released next
         self.marks = array("q")  # tasks pushed to each element when a pair was closed, by half of input tiles
         self.half = halves - 1  # half of the output tiles of the current pair
-        self.held = array("q", bytes(8 * halves))  # whether a half is in use
+        self.half_in_use = array("q", bytes(8 * halves))  # whether a half is in use
         self.open = False  # whether a pair is in progress
         self.products = 0
         self.work = 0  # expected work of the products
@@ -154,7 +154,7 @@ class Dispatcher(Component):
         self.row_left = array("q", bytes(8 * self.height))  # number of unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
         self.meets = array("b", bytes(intersectors))  # whether an intersector waits at equal heads
-        self.asked = self.all_full = False  # whether space was checked in this cycle; whether there is none
+        self.space_checked = self.all_full = False  # whether space was checked in this cycle, and is lacking
         self.elements = 0
         self.roomy = Elements(0)  # elements with space in this cycle that got no product
         self.late = Elements(0)  # elements among these with a long product
@@ -175,12 +175,12 @@ class Dispatcher(Component):
         """Advance every intersector by a step."""
         progress = self._release()
         if self.drained.can_pop():
-            self.held[self.drained.control()] = 0
+            self.half_in_use[self.drained.control()] = 0
             self.drained.pop()
             progress = True
         if not self.open:
             return self.busy(now + 1) if progress else self._between_pairs(now)
-        self.asked = self.all_full = False
+        self.space_checked = self.all_full = False
         for lane in range(self.intersectors):
             if not (self.all_full and self.meets[lane]) and self._step(lane, now):
                 progress = True
@@ -201,7 +201,7 @@ class Dispatcher(Component):
         """Return the next free half of the output tiles after the one used last; -1 if there is none."""
         for step in range(1, self.halves + 1):
             half = (self.half + step) % self.halves
-            if not self.held[half]:
+            if not self.half_in_use[half]:
                 return half
         return -1
 
@@ -219,13 +219,13 @@ class Dispatcher(Component):
         if self.freed == self.closed:
             return False
         first = self.freed % self.halves * self.elements
-        while self.taken < self.elements:
-            tasks = self.tasks[self.taken]
+        while self.fed_elements < self.elements:
+            tasks = self.tasks[self.fed_elements]
             waiting = tasks.capacity - tasks.space()
-            if tasks.pushes - waiting < self.marks[first + self.taken]:
+            if tasks.pushes - waiting < self.marks[first + self.fed_elements]:
                 return False
-            self.taken += 1
-        self.taken = 0
+            self.fed_elements += 1
+        self.fed_elements = 0
         self.freed += 1
         self.released.push(0)  # there is space for all halves
         return True
@@ -238,7 +238,7 @@ class Dispatcher(Component):
         self.last_column = self.b.tile_rows[tile_b + 1]
         self.half = half
         self.pairs += 1
-        self.held[self.half] = 1
+        self.half_in_use[self.half] = 1
         self.rows.push(self.half, TILE, self.last_row - self.row)
         self.open = True
 
@@ -300,11 +300,12 @@ class Dispatcher(Component):
         """Dispatch the product at the heads to an element with a free slot; return whether there is one."""
         both = self.lanes[lane]  # C: FiberIntersection
         a, b = both.a, both.b
-        if not self.asked:
+        if not self.space_checked:
             self._ask_for_space(now)
-            self.asked = True
+            self.space_checked = True
         if self.policy is not None:
-            element = self._chosen(self.policy, Task(self.products, self._work(a, b)), a % self.elements, now)
+            task = Task(self.products, self._work(a, b))
+            element = self._select_element(self.policy, task, a % self.elements, now)
         else:
             element = self._in_turn(lane) if self.in_turn else self._element_for(a)
         self.meets[lane] = element < 0
@@ -347,7 +348,7 @@ class Dispatcher(Component):
             self.late.remove(element)
         return element
 
-    def _chosen(self, policy: SchedulePolicy, product: Task, home: int, now: int) -> int:
+    def _select_element(self, policy: SchedulePolicy, product: Task, home: int, now: int) -> int:
         """Return the element that the policy chooses for a product; -1 if none has a free slot."""
         elements = [*self.roomy.all_from(home), *self.late.all_from(home)]
         workers = [Worker(i, self.tasks[i].capacity - self.tasks[i].space()) for i in elements]

@@ -51,7 +51,7 @@ class OutputRow:  # C: final
 
     def _allocate(self, slots: int) -> None:
         self.mask = slots - 1
-        self.used = array("q", bytes(8 * (slots // 2)))  # places of the elements, the first ``count`` valid
+        self.occupied = array("q", bytes(8 * (slots // 2)))  # places of the first ``count`` elements
         self.keys = array("q", [EMPTY]) * slots
         self.values = array("d", bytes(8 * slots))
 
@@ -73,7 +73,7 @@ class OutputRow:  # C: final
     def _put(self, place: int, key: int, value: float) -> None:  # C: noexcept, inline
         self.keys[place] = key
         self.values[place] = value
-        self.used[self.count] = place
+        self.occupied[self.count] = place
         self.count += 1
 
     def _place(self, key: int) -> int:  # C: noexcept
@@ -95,13 +95,13 @@ class OutputRow:  # C: final
     def take(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:  # C: def
         """Empty the row; return the sorted keys of its elements, their values and the visited microtiles."""
         keys, visited = np.asarray(self.keys), np.asarray(self.visited)
-        used = np.asarray(self.used)[: self.count]
+        used = np.asarray(self.occupied)[: self.count]
         order = used[np.argsort(keys[used])]
-        taken = keys[order], np.asarray(self.values)[order], np.flatnonzero(visited)
+        row = keys[order], np.asarray(self.values)[order], np.flatnonzero(visited)
         keys[order] = EMPTY
         visited[:] = 0
         self.count = 0
-        return taken
+        return row
 
 
 class PartialSlot:  # C: final
@@ -171,7 +171,7 @@ class OutputBuffer(Component):
         self.output_rows = output_rows
         self.slots = slots
         self.height = len(output_rows) // halves
-        self.done = array("q", bytes(8 * len(output_rows)))  # products that arrived, by row
+        self.arrived = array("q", bytes(8 * len(output_rows)))  # products that arrived, by row
         self.expected = array("q", [UNKNOWN] * len(output_rows))
         self.missing = array("q", bytes(8 * halves))  # rows that are not complete, by half
         self.partial_outputs = 0
@@ -213,15 +213,15 @@ class OutputBuffer(Component):
             for i in range(slot.count):
                 target.add(slot.keys[i], slot.values[i])
             self.partial_outputs += slot.count
-        self.done[place] += 1
+        self.arrived[place] += 1
         way.pop()
         self._complete(half, row)
 
     def _complete(self, half: int, row: int) -> None:
         """Pass a row on if all its products arrived; ``finished`` has a slot for each row of each half."""
         place = half * self.height + row
-        if self.done[place] == self.expected[place]:
-            self.done[place] = 0
+        if self.arrived[place] == self.expected[place]:
+            self.arrived[place] = 0
             self.expected[place] = UNKNOWN
             self.finished.push(half, row)
             self.missing[half] -= 1

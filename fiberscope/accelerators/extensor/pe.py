@@ -222,13 +222,13 @@ class IntersectingCore(Component):
     def _begin(self, now: int) -> int:
         """Compute the next product; return the cycle in which it is done."""
         self._open()
-        before = self._steps()
+        steps_before = self._steps()
         for fiber_a in range(self.fiber_a, self.last_a):
             if self.masked:
                 self._dot_met(fiber_a, self.fiber_b)
             else:
                 self._dot(fiber_a, self.fiber_b)
-        steps = self._steps() - before if self.scanners is None else self._scanned()
+        steps = self._steps() - steps_before if self.scanners is None else self._scanned()
         self._close(steps)
         self.until = now + steps
         return self.until

@@ -176,17 +176,17 @@ class Prefetcher(Component):
             self._extent(self.entered)
             source = self.table.inputs[self.entered]
             row = -1 if source < 0 else self.columns[source]
-            left = self.last_line - self.line + 1 if self.fetching else 0
-            self.fibers.append(FiberLines(self.entered - first, row, self.line, left))
+            remaining = self.last_line - self.line + 1 if self.fetching else 0
+            self.fibers.append(FiberLines(self.entered - first, row, self.line, remaining))
             self.entered += 1
         if not self.fibers:
             return False
-        chosen = policy.place_of_fiber(self.fibers, now)
-        if chosen < 0:
+        selected = policy.place_of_fiber(self.fibers, now)
+        if selected < 0:
             self.fetched += len(self.fibers)
             self.fibers.clear()
             return True
-        fiber: FiberLines = self.fibers[chosen]
+        fiber: FiberLines = self.fibers[selected]
         if fiber.left > 0:
             self._send(first + fiber.number, fiber.line)
             fiber.advance()
@@ -216,14 +216,14 @@ class Prefetcher(Component):
 
     def _locate(self) -> bool:
         """Request row pointers of further inputs, at most one line; return whether it progressed."""
-        before = self.located
+        located_before = self.located
         while self.located < self.last_input and self.pointers.window.has_room():
             source = self.table.inputs[self.located]
             if source >= 0 and not self.pointers.locate(self.columns[source], self.requests):
                 return True
             self.needed[self.located - self.table.first_inputs[self.task]] = self.pointers.window.sent
             self.located += 1
-        return self.located > before
+        return self.located > located_before
 
     def counters(self) -> dict[str, int]:
         """Return the number of lines of row pointers read and the number of lines fetched."""

@@ -72,9 +72,9 @@ class AffinityWalk:
         self.window = window
         self.order = array("q", [NOBODY]) * a.rows
         self.affinity = array("q", bytes(8 * a.rows))
-        self.chosen = array("q", bytes(8 * a.rows))
+        self.is_ordered = array("q", bytes(8 * a.rows))
         self.following = array("q", [*range(1, a.rows), NOBODY]) if a.rows else array("q")
-        self.before = array("q", range(-1, a.rows - 1))
+        self.preceding = array("q", range(-1, a.rows - 1))
         self.heads = array("q", [NOBODY]) * (_highest(a, transposed) + 1)
         self.heads[0] = 0
         self.best = 0  # upper bound of the affinity of the remaining rows
@@ -93,7 +93,7 @@ class AffinityWalk:
             self.best -= 1
         row = self.heads[self.best]
         self._take_out(row)
-        self.chosen[row] = 1
+        self.is_ordered[row] = 1
         return row
 
     def _shift(self, row: int, step: int) -> None:
@@ -105,30 +105,30 @@ class AffinityWalk:
             column = self.a.coordinates[i]
             for j in range(self.transposed.pointers[column], self.transposed.pointers[column + 1]):
                 other = self.transposed.coordinates[j]
-                if not self.chosen[other]:
+                if not self.is_ordered[other]:
                     self._take_out(other)
                     self.affinity[other] += step
                     self._put_in(other)
 
     def _take_out(self, row: int) -> None:
         """Remove a row from the list of its affinity."""
-        before = self.before[row]
+        predecessor = self.preceding[row]
         after = self.following[row]
-        if before == NOBODY:
+        if predecessor == NOBODY:
             self.heads[self.affinity[row]] = after
         else:
-            self.following[before] = after
+            self.following[predecessor] = after
         if after != NOBODY:
-            self.before[after] = before
+            self.preceding[after] = predecessor
 
     def _put_in(self, row: int) -> None:
         """Insert a row at the head of the list of its affinity."""
         affinity = self.affinity[row]
         head = self.heads[affinity]
-        self.before[row] = NOBODY
+        self.preceding[row] = NOBODY
         self.following[row] = head
         if head != NOBODY:
-            self.before[head] = row
+            self.preceding[head] = row
         self.heads[affinity] = row
         self.best = max(self.best, affinity)
 

@@ -149,10 +149,10 @@ class Scheduler(Component):
 
     def _watch_room(self, now: int) -> None:
         """Count the cycles in which a leaf task is held back, also while other work progresses."""
-        held = self._held_back()
-        if held and self.held_since == NOT_HELD:
+        is_held_back = self._held_back()
+        if is_held_back and self.held_since == NOT_HELD:
             self.held_since = now
-        elif not held and self.held_since != NOT_HELD:
+        elif not is_held_back and self.held_since != NOT_HELD:
             self.held_back_cycles += now - self.held_since
             self.held_since = NOT_HELD
 
@@ -163,7 +163,7 @@ class Scheduler(Component):
     def _wait(self) -> int:
         """Return the reason for a cycle without progress."""
         if self.choice >= 0:
-            if self.tasks_given[self.turn] >= self._most(self.choice):
+            if self.tasks_given[self.turn] >= self._max_tasks(self.choice):
                 return self.wait_any_input(self.completions)
             return self.wait_any_output(self.tasks)
         if self._all_completed() and self.ended < self.processing_elements:
@@ -258,7 +258,7 @@ class Scheduler(Component):
         if task < 0 and (not self._all_completed() or self.ended == self.processing_elements):
             return False
         if task >= 0 and self.policy is not None:
-            element = self._chosen(self.policy, now)
+            element = self._select_element(self.policy, now)
             task = self.choice
         else:
             element = self.ended if task < 0 else self._least_loaded(task)
@@ -278,7 +278,7 @@ class Scheduler(Component):
 
     def _next_ready(self) -> int:
         """Return the task to dispatch: a ready merge task, else the next in order; -1 if none can run."""
-        if self.ready_count > 0 and self._here(self.ready[self.first_ready]):
+        if self.ready_count > 0 and self._has_pointers(self.ready[self.first_ready]):
             return self.ready[self.first_ready]
         if self._next_is_here() and self.occupancy.admits(self.next_task):
             return self.next_task
@@ -292,14 +292,14 @@ class Scheduler(Component):
         if not self._held_back():
             return -1
         for place in range(self.first_ready, self.first_ready + self.ready_count):
-            if self._here(self.ready[place]):
+            if self._has_pointers(self.ready[place]):
                 return self.ready[place]
         return -1
 
     def _next_is_here(self) -> bool:  # C: noexcept
-        return self.next_task < self.table.count and self._here(self.next_task)
+        return self.next_task < self.table.count and self._has_pointers(self.next_task)
 
-    def _here(self, task: int) -> bool:  # C: noexcept
+    def _has_pointers(self, task: int) -> bool:  # C: noexcept
         """Return whether the nonzeros of A that the task needs have arrived."""
         return self.stream.needed[task] <= self.window.arrived
 
@@ -308,7 +308,7 @@ class Scheduler(Component):
 
     def _least_loaded(self, task: int) -> int:
         """Return the least-loaded element that can take the task, ties round-robin; -1 if there is none."""
-        fewest = self._most(task)
+        fewest = self._max_tasks(task)
         best = -1
         element = self.turn
         for _ in range(self.processing_elements):
@@ -321,20 +321,20 @@ class Scheduler(Component):
                 element = 0
         return best
 
-    def _chosen(self, policy: SchedulePolicy, now: int) -> int:
+    def _select_element(self, policy: SchedulePolicy, now: int) -> int:
         """Let the policy choose a task and an element for it; return the element, -1 if there is none."""
         queue = self.ready[self.first_ready : self.first_ready + self.ready_count]
-        numbers = [self.choice, *[i for i in queue if i != self.choice and self._here(i)]]
+        numbers = [self.choice, *[i for i in queue if i != self.choice and self._has_pointers(i)]]
         if self.choice != self.next_task and self._next_is_here() and self.occupancy.admits(self.next_task):
             numbers.append(self.next_task)
         inputs = self.table.first_inputs
         task = policy.chosen_task([Task(i, inputs[i + 1] - inputs[i]) for i in numbers], now)
         self.choice = task.number
-        waiting, most = list(self.tasks_given), self._most(task.number)
-        is_open = [waiting[i] < most and self.tasks[i].can_push() for i in range(self.processing_elements)]
+        waiting, limit = list(self.tasks_given), self._max_tasks(task.number)
+        is_open = [waiting[i] < limit and self.tasks[i].can_push() for i in range(self.processing_elements)]
         return policy.number_of_worker(task, least_loaded(self.turn, waiting, is_open), now)
 
-    def _most(self, task: int) -> int:
+    def _max_tasks(self, task: int) -> int:
         """Return the largest number of uncompleted tasks of a processing element, this task included."""
         return self.most_tasks if self.table.parents[task] == NO_PARENT else self.most_partial_tasks
 
@@ -395,6 +395,6 @@ class Scheduler(Component):
         """Return the state of the signal: 0 for turn, 1 for A, 2 for cache space, 3 for no next task."""
         if self.next_task == self.table.count:
             return 3
-        if not self._here(self.next_task):
+        if not self._has_pointers(self.next_task):
             return 1
         return 2 if self._held_back() else 0

@@ -46,12 +46,12 @@ class ApplyOrder(Component):
         super().__init__(name)
         self.line_vertices = line_vertices
         self.block_lines = block // line_vertices  # lines of a block; 0 if a bit stands for a single vertex
-        self.whole = (ONE << line_vertices) - 1
+        self.full_mask = (ONE << line_vertices) - 1
         self.first = self.end = 0  # range of vertices of the slice
         self.phase = IDLE
         self.line = NO_LINE  # line to request next
         self.mask = 0
-        self.left = 0  # lines of the current block not yet requested
+        self.lines_left = 0  # lines of the current block not yet requested
         self.lines = 0
 
     def select(self, first: int, end: int) -> None:
@@ -73,7 +73,7 @@ class ApplyOrder(Component):
     def _begin(self) -> None:
         self.phase = ALL if self.applies.control() else SELECTED
         self.line = self.first // self.line_vertices if self.phase == ALL else NO_LINE
-        self.mask = self.left = 0
+        self.mask = self.lines_left = 0
         self.applies.pop()
 
     def _want_next(self, now: int) -> int:
@@ -86,11 +86,11 @@ class ApplyOrder(Component):
         if not self.wanted.can_push():
             return self.busy(now + 1) if passed else self.wait_output(self.wanted)
         there = self.end - first
-        self._want(self.whole if there >= self.line_vertices else (ONE << there) - 1)
+        self._request(self.full_mask if there >= self.line_vertices else (ONE << there) - 1)
         self.line += 1
         return self.busy(now + 1)
 
-    def _want(self, mask: int) -> None:
+    def _request(self, mask: int) -> None:
         self.wanted.push(DATA, self.line, mask)
         self.lines += 1
 
@@ -121,7 +121,7 @@ class ApplyOrder(Component):
 
     def _select(self, now: int) -> int:
         """Request the line if it is complete, or add a found bit to it."""
-        if self.left > 0:
+        if self.lines_left > 0:
             return self._want_of_block(now)
         channel = self.found
         assert channel is not None  # the machine connects ``found`` wherever vertices are selected
@@ -138,7 +138,7 @@ class ApplyOrder(Component):
 
     def _add(self, bit: int) -> None:
         if self.block_lines:
-            self.line, self.left = bit * self.block_lines, self.block_lines
+            self.line, self.lines_left = bit * self.block_lines, self.block_lines
         else:
             self.line = bit // self.line_vertices
             self.mask |= ONE << (bit - self.line * self.line_vertices)
@@ -146,16 +146,16 @@ class ApplyOrder(Component):
     def _want_selected(self, now: int) -> int:
         if not self.wanted.can_push():
             return self.wait_output(self.wanted)
-        self._want(self.mask)
+        self._request(self.mask)
         self.line, self.mask = NO_LINE, 0
         return self.busy(now + 1)
 
     def _want_of_block(self, now: int) -> int:
         if not self.wanted.can_push():
             return self.wait_output(self.wanted)
-        self._want(self.whole)
+        self._request(self.full_mask)
         self.line += 1
-        self.left -= 1
-        if self.left == 0:
+        self.lines_left -= 1
+        if self.lines_left == 0:
             self.line = NO_LINE
         return self.busy(now + 1)

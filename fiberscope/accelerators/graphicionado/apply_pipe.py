@@ -82,7 +82,7 @@ class ApplyPipe(Component):
         self.write_all = write_all
         self.lists = lists
         self.busy_until = 0  # cycle in which the current line ends
-        self.under_way = False
+        self.is_active = False
         self.line = self.mask = 0  # number of the current line, and mask of its vertices to apply
         self.leaving_line = self.leaving = 0  # line whose changed vertices leave, and mask of these vertices
         self.applied = self.changed = self.lines_applied = self.lines_written = 0
@@ -90,16 +90,16 @@ class ApplyPipe(Component):
     def tick(self, now: int) -> int:
         """List a changed vertex, end the current line and begin the next line."""
         progress = self.leaving != 0 and self._list()
-        if self.under_way and now >= self.busy_until and self._can_end():
+        if self.is_active and now >= self.busy_until and self._can_end():
             self._end_line()
             progress = True
-        if not self.under_way and self.lines.can_pop():
+        if not self.is_active and self.lines.can_pop():
             if self.lines.control() == STOP:
                 return self._stop(now, progress)
             self._begin_line(now)
         if progress and self.leaving != 0:
             return self.busy(now + 1)
-        if self.under_way and now < self.busy_until:
+        if self.is_active and now < self.busy_until:
             return self.busy(self.busy_until if self.leaving == 0 else now + 1)
         return self._wait(now, progress)
 
@@ -108,7 +108,7 @@ class ApplyPipe(Component):
             return self.busy(now + 1)
         if self.leaving != 0:
             return self.wait_output(self.entries)
-        return self.wait_output(self.requests) if self.under_way else self.idle()
+        return self.wait_output(self.requests) if self.is_active else self.idle()
 
     def _list(self) -> bool:
         """Send the first changed vertex and add it to the frontier; return whether a slot was free."""
@@ -128,7 +128,7 @@ class ApplyPipe(Component):
         self.line, self.mask = self.lines.coordinate(), self.lines.reference()
         self.lines.pop()
         self.busy_until = now + raw_words.ones(self.mask)
-        self.under_way = True
+        self.is_active = True
 
     def _end_line(self) -> None:
         """End the current line: apply its vertices, write it and list the vertices that changed."""
@@ -141,15 +141,15 @@ class ApplyPipe(Component):
         self.changed += raw_words.ones(changed)
         self.applied += raw_words.ones(self.mask)
         self.lines_applied += 1
-        self.under_way = False
+        self.is_active = False
 
     def _apply(self) -> int:
         """Compute the new properties of the line's vertices; return a mask of the vertices that changed."""
         changed = 0
-        left = self.mask
-        while left:
-            place = raw_words.lowest_bit(left)
-            left &= left - 1
+        pending = self.mask
+        while pending:
+            place = raw_words.lowest_bit(pending)
+            pending &= pending - 1
             vertex = self.line * self.line_vertices + place
             if vertex < self.vertices.count and self._changes(vertex):
                 changed |= ONE << place

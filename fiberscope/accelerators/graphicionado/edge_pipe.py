@@ -61,7 +61,7 @@ class EdgePipe(Component):
         self.streams = streams
         self.all_active = all_active
         self.turn = 0  # number of the reader that is considered first
-        self.through = 0  # number of readers that have ended
+        self.ended_readers = 0  # number of readers that have ended
         self.stopped_streams = 0  # number of destination streams to which a stop was sent
         self.edges = self.passed = self.dropped = 0
 
@@ -82,7 +82,7 @@ class EdgePipe(Component):
 
     def tick(self, now: int) -> int:
         """Look at every reader, send an edge; at the end tell a stream of it."""
-        if self.through == self.readers:
+        if self.ended_readers == self.readers:
             return self._tell(now)
         progress, blocked, sent = False, False, False
         reader = self.turn
@@ -119,7 +119,7 @@ class EdgePipe(Component):
         sources = self.sources[reader]
         if sources.control() == STOP:
             self.states[reader] = ENDED
-            self.through += 1
+            self.ended_readers += 1
         else:
             self.states[reader] = READING
             self.ends[reader] = sources.reference()
@@ -175,7 +175,7 @@ class EdgePipe(Component):
         self.sent.push(STOP, self.stopped_streams)
         self.stopped_streams += 1
         if self.stopped_streams == self.streams:
-            self.stopped_streams = self.through = 0
+            self.stopped_streams = self.ended_readers = 0
             for reader in range(self.readers):
                 self.states[reader] = FREE
         return self.busy(now + 1)

@@ -56,7 +56,7 @@ class EdgeProcessor(Component):
         self.weights = weights  # C: double[::1]
         self.weighted = len(weights) > 0
         self.streams = streams
-        self.through = 0  # number of source streams that have sent their stop
+        self.ended_streams = 0  # number of source streams that have sent their stop
         self.edges = 0
 
     def tick(self, now: int) -> int:
@@ -76,12 +76,12 @@ class EdgeProcessor(Component):
 
     def _ends(self) -> bool:  # C: noexcept
         """Return whether only one stop is missing."""
-        return self.through + 1 == self.streams
+        return self.ended_streams + 1 == self.streams
 
     def _end(self) -> bool:  # C: noexcept
         """Count a stop; return whether it is the last."""
         last = self._ends()
-        self.through = 0 if last else self.through + 1
+        self.ended_streams = 0 if last else self.ended_streams + 1
         return last
 
     def _place(self) -> int:

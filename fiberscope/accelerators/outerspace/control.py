@@ -80,7 +80,7 @@ class CentralControl(Component):
         reconfiguration: int,
     ) -> None:
         super().__init__(name)
-        self.before = groups.before  # C: long[::1]
+        self.preceding = groups.before  # C: long[::1]
         self.group_count = groups.count  # C: long
         self.row_order = integers_of(rows)  # C: long[::1]
         self.row_count = len(rows)
@@ -139,7 +139,7 @@ class CentralControl(Component):
         return self.busy(now + 1)
 
     def _multiply(self, now: int) -> int:
-        done = self._take_finished()
+        has_finished = self._take_finished()
         is_given = self._give_groups()
         if self.phase == MULTIPLY and self.groups_done == self.group_count:
             self.phase = DRAIN
@@ -152,28 +152,28 @@ class CentralControl(Component):
             self.phase = RECONFIGURE
             self.reconfigured_at = now + self.reconfiguration
             return self.busy(self.reconfigured_at)
-        return self.busy(now + 1) if done or is_given else self.wait_any_input(self.finished)
+        return self.busy(now + 1) if has_finished or is_given else self.wait_any_input(self.finished)
 
     def _take_finished(self) -> bool:
-        before = self.groups_done
+        count_before = self.groups_done
         for tile in range(self.tiles):
             finished = self.finished[tile]
             if finished.can_pop():
                 finished.pop()
                 self.open[tile] -= 1
                 self.groups_done += 1
-        return self.groups_done > before
+        return self.groups_done > count_before
 
     def _give_groups(self) -> bool:
         """Assign a group to each tile with fewer than ``overlap`` groups, while the next group may begin."""
-        before = self.groups_given
+        count_before = self.groups_given
         for tile in range(self.tiles):
-            if self.groups_given == self.group_count or self.before[self.groups_given] > self.groups_done:
+            if self.groups_given == self.group_count or self.preceding[self.groups_given] > self.groups_done:
                 break
             if self.open[tile] < self.overlap:
                 self._give(tile, self.groups_given)
                 self.groups_given += 1
-        return self.groups_given > before
+        return self.groups_given > count_before
 
     def _give(self, tile: int, group: int) -> None:
         groups = self.groups[tile]

@@ -103,8 +103,8 @@ class LocalControl(Component):
         self.overlap = overlap
         self.ring = array("q", bytes(8 * overlap))  # the groups that are here
         self.open = array("q", bytes(8 * overlap))  # their tasks that are not done
-        self.taken = self.located = self.dealt_groups = self.retired = 0  # groups
-        self.asked = self.dealt_segments = 0  # segments
+        self.started_groups = self.located = self.dispatched_groups = self.retired = 0  # groups
+        self.requested_segments = self.dispatched_segments = 0  # segments
         self.segment = 0  # whose pointers are asked for next
         self.part = self.first_part
         self.deal_segment = 0
@@ -112,7 +112,7 @@ class LocalControl(Component):
         self.open_segment = False
         self.turn = 0
         self.group = END_OF_WORK  # taken last
-        self.dealt = 0
+        self.dispatched = 0
         self.pairs = 0
         self.a_pointer_bytes = self.b_bytes = 0
         self.elements = 0
@@ -138,10 +138,10 @@ class LocalControl(Component):
     def _take_done(self) -> bool:
         progress = False
         for element in range(self.elements):
-            done = self.done[element]
-            if done.can_pop():
-                self.open[done.control()] -= 1
-                done.pop()
+            channel = self.done[element]
+            if channel.can_pop():
+                self.open[channel.control()] -= 1
+                channel.pop()
                 progress = True
         return progress
 
@@ -154,13 +154,13 @@ class LocalControl(Component):
             progress = True
         if self.groups.can_pop():
             self.group = self.groups.reference()
-            self.ring[self.taken % self.overlap] = self.group
+            self.ring[self.started_groups % self.overlap] = self.group
             self.groups.pop()
-            if self.located == self.taken:
-                self._turn_to_group(self.taken)
-            if self.dealt_groups == self.taken:
+            if self.located == self.started_groups:
+                self._turn_to_group(self.started_groups)
+            if self.dispatched_groups == self.started_groups:
                 self._begin_dealing()
-            self.taken += 1
+            self.started_groups += 1
             progress = True
         return progress
 
@@ -171,7 +171,7 @@ class LocalControl(Component):
             self.segment, self.part = self.firsts[group], self.first_part
 
     def _begin_dealing(self) -> None:
-        group = self.ring[self.dealt_groups % self.overlap]
+        group = self.ring[self.dispatched_groups % self.overlap]
         self.open_segment = False
         self.element = 0
         if group != END_OF_WORK:
@@ -179,13 +179,15 @@ class LocalControl(Component):
 
     def _ask(self) -> bool:
         """Ask for a block of the pointers of a segment; it is asked for with the last of them."""
-        if self.located == self.taken:
+        if self.located == self.started_groups:
             return False
         group = self.ring[self.located % self.overlap]
         if group == END_OF_WORK:
             self._next_group()
             return True
-        if self.asked - self.dealt_segments == self.window.size or not self.window.has_room():
+        if self.requested_segments - self.dispatched_segments == self.window.size:
+            return False
+        if not self.window.has_room():
             return False
         if not self.requests.can_push():
             return False
@@ -194,8 +196,8 @@ class LocalControl(Component):
             self.requests.push(READ, self.tag_base | slot, self._pointer_block(self.part))
             self.part = self._next_part()
         if self.part >= self.last_part:
-            self.targets[self.asked % self.window.size] = self.window.sent
-            self.asked += 1
+            self.targets[self.requested_segments % self.window.size] = self.window.sent
+            self.requested_segments += 1
             self.segment, self.part = self.segment + 1, self.first_part
             if self.segment == self.firsts[group + 1]:
                 self._next_group()
@@ -203,7 +205,7 @@ class LocalControl(Component):
 
     def _next_group(self) -> None:
         self.located += 1
-        if self.located < self.taken:
+        if self.located < self.started_groups:
             self._turn_to_group(self.located)
 
     def _pointer_block(self, part: int) -> int:  # C: noexcept
@@ -218,16 +220,16 @@ class LocalControl(Component):
 
     def _next_part(self) -> int:  # C: noexcept
         """The next part whose block was not asked for with the part before."""
-        behind = self.part + 1
-        if behind % 2 == 1 and self._pointer_block(behind) == self._pointer_block(self.part):
-            behind += 1
-        return behind
+        next_part = self.part + 1
+        if next_part % 2 == 1 and self._pointer_block(next_part) == self._pointer_block(self.part):
+            next_part += 1
+        return next_part
 
     def _deal(self) -> bool:
         """Deal out an element of the oldest group that has some left, or the end of work."""
-        if self.dealt_groups == self.taken:
+        if self.dispatched_groups == self.started_groups:
             return False
-        if self.ring[self.dealt_groups % self.overlap] == END_OF_WORK:
+        if self.ring[self.dispatched_groups % self.overlap] == END_OF_WORK:
             return self._deal_end()
         if not self.open_segment:
             return self._open_segment()
@@ -236,7 +238,7 @@ class LocalControl(Component):
             return False
         self._send(target, self.element, self.columns[self.deal_segment])
         self.turn = target + 1 if target + 1 < self.elements else 0
-        self.dealt += 1
+        self.dispatched += 1
         self.element += 1
         if self.element == self.ends[self.deal_segment]:
             self._close_segment()
@@ -254,9 +256,9 @@ class LocalControl(Component):
 
     def _open_segment(self) -> bool:
         """Return whether the pointers of the next segment have arrived; an empty segment is skipped."""
-        if self.dealt_segments == self.asked:
+        if self.dispatched_segments == self.requested_segments:
             return False
-        if self.window.arrived < self.targets[self.dealt_segments % self.window.size]:
+        if self.window.arrived < self.targets[self.dispatched_segments % self.window.size]:
             return False
         segment = self.deal_segment
         k, begin = self.columns[segment], self.begins[segment]
@@ -288,38 +290,38 @@ class LocalControl(Component):
         return -1
 
     def _send(self, target: int, element: int, k: int) -> None:
-        slot = self.dealt_groups % self.overlap
+        slot = self.dispatched_groups % self.overlap
         tasks = self.tasks[target]
         tasks.push(slot, element, k)
         self.open[slot] += 1
 
     def _close_segment(self) -> None:
         self.open_segment = False
-        self.dealt_segments += 1
+        self.dispatched_segments += 1
         self.deal_segment += 1
-        if self.deal_segment == self.firsts[self.ring[self.dealt_groups % self.overlap] + 1]:
+        if self.deal_segment == self.firsts[self.ring[self.dispatched_groups % self.overlap] + 1]:
             self._close_group()
 
     def _close_group(self) -> None:
-        self.dealt_groups += 1
-        if self.dealt_groups < self.taken:
+        self.dispatched_groups += 1
+        if self.dispatched_groups < self.started_groups:
             self._begin_dealing()
 
     def _finish(self) -> bool:
         """Tell that the oldest group is done, if it is."""
         slot = self.retired % self.overlap
-        if self.retired == self.dealt_groups or self.open[slot] > 0 or not self.finished.can_push():
+        if self.retired == self.dispatched_groups or self.open[slot] > 0 or not self.finished.can_push():
             return False
         self.finished.push(0, 0, self.ring[slot])
         self.retired += 1
         return True
 
     def _wait(self) -> int:
-        if self.retired == self.taken:
+        if self.retired == self.started_groups:
             return self.idle()
-        if self.dealt_groups == self.taken:
+        if self.dispatched_groups == self.started_groups:
             return self.wait_any_input(self.done)
-        if self.open_segment or self.ring[self.dealt_groups % self.overlap] == END_OF_WORK:
+        if self.open_segment or self.ring[self.dispatched_groups % self.overlap] == END_OF_WORK:
             return self.wait_any_output(self.tasks)
         if self.window.in_flight() == 0:
             return self.wait_output(self.requests)

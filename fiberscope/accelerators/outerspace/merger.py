@@ -123,7 +123,7 @@ class MergingElement(Component):
         self.row = NOTHING
         self.count = 0  # number of lists of the row
         self.node = NO_NODE  # node whose header is awaited
-        self.asked = self.pushed = 0  # number of first elements
+        self.requested = self.pushed = 0  # number of first elements
         self.awaited = NOTHING  # the list whose successor is awaited
         self.operation = READ  # operation of the pending loads
         self.next_block = 0  # address of the next block to load, and number of blocks from there
@@ -252,7 +252,7 @@ class MergingElement(Component):
 
     def _begin_merge(self, now: int) -> int:
         """Load the first elements of all lists, of which there is one at least."""
-        self.asked = self.pushed = 0
+        self.requested = self.pushed = 0
         self.rows_merged += 1
         self.long_rows += self.count > self.max_lists
         self.phase = FIRST
@@ -273,16 +273,16 @@ class MergingElement(Component):
 
     def _first(self, now: int) -> int:
         """Load the next first element, or push the next that is here."""
-        if self.asked < self.count and self.window.in_flight() + 2 <= self.window.size:
-            self.positions[self.asked] = self.lists.first[self._node_of(self.asked)]
-            self._load_element(self.asked)
-            self.marks[self.asked] = self.window.sent + self.unsent
-            self.asked += 1
+        if self.requested < self.count and self.window.in_flight() + 2 <= self.window.size:
+            self.positions[self.requested] = self.lists.first[self._node_of(self.requested)]
+            self._load_element(self.requested)
+            self.marks[self.requested] = self.window.sent + self.unsent
+            self.requested += 1
             return self._send_load(now)
         if self.pushed == self.count and self.window.in_flight() == 0:  # no list that is walked in memory
             self.phase = MERGE
             return self._merge(now)
-        if self.pushed == self.asked or self.window.arrived < self.marks[self.pushed]:
+        if self.pushed == self.requested or self.window.arrived < self.marks[self.pushed]:
             return self._wait()
         self.pushed += 1
         return self._compute(now, self._push(self.pushed - 1))

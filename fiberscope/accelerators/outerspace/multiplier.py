@@ -107,7 +107,7 @@ class MultiplyingElement(Component):
         self.value_type: ValueType = TYPES[specification.values]  # C: readonly ValueType
         self.value_bytes = layouts[0].value_bytes  # C: long
         self.element_bytes = lists.element_bytes
-        self.ahead = specification.scratchpad_bytes // 2 // lists.element_bytes  # elements of B, and products
+        self.max_ahead = specification.scratchpad_bytes // 2 // lists.element_bytes  # products, elements of B
         self.batch_limit = max(1, specification.block_bytes // lists.element_bytes)
         self.window = ReorderWindow(specification.outstanding)
         self.covers = array("q", bytes(8 * specification.outstanding))  # by slot: elements up to its load
@@ -116,7 +116,7 @@ class MultiplyingElement(Component):
         self.begin = self.count = 0  # of the row of B
         self.parts = 0  # of the element of A that were asked for: coordinate and value
         self.first_load = 0  # of the task
-        self.asked_coordinates = self.asked_values = 0  # elements of B whose blocks were asked for
+        self.requested_coordinates = self.requested_values = 0  # elements of B whose blocks were asked for
         self.linked = False
         self.ready = self.produced = 0  # products that can be made, and that are
         self.batch = 0  # products that are being made
@@ -127,7 +127,7 @@ class MultiplyingElement(Component):
         self.product_counts = array("q", bytes(8 * self.depth))  # products
         self.first_node = self.open_nodes = 0
         self.stored = 0  # address up to which the oldest node is
-        self.held = 0  # products made, or being made, and not stored
+        self.unstored = 0  # products made, or being made, and not stored
         self.elements = self.multiply = self.nodes = self.blocks = self.stores = 0
 
     def tick(self, now: int) -> int:
@@ -177,8 +177,8 @@ class MultiplyingElement(Component):
             self.begin = self.b.pointers[self.k]
             self.count = self.b.pointers[self.k + 1] - self.begin
             self.parts = 1 if self.a_dense else 0
-            self.asked_values = 0
-            self.asked_coordinates = self.count if self.b_dense else 0
+            self.requested_values = 0
+            self.requested_coordinates = self.count if self.b_dense else 0
             self.first_load = self.window.sent
             self.linked = False
             self.ready = self.produced = 0
@@ -186,14 +186,14 @@ class MultiplyingElement(Component):
 
     def _ask(self) -> bool:
         """Ask for the next block of the task, unless it is too far ahead of the products."""
-        asked = min(self.asked_coordinates, self.asked_values)
-        if self.parts == 2 and asked >= min(self.count, self.produced + self.ahead):
+        requested = min(self.requested_coordinates, self.requested_values)
+        if self.parts == 2 and requested >= min(self.count, self.produced + self.max_ahead):
             return False
         if not self.window.has_room() or not self.requests.can_push():
             return False
         address = self._next_block()
         slot = self.window.send()
-        self.covers[slot] = min(self.asked_coordinates, self.asked_values)
+        self.covers[slot] = min(self.requested_coordinates, self.requested_values)
         self.requests.push(READ, self.tag_base | slot, address)
         return True
 
@@ -204,13 +204,14 @@ class MultiplyingElement(Component):
             if self.parts == 1:
                 return self._block(self.a_coordinates + self.element * INDEX_BYTES)
             return self._block(self.a_values + self.element * self.value_bytes)
-        if self.asked_coordinates <= self.asked_values:
-            first = self.begin + self.asked_coordinates
-            self.asked_coordinates += self._in_block(first, INDEX_BYTES)
-            self.asked_coordinates = min(self.asked_coordinates, self.count)
+        if self.requested_coordinates <= self.requested_values:
+            first = self.begin + self.requested_coordinates
+            self.requested_coordinates += self._in_block(first, INDEX_BYTES)
+            self.requested_coordinates = min(self.requested_coordinates, self.count)
             return self._block(self.b_coordinates + first * INDEX_BYTES)
-        first = self.begin + self.asked_values
-        self.asked_values = min(self.asked_values + self._in_block(first, self.value_bytes), self.count)
+        first = self.begin + self.requested_values
+        values = self.requested_values + self._in_block(first, self.value_bytes)
+        self.requested_values = min(values, self.count)
         return self._block(self.b_values + first * self.value_bytes)
 
     def _in_block(self, first: int, width: int) -> int:  # C: noexcept, inline
@@ -243,7 +244,7 @@ class MultiplyingElement(Component):
         """Begin to make some products."""
         if self.batch > 0 or not self.linked:
             return False
-        products = min(self.ready - self.produced, self.ahead - self.held, self.batch_limit)
+        products = min(self.ready - self.produced, self.max_ahead - self.unstored, self.batch_limit)
         if products <= 0:
             return False
         factor = self.a.values[self.element]
@@ -253,7 +254,7 @@ class MultiplyingElement(Component):
             self.lists.columns[first + i] = self.b.coordinates[source + i]
             self.lists.values[first + i] = self.value_type.multiply(factor, self.b.values[source + i])
         self.batch = products
-        self.held += products
+        self.unstored += products
         self.until = now + products * self.product_cycles
         return True
 
@@ -274,19 +275,19 @@ class MultiplyingElement(Component):
         node = self.node_ids[head]
         data = address + self.header_bytes
         end = data + (self.lists.first[node + 1] - self.lists.first[node]) * self.element_bytes
-        here = max(self.stored, address)
-        block_end = min(self._block(here) + self.block_bytes, end)
+        begin = max(self.stored, address)
+        block_end = min(self._block(begin) + self.block_bytes, end)
         if (
             data + self.product_counts[head] * self.element_bytes < block_end
             or not self.store_requests.can_push()
         ):
             return False
-        if here // self.burst_bytes == (block_end - 1) // self.burst_bytes:
-            self.store_requests.push(WRITE_BURST, 0, here)
+        if begin // self.burst_bytes == (block_end - 1) // self.burst_bytes:
+            self.store_requests.push(WRITE_BURST, 0, begin)
         else:
-            self.store_requests.push(WRITE, 0, self._block(here))
+            self.store_requests.push(WRITE, 0, self._block(begin))
         self.stores += 1
-        self.held -= self._elements(block_end - data) - self._elements(here - data)
+        self.unstored -= self._elements(block_end - data) - self._elements(begin - data)
         self.stored = block_end
         if block_end == end:
             self.first_node = (head + 1) % self.depth

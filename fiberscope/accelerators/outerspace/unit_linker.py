@@ -71,11 +71,11 @@ class UnitLinker(Linker):
             self.lists.addresses[self.space_grants.reference()] = self.space_grants.coordinate()
             self.space_grants.pop()
         if self.node_headers.can_pop():
-            node, behind = (
+            node, successor = (
                 self.node_at[self.node_headers.coordinate()],
                 self.node_headers.reference(),
             )  # C: node=long
-            self.lists.following[node] = NO_NODE if behind == NO_NODE else self.node_at[behind]
+            self.lists.following[node] = NO_NODE if successor == NO_NODE else self.node_at[successor]
             self.lists.heads[self.lists.rows[node]] = node
             self.node_headers.pop()
 

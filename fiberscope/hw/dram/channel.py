@@ -92,7 +92,7 @@ class DramChannel(Deferring):
         self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # the maps need a power of two
         self._request_bytes = specification.request_bytes
         self._burst_bytes = min(device.organisation.burst_bytes, specification.request_bytes)  # C: long
-        self._asked = self._asked_bytes = 0  # requested bursts and bytes of the request at the head
+        self._requested_bursts = self._requested_bytes = 0  # of the request at the head
         self._requests_per_cycle = specification.requests_per_cycle
         self._read_queue = specification.read_queue
         self._write_queue = specification.write_queue
@@ -135,7 +135,7 @@ class DramChannel(Deferring):
         more = self._take_requests(now)
         more |= self._reply(now) and self.requests.can_pop()
         issued = self._step(now) if controller.waiting and self._next_step <= now else False
-        return self._rest(now, issued, more)
+        return self._wait_state(now, issued, more)
 
     def settle(self, cycle: int) -> None:
         """Issue the deferred commands of the cycles before this one."""
@@ -148,7 +148,7 @@ class DramChannel(Deferring):
         self._next_step = self._controller.wake(cycle)
         return issued
 
-    def _rest(self, now: int, issued: bool, more: bool) -> int:  # C: noexcept
+    def _wait_state(self, now: int, issued: bool, more: bool) -> int:  # C: noexcept
         """Sleep until the next cycle with an effect outside the channel, and state the reason."""
         waiting = self._controller.waiting
         held_up = self._returns.due() <= now
@@ -208,9 +208,9 @@ class DramChannel(Deferring):
     def _measure(self, operation: int) -> None:  # C: noexcept
         """Set the number of bursts and bytes of the first request."""
         if operation in (READ_BURST, WRITE_BURST):
-            self._asked, self._asked_bytes = 1, self._burst_bytes
+            self._requested_bursts, self._requested_bytes = 1, self._burst_bytes
         else:
-            self._asked, self._asked_bytes = self._bursts, self._request_bytes
+            self._requested_bursts, self._requested_bytes = self._bursts, self._request_bytes
 
     def _refuse(self, fault: str) -> None:  # C: fault=str
         raise SimulationError(f"{self.name}: {fault}")
@@ -223,9 +223,9 @@ class DramChannel(Deferring):
         """Return the number of bursts of a request that are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
-            return self._asked
+            return self._requested_bursts
         count = 0
-        for line in range(first, first + self._asked):
+        for line in range(first, first + self._requested_bursts):
             if not queues.will_write(line):
                 count += 1
         return count
@@ -233,12 +233,12 @@ class DramChannel(Deferring):
     def _take_read(self, first: int, address: int, tensor: int, now: int) -> bool:
         new = self._new_lines(first)
         room = self._read_queue - self._controller.queues.counts[READS]
-        forwarded = self._asked - new
+        forwarded = self._requested_bursts - new
         if new > room or forwarded > self._returns.capacity - self._returns.count:
             return False
-        request = self._returns.open(self.requests.coordinate(), address, self._asked, now)
-        for line in range(first, first + self._asked):
-            if new < self._asked and self._controller.queues.will_write(line):
+        request = self._returns.open(self.requests.coordinate(), address, self._requested_bursts, now)
+        for line in range(first, first + self._requested_bursts):
+            if new < self._requested_bursts and self._controller.queues.will_write(line):
                 self._returns.append(request, now)
             else:
                 self._decoder.decode(line << self._burst_shift)
@@ -246,7 +246,7 @@ class DramChannel(Deferring):
                 self._controller.enqueue(READS, decoder.bank, decoder.row, line, request, now)
         self._forwarded += forwarded
         self._reads += 1
-        self._read_bytes[tensor] += self._asked_bytes
+        self._read_bytes[tensor] += self._requested_bytes
         return True
 
     def _take_write(self, first: int, tensor: int, now: int) -> bool:
@@ -254,19 +254,19 @@ class DramChannel(Deferring):
         queues = self._controller.queues
         if new > self._write_queue - queues.counts[WRITES]:
             return False
-        for line in range(first, first + self._asked):
-            if new == self._asked or not queues.will_write(line):
+        for line in range(first, first + self._requested_bursts):
+            if new == self._requested_bursts or not queues.will_write(line):
                 self._decoder.decode(line << self._burst_shift)
                 self._controller.enqueue(WRITES, self._decoder.bank, self._decoder.row, line, 0, now)
-        self._coalesced += self._asked - new
+        self._coalesced += self._requested_bursts - new
         self._writes += 1
-        self._write_bytes[tensor] += self._asked_bytes
+        self._write_bytes[tensor] += self._requested_bytes
         return True
 
     def _reply(self, now: int) -> bool:
         """Remove the bursts that have arrived and send replies, in order; return whether there were any."""
         returns = self._returns
-        before = returns.count
+        previous_count = returns.count
         while returns.due() <= now and (self.replies.can_push() or not returns.completes()):
             completes = returns.completes()
             if returns.count == returns.capacity:
@@ -276,7 +276,7 @@ class DramChannel(Deferring):
             if completes:
                 self.replies.push(READ, returns.tag[request], returns.address[request], 0.0)
                 self._read_latency += now + 1 - returns.arrival[request]
-        return returns.count < before
+        return returns.count < previous_count
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
         """Return the reads without a reply, each with the bank and the row that its next burst needs."""

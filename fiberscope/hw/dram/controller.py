@@ -63,9 +63,9 @@ class Controller:  # C: final
         self._opened_bound = self._column_bound = self._row_bound = MAX_TIME
         # By bank, the index in device.ready of the row command it needs next: at first, that of its ACT
         self._next_row = array("q", range(self.device.activates, self.device.precharges))
-        self._held = array("q", bytes(8 * self.device.banks))  # by bank: 1 if a burst waits for its row
+        self._reserved = array("q", bytes(8 * self.device.banks))  # by bank: 1 if a burst waits for its row
         self.refresh = RefreshTimer(specification)
-        self._kept = NOBODY  # bank whose own refresh is due; it serves only a burst whose row was opened
+        self._bank_due = NOBODY  # bank whose own refresh is due; it serves only a burst whose row was opened
         self._search = 0  # number of the current or last search
         self._spared = array("q", bytes(8 * self.device.banks))  # by bank: last search that kept its row
         self._last = -1  # last simulated cycle
@@ -79,7 +79,7 @@ class Controller:  # C: final
         self.write_bursts = array("q", bytes(8 * self.device.pseudo_channels))
 
     def enqueue(
-        self, which: int, bank: int, row: int, line: int, request: int, cycle: int
+        self, queue: int, bank: int, row: int, line: int, request: int, cycle: int
     ) -> None:  # C: cdef
         """Append a new burst to the list ``READS`` or ``WRITES``; a pool entry must be free."""
         queues = self.queues
@@ -89,12 +89,12 @@ class Controller:  # C: final
         queues.line[entry] = line
         queues.request[entry] = request
         queues.arrival[entry] = cycle
-        queues.write[entry] = which == WRITES
-        queues.column[entry] = bank + (self.device.writes if which == WRITES else self.device.reads)
-        queues.append(which, entry)
+        queues.write[entry] = queue == WRITES
+        queues.column[entry] = bank + (self.device.writes if queue == WRITES else self.device.reads)
+        queues.append(queue, entry)
         self.waiting += 1
-        self.refresh.wanted[bank] += 1
-        if which == self.mode:
+        self.refresh.waiting_bursts[bank] += 1
+        if queue == self.mode:
             self._lower_bound(entry)
 
     def _lower_bound(self, entry: int) -> None:  # C: noexcept
@@ -235,7 +235,7 @@ class Controller:  # C: final
     def _hits(self, entry: int) -> int:  # C: noexcept, inline
         """Return 1 if a burst's row is open and usable, else 0; a number, for arithmetic, not branches."""
         bank = self.queues.bank[entry]
-        return (self.device.open_row[bank] == self.queues.row[entry]) & (bank != self._kept)
+        return (self.device.open_row[bank] == self.queues.row[entry]) & (bank != self._bank_due)
 
     def _row_ready(self, entry: int) -> int:  # C: noexcept, inline
         """Return the earliest cycle of a burst's ACT or PRE; at least ``MAX_TIME`` if it cannot have one."""
@@ -266,7 +266,7 @@ class Controller:  # C: final
         self.misses += open_row == CLOSED
         self.conflicts += open_row not in (CLOSED, self.queues.row[entry])
 
-    def _issue_column(self, which: int, entry: int, now: int) -> None:
+    def _issue_column(self, queue: int, entry: int, now: int) -> None:
         """Issue the RD or WR of a burst, and remove the burst from the queues."""
         bank = self.queues.bank[entry]
         pseudo = self.device.pseudo_channel(bank)
@@ -278,18 +278,18 @@ class Controller:  # C: final
             self.device.read(bank, now)
             self.read_bursts[pseudo] += 1
             self.returns.append(self.queues.request[entry], now + self.read_latency)
-        self.queues.remove(which, entry)
+        self.queues.remove(queue, entry)
         self.queues.give_back(entry)
         self.waiting -= 1
-        self.refresh.wanted[bank] -= 1
-        if which == OPENED:
-            self._held[bank] = 0
-        closes = self._closes and not (self._held[bank] or self.queues.shares_row(entry))
+        self.refresh.waiting_bursts[bank] -= 1
+        if queue == OPENED:
+            self._reserved[bank] = 0
+        closes = self._closes and not (self._reserved[bank] or self.queues.shares_row(entry))
         if closes:
             self.device.auto_precharge(bank)
-        if bank != self._kept and (closes or which == OPENED):
+        if bank != self._bank_due and (closes or queue == OPENED):
             self._next_row[bank] = bank + (self.device.activates if closes else self.device.precharges)
-        if which != OPENED:
+        if queue != OPENED:
             self._column_bound = now + 1
         # The bank may now be precharged: the burst that kept its row open is served.
         self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
@@ -305,7 +305,7 @@ class Controller:  # C: final
         self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
         self._next_row[bank] = self.device.never
-        self._held[bank] = 1
+        self._reserved[bank] = 1
         self._row_bound = now + 1
         ready = self._column_ready(entry)
         self._opened_bound = min(self._opened_bound, ready)
@@ -334,8 +334,8 @@ class Controller:  # C: final
         """Choose the bank whose own refresh is due, and block it for the bursts of the queues."""
         if self.refresh.by_bank and self.refresh.owed:
             self.refresh.choose()
-            self._kept = self.refresh.bank
-            self._next_row[self._kept] = self.device.never
+            self._bank_due = self.refresh.bank
+            self._next_row[self._bank_due] = self.device.never
 
     def _all_wait(self) -> bool:  # C: noexcept, inline
         """Return whether a refresh of all banks is due."""
@@ -349,14 +349,14 @@ class Controller:  # C: final
             return self._bank_refresh_ready(self.refresh.bank)
         pseudo = self.refresh.pseudo
         for bank in range(self.device.banks):
-            if self._held[bank] and self.device.pseudo_channel(bank) == pseudo:
+            if self._reserved[bank] and self.device.pseudo_channel(bank) == pseudo:
                 return MAX_TIME
         if self.device.any_open(pseudo):
             return self.device.precharge_all_ready(pseudo)
         return self.device.refresh_ready(pseudo)
 
     def _bank_refresh_ready(self, bank: int) -> int:  # C: noexcept
-        if self._held[bank]:
+        if self._reserved[bank]:
             return MAX_TIME
         if self.device.open_row[bank] == CLOSED:
             return self.device.bank_refresh_ready(bank)
@@ -375,9 +375,9 @@ class Controller:  # C: final
     def _refresh_bank(self, bank: int, now: int) -> None:
         if self.device.open_row[bank] == CLOSED:
             self.device.refresh_bank(bank, now)
-            self.refresh.done()
+            self.refresh.complete()
             self._row_closed(bank)
-            self._kept = NOBODY
+            self._bank_due = NOBODY
             self._keep_bank()
             self.recheck()
         else:
@@ -391,7 +391,7 @@ class Controller:  # C: final
                     self._row_closed(bank)
         else:
             self.device.refresh(pseudo, now)
-            self.refresh.done()
+            self.refresh.complete()
             if self.refresh.owed == 0:
                 self.recheck()
 

@@ -43,8 +43,8 @@ class BurstQueues:  # C: final
         self.column = array("i", bytes(4 * entries))
         self.counted = array("b", bytes(entries))
         self.following = array("i", [*range(1, entries), NOBODY])
-        self._before = array("i", bytes(4 * entries))
-        self._free = 0
+        self._preceding = array("i", bytes(4 * entries))
+        self._free_entry = 0
         self.heads = array("q", [NOBODY] * LISTS)
         self._tails = array("q", [NOBODY] * LISTS)
         self.counts = _numbers(LISTS)
@@ -54,44 +54,44 @@ class BurstQueues:  # C: final
 
     def take(self) -> int:  # C: cdef, noexcept
         """Allocate an entry and return it; one must be free."""
-        entry = self._free
-        self._free = self.following[entry]
+        entry = self._free_entry
+        self._free_entry = self.following[entry]
         self.counted[entry] = 0
         return entry
 
     def give_back(self, entry: int) -> None:  # C: cdef, noexcept
         """Free an entry that is in no list."""
-        self.following[entry] = self._free
-        self._free = entry
+        self.following[entry] = self._free_entry
+        self._free_entry = entry
 
-    def append(self, which: int, entry: int) -> None:  # C: cdef, noexcept
+    def append(self, queue: int, entry: int) -> None:  # C: cdef, noexcept
         """Append an entry to a list."""
-        tail = self._tails[which]
-        self._before[entry] = tail
+        tail = self._tails[queue]
+        self._preceding[entry] = tail
         self.following[entry] = NOBODY
         if tail == NOBODY:
-            self.heads[which] = entry
+            self.heads[queue] = entry
         else:
             self.following[tail] = entry
-        self._tails[which] = entry
-        self.counts[which] += 1
-        if which == WRITES:
+        self._tails[queue] = entry
+        self.counts[queue] += 1
+        if queue == WRITES:
             self._sieve[self.line[entry] & (SIEVE - 1)] += 1
 
-    def remove(self, which: int, entry: int) -> None:  # C: cdef, noexcept
+    def remove(self, queue: int, entry: int) -> None:  # C: cdef, noexcept
         """Remove an entry from its list."""
-        before = self._before[entry]
+        preceding = self._preceding[entry]
         after = self.following[entry]
-        if before == NOBODY:
-            self.heads[which] = after
+        if preceding == NOBODY:
+            self.heads[queue] = after
         else:
-            self.following[before] = after
+            self.following[preceding] = after
         if after == NOBODY:
-            self._tails[which] = before
+            self._tails[queue] = preceding
         else:
-            self._before[after] = before
-        self.counts[which] -= 1
-        if which == WRITES:
+            self._preceding[after] = preceding
+        self.counts[queue] -= 1
+        if queue == WRITES:
             self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
 
     def will_write(self, line: int) -> bool:  # C: cdef, noexcept
@@ -114,9 +114,9 @@ class BurstQueues:  # C: final
             entry = self.following[entry]
         return False
 
-    def entries(self, which: int) -> list[int]:  # C: def
+    def entries(self, queue: int) -> list[int]:  # C: def
         """Return the entries of a list, oldest first."""
-        entries, entry = [], self.heads[which]
+        entries, entry = [], self.heads[queue]
         while entry != NOBODY:
             entries.append(entry)
             entry = self.following[entry]

@@ -24,7 +24,7 @@ class RefreshTimer:  # C: final
     ``due`` is the cycle in which the next refreshes fall due. ``owed`` is the number of refreshes that are
     due and not issued. ``pseudo`` and ``bank`` (numbered over the channel) are the target of the next
     refresh. ``refresh_counts`` is the number of refreshes of each bank, or of each pseudo-channel.
-    ``wanted`` is the number of bursts that wait for each bank; the controller updates it.
+    ``waiting_bursts`` is the number of bursts that wait for each bank; the controller updates it.
     """
 
     def __init__(self, specification: DramSpecification) -> None:
@@ -41,9 +41,9 @@ class RefreshTimer:  # C: final
         self.pseudo = 0
         self.bank = 0
         self._turn = 0
-        self._taken = 0  # refreshes issued to every pseudo-channel so far
+        self._issued = 0  # refreshes issued to every pseudo-channel so far
         self.refresh_counts = array("q", bytes(8 * self._pseudo_channels * self._turns))
-        self.wanted = array("q", bytes(8 * organisation.total_banks))
+        self.waiting_bursts = array("q", bytes(8 * organisation.total_banks))
 
     def fall_due(self, now: int) -> None:  # C: cdef, noexcept
         """Add the refreshes that fall due up to cycle ``now`` to ``owed``."""
@@ -59,11 +59,12 @@ class RefreshTimer:  # C: final
         first = self.pseudo * self._turns
         fewest = MAX_TIME
         for bank in range(first, first + self._turns):
-            if self.refresh_counts[bank] == self._taken // self._turns and self.wanted[bank] < fewest:
-                fewest = self.wanted[bank]
+            pending = self.refresh_counts[bank] == self._issued // self._turns
+            if pending and self.waiting_bursts[bank] < fewest:
+                fewest = self.waiting_bursts[bank]
                 self.bank = bank
 
-    def done(self) -> None:  # C: cdef, noexcept
+    def complete(self) -> None:  # C: cdef, noexcept
         """Count the issued refresh, and advance to the next target."""
         self.refresh_counts[self.bank] += 1
         self.owed -= 1
@@ -71,5 +72,5 @@ class RefreshTimer:  # C: final
         if self.pseudo == self._pseudo_channels:
             self.pseudo = 0
             self._turn = (self._turn + 1) % self._turns
-            self._taken += 1
+            self._issued += 1
         self.bank = self.pseudo * self._turns + self._turn

@@ -113,7 +113,7 @@ class SimpleMemory(Component):
         self._arrival = array("q", bytes(8 * self._capacity))
         self._head = 0
         self._count = 0
-        self._free = 0  # cycle in which the last transfer ends
+        self._free_at = 0  # cycle in which the last transfer ends
         self._free_part = 0  # fraction of this cycle at the end, in units of 1 / _parts
         # Called with cycle, operation, address and tag of each accepted request
         self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
@@ -126,11 +126,11 @@ class SimpleMemory(Component):
         while self._can_begin(now):
             self._begin(now)
         self._reply(now)
-        return self._rest(now)
+        return self._wait_state(now)
 
     def _can_begin(self, now: int) -> bool:  # C: noexcept
         """Return whether a transfer can start in this cycle: the one before ends in it or earlier."""
-        return self._count < self._capacity and self._free <= now and self.requests.can_pop()
+        return self._count < self._capacity and self._free_at <= now and self.requests.can_pop()
 
     def _begin(self, now: int) -> None:
         operation = self.requests.control()
@@ -158,11 +158,11 @@ class SimpleMemory(Component):
 
     def _transfer(self, now: int) -> None:  # C: noexcept
         """Occupy the bus for a request, from ``now`` or from the end of the last transfer."""
-        if self._free < now:
-            self._free = now
+        if self._free_at < now:
+            self._free_at = now
             self._free_part = 0
         parts = self._free_part + self._size * self._per_byte
-        self._free += parts // self._parts
+        self._free_at += parts // self._parts
         self._free_part = parts % self._parts
 
     def _remember(self, address: int, now: int) -> None:  # C: noexcept
@@ -170,8 +170,8 @@ class SimpleMemory(Component):
         tail = self._head + self._count
         if tail >= self._capacity:
             tail -= self._capacity
-        ended = self._free + 1 if self._free_part else self._free
-        self._due[tail] = ended + self._latency
+        end = self._free_at + 1 if self._free_part else self._free_at
+        self._due[tail] = end + self._latency
         self._tag[tail] = self.requests.coordinate()
         self._address[tail] = address
         self._arrival[tail] = now
@@ -186,9 +186,9 @@ class SimpleMemory(Component):
             if self._head == self._capacity:
                 self._head = 0
 
-    def _rest(self, now: int) -> int:  # C: noexcept
+    def _wait_state(self, now: int) -> int:  # C: noexcept
         """Sleep until a reply is due or the next transfer can start."""
-        begins = self._free
+        begins = self._free_at
         if self._can_begin(now):
             begins = now + 1  # a reply of this cycle has freed an entry
         if self._count == 0:

@@ -79,8 +79,8 @@ def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> N
     while span < len(ids):
         adders = np.arange(span - 1, len(ids) - 1, 2 * span)
         adders = adders[beginning[adders + 1] <= adders]
-        left = np.maximum(beginning[adders + 1], adders + 1 - span)
-        partial[..., left] = add(partial[..., left], partial[..., adders + 1])
+        lower = np.maximum(beginning[adders + 1], adders + 1 - span)
+        partial[..., lower] = add(partial[..., lower], partial[..., adders + 1])
         span *= 2
     return partial[..., first]
 
@@ -138,15 +138,15 @@ class AdderNetwork(RowPipeline):
 
     def _load(self) -> None:
         """Set the operand of each leaf and the first leaf of its neuron."""
-        before = -1  # C: long
+        previous_id = -1  # C: long
         beginning = NO_NEURON
         for leaf in range(self.lanes):
             source = self.inputs[leaf]  # C: Channel
             if source.control() != DATA:
                 beginning = NO_NEURON
-            elif beginning == NO_NEURON or source.coordinate() != before:
+            elif beginning == NO_NEURON or source.coordinate() != previous_id:
                 beginning = leaf
-                before = source.coordinate()
+                previous_id = source.coordinate()
             self.beginning[leaf] = beginning
             self.partial[leaf] = source.value()
 
@@ -157,8 +157,8 @@ class AdderNetwork(RowPipeline):
             for adder in range(span - 1, self.lanes - 1, 2 * span):
                 beginning = self.beginning[adder + 1]
                 if beginning != NO_NEURON and beginning <= adder:
-                    left = max(beginning, adder + 1 - span)  # C: long
-                    self.partial[left] += self.partial[adder + 1]
+                    lower = max(beginning, adder + 1 - span)  # C: long
+                    self.partial[lower] += self.partial[adder + 1]
                     self.add += 1
             span *= 2
 

@@ -47,7 +47,7 @@ class Regor(RowPipeline):
         self.vectors = vectors
         self.words = words
         self.width = width
-        self.seen = [0] * words  # the OR of the columns of the slice so far
+        self.column_union = [0] * words  # the OR of the columns of the slice so far
         self.filters = False  # whether the last vector was a row
         self.ones = self.ones_kept = 0
 
@@ -55,7 +55,7 @@ class Regor(RowPipeline):
         for first in range(0, self.lanes, self.words):
             kind = self.inputs[first].control()
             if kind == COLUMN and self.filters:
-                self.seen = [0] * self.words
+                self.column_union = [0] * self.words
             self.filters = kind == ROW
             for word in range(self.words):
                 self._take_word(kind, word, first + word)
@@ -70,12 +70,12 @@ class Regor(RowPipeline):
             raise SimulationError(f"{self.name}: {bits} at bitmaps[{lane}] is no word of {self.width} bits")
         self.kinds[lane] = kind
         if kind == COLUMN:
-            self.seen[word] |= bits
+            self.column_union[word] |= bits
             return
-        self.coordinates[lane] = bits & self.seen[word]
+        self.coordinates[lane] = bits & self.column_union[word]
         self.references[lane] = source.reference()
         self.ones += bits.bit_count()
-        self.ones_kept += (bits & self.seen[word]).bit_count()
+        self.ones_kept += (bits & self.column_union[word]).bit_count()
 
     def counters(self) -> dict[str, int]:
         """Return the cycles with vectors, the ones of the stationary rows, and the ones that were kept."""

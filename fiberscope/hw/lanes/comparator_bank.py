@@ -68,10 +68,10 @@ class ComparatorBank(Component):
         if test not in TESTS:
             raise ValueError(f"{name}: test must be one of {', '.join(TESTS)}, not {test}")
         self.width = lanes
-        self.of_values = test == NONZERO
+        self.tests_values = test == NONZERO
         self.in_array = False  # whether an item of an array was accepted, but not its stop
         self.first = True  # whether the next item is the first one of an array
-        self.before = 0  # coordinate of the last item
+        self.previous = 0  # coordinate of the last item
         self.compares = self.held = 0
 
     def elaborate(self) -> None:
@@ -122,12 +122,12 @@ class ComparatorBank(Component):
 
     def _test(self, source: Channel) -> bool:  # C: noexcept
         """Return whether the test holds for an item."""
-        if self.of_values:
+        if self.tests_values:
             holds = source.value() != 0
         else:
-            holds = self.first or source.coordinate() != self.before
+            holds = self.first or source.coordinate() != self.previous
             self.first = False
-            self.before = source.coordinate()
+            self.previous = source.coordinate()
         self.compares += 1
         self.held += holds
         return holds

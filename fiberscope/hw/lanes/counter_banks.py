@@ -98,14 +98,14 @@ class CounterBanks(Component):
         banks: int = 0,
     ) -> None:
         super().__init__(name)
-        for what, count, least in (
+        for parameter, count, least in (
             ("lanes", lanes, 1),
             ("sweep_lanes", sweep_lanes, 1),
             ("fetch_lanes", fetch_lanes, 0),
             ("banks", banks, 0),
         ):
             if not least <= count <= MAXIMUM_LANES:
-                raise ValueError(f"{name}: {what} must be from {least} to {MAXIMUM_LANES}, not {count}")
+                raise ValueError(f"{name}: {parameter} must be from {least} to {MAXIMUM_LANES}, not {count}")
         if counters < 1:
             raise ValueError(f"{name}: counters must be at least 1, not {counters}")
         self.contents = array("q", bytes(8 * counters))
@@ -115,19 +115,19 @@ class CounterBanks(Component):
         self.fetch_lanes = fetch_lanes or lanes
         self.banks = banks or lanes
         self.command = WAITING
-        self.free = 0  # cycle from which a row or a command can be accepted
+        self.free_at = 0  # cycle from which a row or a command can be accepted
         self.ends = -1  # last cycle of the row at the inputs; -1 before its first cycle
         self.holding = False  # whether a row of slots waits to be sent
         self.moved = False  # whether a token moved in this cycle
         most = max(lanes, fetch_lanes)
         self.kinds = array("q", bytes(8 * most))
         self.indices = array("q", bytes(8 * most))
-        self.before = array("q", bytes(8 * most))  # by lane: the slot
+        self.old_values = array("q", bytes(8 * most))  # by lane: the slot
         self.values = array("d", bytes(8 * most))
         self.clusters = array("q", bytes(8 * self.banks))  # by bank: clusters of the row
         self.swept = self.length = 0  # counters that the command has sent, and all counters of the command
         self.sent = False  # whether the last row of the command is sent
-        self.summed = 0  # counters that the command has written
+        self.written_sums = 0  # counters that the command has written
         self.sum = 0  # value to write to the next counter
         self.reads = self.writes = self.conflicts = 0
 
@@ -148,8 +148,8 @@ class CounterBanks(Component):
             if full >= 0:
                 return self.wait_output(self.slots[full])
             self._send_slots()
-        if now < self.free:
-            return self.busy(self.free)
+        if now < self.free_at:
+            return self.busy(self.free_at)
         if self.command == WAITING and not self._begin():
             return self.busy(now + 1) if self.moved else self.idle()
         if self.command <= FETCH:
@@ -164,7 +164,7 @@ class CounterBanks(Component):
         self.length = self.commands.coordinate()
         self._check_command()
         self.commands.pop()
-        self.swept = self.summed = self.sum = 0
+        self.swept = self.written_sums = self.sum = 0
         self.sent = False
         self.moved = True
         return True
@@ -193,10 +193,10 @@ class CounterBanks(Component):
         if now < self.ends:
             return self.busy(self.ends)
         self.ends = -1
-        self.free = now + 1
+        self.free_at = now + 1
         self.holding = self.command == FETCH
         if self._take(sources):
-            self.free += 1
+            self.free_at += 1
             self.command = WAITING
         return self.busy(now + 1)
 
@@ -243,7 +243,7 @@ class CounterBanks(Component):
                 index = source.coordinate()  # C: long
                 self.indices[lane] = index
                 self.values[lane] = source.value()
-                self.before[lane] = self.contents[index]
+                self.old_values[lane] = self.contents[index]
                 self.contents[index] += 1
             elif source.control() != EMPTY:
                 ended = True
@@ -254,7 +254,7 @@ class CounterBanks(Component):
         for lane in range(self.fetch_lanes):
             sink = self.slots[lane]
             if self.kinds[lane] == DATA:
-                sink.push(DATA, self.before[lane], self.indices[lane], self.values[lane])
+                sink.push(DATA, self.old_values[lane], self.indices[lane], self.values[lane])
             else:
                 sink.push(self.kinds[lane])
         self.holding = False
@@ -296,9 +296,9 @@ class CounterBanks(Component):
             source = self.starts[lane]
             if source.control() != DATA:
                 self.command = WAITING
-            elif self.summed < self.length:
-                self.contents[self.summed] = self.sum
+            elif self.written_sums < self.length:
+                self.contents[self.written_sums] = self.sum
                 self.sum = source.coordinate()
-                self.summed += 1
+                self.written_sums += 1
                 self.writes += 1
             source.pop()

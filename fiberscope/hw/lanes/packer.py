@@ -55,9 +55,9 @@ class Packer(Component):
 
     def __init__(self, name: str, inputs: int, outputs: int) -> None:
         super().__init__(name)
-        for what, count in (("inputs", inputs), ("outputs", outputs)):
+        for ports, count in (("inputs", inputs), ("outputs", outputs)):
             if not 1 <= count <= MAXIMUM_LANES:
-                raise ValueError(f"{name}: {what} must be from 1 to {MAXIMUM_LANES}, not {count}")
+                raise ValueError(f"{name}: {ports} must be from 1 to {MAXIMUM_LANES}, not {count}")
         self.inputs = inputs
         self.outputs = outputs
         self.places = inputs + outputs  # size of the ring of items

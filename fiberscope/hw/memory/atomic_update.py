@@ -133,7 +133,7 @@ class AtomicUpdate(Component):
         self.oldest = 0  # slot of the oldest operation
         self.filled = 0  # operations in flight
         self.leaving = 0  # operations in flight that send a token when they complete
-        self.left = -1  # last cycle in which a token was sent
+        self.last_sent = -1  # last cycle in which a token was sent
         self.lag = 0  # cycles for which the pipeline has stalled so far
         self.waiting_since = -1  # pipeline cycle from which the head of ``updates`` waits; -1 if it does not
         self.waiting_until = 0  # pipeline cycle in which the head of ``updates`` can be accepted
@@ -155,7 +155,7 @@ class AtomicUpdate(Component):
             return self.busy(now + 1)
         if self.filled > 0:
             return self.busy(self._next())
-        return self.busy(now + 1) if self.left == now else self.idle()
+        return self.busy(now + 1) if self.last_sent == now else self.idle()
 
     def _shows(self) -> bool:  # C: noexcept
         """Return whether an update or a read waits at an input."""
@@ -170,7 +170,7 @@ class AtomicUpdate(Component):
                 self._send()
                 self.lag = now - self.due[self.oldest]
                 self.leaving -= 1
-                self.left = now
+                self.last_sent = now
             self.oldest = self.oldest + 1 if self.oldest + 1 < self.window else 0
             self.filled -= 1
         return True
@@ -216,8 +216,8 @@ class AtomicUpdate(Component):
 
     def _youngest(self, place: int) -> int:  # C: noexcept
         """Return the slot of the youngest operation in flight for this destination, -1 if there is none."""
-        for behind in range(self.filled - 1, -1, -1):
-            slot = self.oldest + behind  # C: long
+        for age in range(self.filled - 1, -1, -1):
+            slot = self.oldest + age  # C: long
             if slot >= self.window:
                 slot -= self.window
             if self.places[slot] == place:
@@ -231,9 +231,9 @@ class AtomicUpdate(Component):
         else:
             place = self.updates.coordinate()
             self._check(place)
-            before = self.temporary[place]  # C: double
-            self.temporary[place] = self._reduced(before, self.updates.value())
-            first = before == self.neutral and self.touched is not None
+            previous = self.temporary[place]  # C: double
+            self.temporary[place] = self._reduced(previous, self.updates.value())
+            first = previous == self.neutral and self.touched is not None
             self._enter(now, FIRST if first else NOTHING, place, 0.0)
             self.destination = place
             self.accepted += 1
@@ -247,13 +247,13 @@ class AtomicUpdate(Component):
         self.temporary[place] = self.neutral
         self.reads.pop()
 
-    def _reduced(self, before: float, value: float) -> float:
-        """Return the property ``before`` reduced with the value."""
+    def _reduced(self, previous: float, value: float) -> float:
+        """Return the property ``previous`` reduced with the value."""
         if self.way == LEAST:
-            return min(value, before)
+            return min(value, previous)
         if self.way == SUM:
-            return self.value_type.add(before, value)
-        return self.operation(before, value)  # type: ignore[operator]  # a function where it is no known name
+            return self.value_type.add(previous, value)
+        return self.operation(previous, value)  # type: ignore[operator]  # a function where it is no known name
 
     def _enter(self, now: int, kind: int, place: int, value: float) -> None:  # C: noexcept
         slot = self.oldest + self.filled  # C: long

@@ -31,7 +31,7 @@ NONE = -1
 # Words of a request in the pipeline. They are adjacent and fill a line of the host's cache. ``PLACE`` is the
 # place of the line or of the victim, -1 without one. ``PRESENT`` is 1 if the line is held or in flight.
 OPERATION, TAG, ADDRESS, SET, PLACE, PRESENT = range(6)
-TAKEN = 8
+WORDS = 8
 
 
 class FiberCacheBank(Component):
@@ -130,7 +130,7 @@ class FiberCacheBank(Component):
         self.misses = MissTable(specification.misses, specification.targets)
         self.answering = -1  # miss whose line has arrived and whose targets get replies
         self.pipeline = Pipeline(specification.stages)
-        self.taken = array("q", [NONE] * (TAKEN * specification.stages))  # requests, by slot
+        self.entries = array("q", [NONE] * (WORDS * specification.stages))  # requests, by slot
         self.decided = 0  # first word of the request that is decided
         self.read_hits = self.read_joins = self.read_misses = 0
         self.fetch_hits = self.fetch_misses = 0
@@ -150,7 +150,7 @@ class FiberCacheBank(Component):
         self, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
         """Replace the idle lines of the bank, except in the sets of requests in the pipeline."""
-        sets = [self.taken[TAKEN * slot + SET] for slot in range(self.pipeline.depth)]
+        sets = [self.entries[WORDS * slot + SET] for slot in range(self.pipeline.depth)]
         self.tags.preload(lines, reuse, sets)  # which explains lines and reuse
 
     def tick(self, now: int) -> int:
@@ -164,10 +164,10 @@ class FiberCacheBank(Component):
             blocked = self._decide()
             moves = blocked is None
             if moves:
-                self.taken[TAKEN * pipeline.leave(now) + SET] = NONE
+                self.entries[WORDS * pipeline.leave(now) + SET] = NONE
         enters = moves and set_index != NONE
         if enters:
-            self._enter(TAKEN * pipeline.enter(now), set_index, now)
+            self._enter(WORDS * pipeline.enter(now), set_index, now)
         if line_has_turn:
             blocked = self._answer()
         takes = self.answering < 0 and self.memory_replies.can_pop()
@@ -183,8 +183,8 @@ class FiberCacheBank(Component):
         """Return the requests in the pipeline, and the requests that wait for a line."""
         held = []
         for place in range(self.pipeline.filled):
-            at = TAKEN * ((self.pipeline.oldest + place) % self.pipeline.depth)
-            words = self.taken[at + OPERATION], self.taken[at + TAG], self.taken[at + ADDRESS]
+            at = WORDS * ((self.pipeline.oldest + place) % self.pipeline.depth)
+            words = self.entries[at + OPERATION], self.entries[at + TAG], self.entries[at + ADDRESS]
             held.append(HeldRequest(*words, "in the pipeline of the bank"))
         for miss in range(self.misses.registers):
             if self.misses.lines[miss] >= 0:
@@ -213,7 +213,7 @@ class FiberCacheBank(Component):
             return NONE
         set_index = self.sets.set_of(self.requests.reference() // self.line_bytes)
         for slot in range(self.pipeline.depth):
-            if self.taken[TAKEN * slot + SET] == set_index:
+            if self.entries[WORDS * slot + SET] == set_index:
                 return NONE
         return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
 
@@ -225,16 +225,16 @@ class FiberCacheBank(Component):
             raise SimulationError(f"{self.requests.name}: {fault}")
         address = self.requests.reference()
         place = self.tags.find(set_index, address // self.line_bytes)
-        self.taken[at + PRESENT] = place >= 0
+        self.entries[at + PRESENT] = place >= 0
         if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
             place = self.tags.victim(set_index)
             if self.policy is not None and place >= 0 and self.tags.lines[place] != NONE:
                 place = self.policy.place_of_victim(self.tags, set_index)
-        self.taken[at + OPERATION] = operation
-        self.taken[at + TAG] = self.requests.coordinate()
-        self.taken[at + ADDRESS] = address
-        self.taken[at + SET] = set_index
-        self.taken[at + PLACE] = place
+        self.entries[at + OPERATION] = operation
+        self.entries[at + TAG] = self.requests.coordinate()
+        self.entries[at + ADDRESS] = address
+        self.entries[at + SET] = set_index
+        self.entries[at + PLACE] = place
         self.requests.pop()
         if self.policy is not None:
             self.policy.requested(address // self.line_bytes, operation, now)
@@ -265,9 +265,9 @@ class FiberCacheBank(Component):
 
     def _decide(self) -> Channel | None:
         """Process the oldest request of the pipeline; return the channel that blocks it, if any."""
-        at = self.decided = TAKEN * self.pipeline.oldest
-        operation, place = self.taken[at + OPERATION], self.taken[at + PLACE]
-        present = self.taken[at + PRESENT]
+        at = self.decided = WORDS * self.pipeline.oldest
+        operation, place = self.entries[at + OPERATION], self.entries[at + PLACE]
+        present = self.entries[at + PRESENT]
         if operation == WRITE_THROUGH:
             return self._pass_write()
         if present and self.tags.pending[place] >= 0:
@@ -281,7 +281,7 @@ class FiberCacheBank(Component):
     def _pass_write(self) -> Channel | None:
         if not self.memory_requests.can_push():
             return self.memory_requests
-        self.memory_requests.push(WRITE, self.tag_base, self.taken[self.decided + ADDRESS])
+        self.memory_requests.push(WRITE, self.tag_base, self.entries[self.decided + ADDRESS])
         self.writes_through += 1
         return None
 
@@ -305,7 +305,7 @@ class FiberCacheBank(Component):
         return None
 
     def _reply(self, operation: int) -> None:
-        self.replies.push(operation, self.taken[self.decided + TAG], self.taken[self.decided + ADDRESS])
+        self.replies.push(operation, self.entries[self.decided + TAG], self.entries[self.decided + ADDRESS])
 
     def _join(self, operation: int, place: int) -> Channel | None:
         """Add a request to the miss of its line, unless the line is popped from memory in this cycle."""
@@ -316,7 +316,7 @@ class FiberCacheBank(Component):
         miss = self.tags.pending[place]
         if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._comes(miss):
             return self.memory_replies
-        self.misses.wait(miss, operation, self.taken[self.decided + TAG])
+        self.misses.wait(miss, operation, self.entries[self.decided + TAG])
         if operation == CONSUME:
             self.tags.drop(place)
             self.misses.places[miss] = NONE
@@ -344,7 +344,7 @@ class FiberCacheBank(Component):
         return None
 
     def _line(self) -> int:  # C: noexcept
-        return self.taken[self.decided + ADDRESS] // self.line_bytes
+        return self.entries[self.decided + ADDRESS] // self.line_bytes
 
     def _miss(self, operation: int, place: int) -> Channel | None:
         """Request the line of a read, fetch or consume that misses; a line to consume gets no place."""
@@ -367,7 +367,7 @@ class FiberCacheBank(Component):
         if operation == FETCH:
             self.fetch_misses += 1
         else:
-            self.misses.wait(miss, operation, self.taken[self.decided + TAG])
+            self.misses.wait(miss, operation, self.entries[self.decided + TAG])
             if operation == CONSUME:
                 self.consume_misses += 1
             else:

@@ -59,9 +59,9 @@ class PrefetchPolicy(Policy):
         Raises:
             SimulationError: if the policy chooses a fiber that is not one of ``fibers``.
         """
-        chosen = self.fiber(fibers, now)
-        if chosen is None:
+        selected = self.fiber(fibers, now)
+        if selected is None:
             return -1
-        if chosen not in fibers:
-            raise wrong_choice(self, "fiber", chosen, "fibers")
-        return fibers.index(chosen)
+        if selected not in fibers:
+            raise wrong_choice(self, "fiber", selected, "fibers")
+        return fibers.index(selected)

@@ -37,13 +37,13 @@ class Sets:  # C: final
 
     def set_of(self, line: int) -> int:  # C: noexcept
         """Return the set of a line."""
-        rest = line // self.divisor  # C: long
+        quotient = line // self.divisor  # C: long
         if not self.hashed:
-            return rest % self.sets
+            return quotient % self.sets
         folded = 0  # C: long
-        while rest > 0 and self.bits > 0:
-            folded ^= rest & (self.sets - 1)
-            rest >>= self.bits
+        while quotient > 0 and self.bits > 0:
+            folded ^= quotient & (self.sets - 1)
+            quotient >>= self.bits
         return folded
 
 

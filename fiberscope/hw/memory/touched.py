@@ -92,7 +92,7 @@ class TouchedBitmap(Component):
         self.contents = array("Q", bytes(8 * ((bits + width - 1) // width)))
         self.word_count = len(self.contents)
         self.phase = COLLECTING
-        self.through = 0  # inputs that have received their stop in this round
+        self.stopped_writers = 0  # inputs that have received their stop in this round
         self.count = 0  # data tokens of this round
         self.word = 0  # number of the word that the scan examines
         self.looks = 0  # first cycle in which the scan examines this word
@@ -129,14 +129,14 @@ class TouchedBitmap(Component):
             if not self.ended[writer] and source.can_pop():
                 self._set(writer, source)
                 moved = True
-        if self.through == self.writers:
+        if self.stopped_writers == self.writers:
             self.phase = TELLING
         return self.busy(now + 1) if moved else self.idle()
 
     def _set(self, writer: int, source: Channel) -> None:
         if source.control() == STOP:
             self.ended[writer] = 1
-            self.through += 1
+            self.stopped_writers += 1
         else:
             number = source.coordinate()
             bit = number // self.block
@@ -198,11 +198,11 @@ class TouchedBitmap(Component):
 
     def _give(self, now: int) -> int:
         """Send the lowest set bit of the word and clear it."""
-        left = self.contents[self.word]
-        self.contents[self.word] = left & (left - 1)
-        self._send(DATA, self.word * self.width + raw_words.lowest_bit(left))
+        word_bits = self.contents[self.word]
+        self.contents[self.word] = word_bits & (word_bits - 1)
+        self._send(DATA, self.word * self.width + raw_words.lowest_bit(word_bits))
         self.bits_found += 1
-        return self.busy(now + 1) if left & (left - 1) else self._pass_by(now, 1)
+        return self.busy(now + 1) if word_bits & (word_bits - 1) else self._pass_by(now, 1)
 
     def _send(self, kind: int, bit: int) -> None:
         for reader in range(self.readers):
@@ -212,7 +212,7 @@ class TouchedBitmap(Component):
     def _end(self, now: int) -> int:
         self._send(STOP, 0)
         self.phase = COLLECTING
-        self.through = self.count = 0
+        self.stopped_writers = self.count = 0
         for writer in range(self.writers):
             self.ended[writer] = 0
         return self.busy(now + 1)

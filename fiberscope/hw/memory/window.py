@@ -34,7 +34,7 @@ class ReorderWindow:  # C: final
         self.arrived = 0
         # Slots of the next request and of the oldest request in the window
         self._next = self._oldest = 0
-        self._here = array("b", bytes(size))  # by slot: 1 if only older replies are missing
+        self._complete = array("b", bytes(size))  # by slot: 1 if only older replies are missing
 
     def in_flight(self) -> int:  # C: noexcept
         """Return the number of requests in the window, those whose reply overtook an older one included."""
@@ -68,12 +68,12 @@ class ReorderWindow:  # C: final
             SimulationError: if no request in this slot waits for a reply.
         """
         place = slot - self._oldest if slot >= self._oldest else slot - self._oldest + self.size
-        if slot < 0 or slot >= self.size or place >= self.in_flight() or self._here[slot]:
+        if slot < 0 or slot >= self.size or place >= self.in_flight() or self._complete[slot]:
             raise SimulationError(f"a reply for slot {slot}, which has no open request")
-        self._here[slot] = 1
-        before = self.arrived
-        while self._here[self._oldest]:
-            self._here[self._oldest] = 0
+        self._complete[slot] = 1
+        previous = self.arrived
+        while self._complete[self._oldest]:
+            self._complete[self._oldest] = 0
             self._oldest = self._next_slot(self._oldest)
             self.arrived += 1
-        return self.arrived - before
+        return self.arrived - previous

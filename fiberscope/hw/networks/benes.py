@@ -137,8 +137,8 @@ def _permuted(settings: Sequence[int]) -> list[int]:
     """Return the input that each output of a minimal network receives, computed stage by stage."""
     lanes = 2 * len(settings)
     places = list(range(lanes))
-    for stage, before in enumerate([places, *wiring(lanes)]):
-        places = [places[place] for place in before]
+    for stage, wires in enumerate([places, *wiring(lanes)]):
+        places = [places[place] for place in wires]
         crosses = [settings[place // 2] >> stage & 1 for place in range(lanes)]
         places = [places[place ^ crosses[place]] for place in range(lanes)]
     return places

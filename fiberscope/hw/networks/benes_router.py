@@ -48,7 +48,7 @@ class MulticastRouter:  # C: final
         self.steps = 0
         self._hops = columns(DOUBLE, lanes)
         self._random = 2 * seed + 1
-        self._wanted = 0  # number of outputs that have a source
+        self._connected = 0  # number of outputs that have a source
         self._sources = array("q", bytes(8 * lanes))  # by output: its source
         self._middle = array("q", bytes(8 * lanes))  # by output: the middle row of its path
         self._order = array("q", bytes(8 * lanes))  # the outputs in the order of the search
@@ -79,30 +79,30 @@ class MulticastRouter:  # C: final
     def _load(self, sources: Sequence[int]) -> None:
         if len(sources) != self.lanes or max(sources) >= self.lanes:
             raise ValueError(f"{list(sources)} are no sources of {self.lanes} outputs")
-        self._wanted = 0
+        self._connected = 0
         for output in range(self.lanes):
             self._sources[output] = sources[output]
             if self._sources[output] >= 0:
-                self._order[self._wanted] = output
-                self._wanted += 1
+                self._order[self._connected] = output
+                self._connected += 1
 
     def _search(self) -> bool:  # C: noexcept
         """Search for a path for every output in order; return whether the search succeeded within the cap."""
         self._clear()
         steps = place = 0  # C: steps=long, place=long
-        while 0 <= place < self._wanted and steps < self.step_cap:
+        while 0 <= place < self._connected and steps < self.step_cap:
             output = self._order[place]
             if self._lay_next(output):
                 steps += 1
                 place += 1
-                if place < self._wanted:
+                if place < self._connected:
                     self._find_free(self._order[place], 0, 0)
             else:
                 place -= 1
                 if place >= 0:
                     self._lay(self._order[place], -1)
         self.steps += steps
-        return place == self._wanted
+        return place == self._connected
 
     def _lay_next(self, output: int) -> bool:  # C: noexcept
         """Add the first free, untried path of an output; return whether there was one."""
@@ -163,7 +163,7 @@ class MulticastRouter:  # C: final
         """Set the rows of settings from the paths."""
         for row in range(self.lanes):
             self._bits[row] = 0
-        for place in range(self._wanted):
+        for place in range(self._connected):
             self._set_path(self._order[place])
 
     def _set_path(self, output: int) -> None:  # C: noexcept
@@ -180,26 +180,26 @@ class MulticastRouter:  # C: final
             self._users[wire] = 0
         for path in range(self.lanes * self.lanes):
             self._free[path] = 0
-        if self._wanted:
+        if self._connected:
             self._find_free(self._order[0], 0, 0)
 
     def _shuffle(self) -> None:  # C: noexcept
         """Shuffle the order of the outputs (Fisher-Yates, with a linear congruential generator)."""
-        for place in range(self._wanted - 1, 0, -1):
+        for place in range(self._connected - 1, 0, -1):
             self._random = (self._random * 1103515245 + 12345) & 0x7FFFFFFF
             other = (self._random >> 8) % (place + 1)
-            held = self._order[place]
+            output = self._order[place]
             self._order[place] = self._order[other]
-            self._order[other] = held
+            self._order[other] = output
         self._gather()
 
     def _gather(self) -> None:  # C: noexcept
         """Move the outputs of each source together, after the first output of the source."""
-        for place in range(self._wanted - 1):
+        for place in range(self._connected - 1):
             source = self._sources[self._order[place]]
-            for other in range(place + 1, self._wanted):
+            for other in range(place + 1, self._connected):
                 if self._sources[self._order[other]] == source:
-                    held = self._order[other]
+                    output = self._order[other]
                     self._order[other] = self._order[place + 1]
-                    self._order[place + 1] = held
+                    self._order[place + 1] = output
                     break

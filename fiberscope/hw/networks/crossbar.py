@@ -60,15 +60,15 @@ class Crossbar(Component):
         self.turns = array("q", bytes(8 * self.output_count))  # by output: input of highest priority
         self.winners = array("q", [-1] * self.output_count)
         self.contenders = array("q", bytes(8 * self.output_count))
-        self.wanted = array("q", bytes(8 * self.output_count))  # outputs that a head requests in this cycle
+        self.requested = array("q", bytes(8 * self.output_count))  # outputs requested in this cycle
         self.goals = array("q", [UNKNOWN] * self.input_count)  # output that each input's head requests
 
     def tick(self, now: int) -> int:
         """Move each head that wins the arbitration of its output."""
         moved = 0
-        wanted = self._arbitrate(now)
-        for place in range(wanted):
-            output = self.wanted[place]
+        request_count = self._arbitrate(now)
+        for place in range(request_count):
+            output = self.requested[place]
             sink = self.outputs[output]
             if sink.can_push():
                 self._grant(output, now)
@@ -77,12 +77,12 @@ class Crossbar(Component):
         if moved > 0:
             self.transfers += moved
             return self.busy(now + 1)
-        return self.idle() if wanted == 0 else self._wait_for_space(wanted)
+        return self.idle() if request_count == 0 else self._wait_for_space(request_count)
 
-    def _wait_for_space(self, wanted: int) -> int:
+    def _wait_for_space(self, request_count: int) -> int:
         """Wait for the only requested output, or for any output if several are requested."""
-        if wanted == 1:
-            return self.wait_output(self.outputs[self.wanted[0]])
+        if request_count == 1:
+            return self.wait_output(self.outputs[self.requested[0]])
         return self.wait_any_output(self.outputs)
 
     def _arbitrate(self, now: int) -> int:  # C: inline
@@ -95,7 +95,7 @@ class Crossbar(Component):
                 self.goals[index] = self._goal(self.inputs[index])
             output = self.goals[index]
             if self.winners[output] < 0:
-                self.wanted[count] = output
+                self.requested[count] = output
                 self.contenders[output] = 0
                 count += 1
             else:
@@ -107,11 +107,11 @@ class Crossbar(Component):
 
     def _ask_policy(self, policy: ArbitrationPolicy, count: int, now: int) -> None:
         """Let the policy choose the winner of each output that several heads request."""
-        seen = [index for index in range(self.input_count) if self.seen_from[index] <= now]
+        visible = [index for index in range(self.input_count) if self.seen_from[index] <= now]
         for place in range(count):
-            output = self.wanted[place]
+            output = self.requested[place]
             if self.contenders[output] > 0:
-                heads = [head_of(index, self.inputs[index]) for index in seen if self.goals[index] == output]
+                heads = [head_of(i, self.inputs[i]) for i in visible if self.goals[i] == output]
                 self.winners[output] = policy.winning_port(output, heads, now)
 
     def _contend(self, output: int, index: int) -> None:  # C: noexcept, inline
@@ -187,28 +187,28 @@ class QueuedCrossbar(Crossbar):
         self.coordinates = array("q", bytes(8 * slots))
         self.references = array("q", bytes(8 * slots))
         self.values = array("d", bytes(8 * slots))
-        self.asked = array("q", [-1] * self.output_count)  # last input that requested the output, by output
+        self.last_requester = array("q", [-1] * self.output_count)  # by output: the last requesting input
         self.open = array("b", bytes(self.output_count))  # C: char[::1]; by output: whether it has space
 
     def tick(self, now: int) -> int:
         """Accept a token from each input, and send the tokens whose grants are accepted."""
-        taken = self._take_in(now)
+        accepted = self._take_in(now)
         count = self._ask()
         moved = self._accept()
         self._end_asking(count)
-        if taken > 0 or moved > 0:
+        if accepted > 0 or moved > 0:
             self.transfers += moved
             return self.busy(now + 1)
         return self.idle() if self.held == 0 else self._wait_for_space(count)
 
     def _take_in(self, now: int) -> int:
         """Accept a token from each input whose buffer has a free slot; return the number of tokens."""
-        taken = 0
+        accepted = 0
         for index in range(self.input_count):
             if self.counts[index] < self.room and self.seen_from[index] <= now:
                 self._store(index, self.inputs[index])
-                taken += 1
-        return taken
+                accepted += 1
+        return accepted
 
     def _store(self, index: int, source: Channel) -> None:
         slot = self.order[index * self.room + self.counts[index]]
@@ -233,13 +233,13 @@ class QueuedCrossbar(Crossbar):
 
     def _wants(self, index: int, output: int, count: int) -> bool:
         """Request an output for an input; return whether it is the output's first request in this cycle."""
-        first = self.asked[output] < 0
+        first = self.last_requester[output] < 0
         if first:
-            self.wanted[count] = output
+            self.requested[count] = output
             sink = self.outputs[output]
             self.open[output] = sink.can_push()
-        if self.asked[output] != index:
-            self.asked[output] = index
+        if self.last_requester[output] != index:
+            self.last_requester[output] = index
             if self.open[output]:
                 self._contend(output, index)
                 self.conflicts += 1  # undone when the head is served
@@ -273,8 +273,8 @@ class QueuedCrossbar(Crossbar):
         self.counts[index] -= 1
         self.held -= 1
         last = index * self.room + self.counts[index]
-        for behind in range(place, last):
-            self.order[behind] = self.order[behind + 1]
+        for later in range(place, last):
+            self.order[later] = self.order[later + 1]
         self.order[last] = slot
 
     def held_requests(self) -> list[HeldRequest]:  # C: def
@@ -290,8 +290,8 @@ class QueuedCrossbar(Crossbar):
     def _end_asking(self, count: int) -> None:  # C: noexcept
         """Clear the requests and grants of this cycle."""
         for place in range(count):
-            output = self.wanted[place]
-            self.asked[output] = self.winners[output] = -1
+            output = self.requested[place]
+            self.last_requester[output] = self.winners[output] = -1
 
 
 class Concentrator(Component):

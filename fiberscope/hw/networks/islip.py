@@ -72,10 +72,10 @@ class IslipCrossbar(Crossbar):
     def tick(self, now: int) -> int:
         """Match inputs and outputs, move a token of each input into its FIFO, and send the matched tokens."""
         count = self._grant_all()
-        taken = self._take_in(now)
+        has_accepted = self._take_in(now)
         moved = self._accept_all()
         self.transfers += moved
-        if taken or moved > 0:
+        if has_accepted or moved > 0:
             return self.busy(now + 1)
         return self.idle() if count == 0 else self._wait_for_space(count)
 
@@ -85,7 +85,7 @@ class IslipCrossbar(Crossbar):
         for output in range(self.output_count):
             waiting = self.waiting[output]
             if waiting:
-                self.wanted[count] = output
+                self.requested[count] = output
                 count += 1
                 sink = self.outputs[output]
                 if sink.can_push():
@@ -95,7 +95,7 @@ class IslipCrossbar(Crossbar):
 
     def _take_in(self, now: int) -> bool:  # C: inline
         """Move a token of each input into its FIFO, unless that is full; return whether there was one."""
-        taken = False
+        has_accepted = False
         for index in range(self.input_count):
             if self.seen_from[index] <= now:
                 source = self.inputs[index]
@@ -103,8 +103,8 @@ class IslipCrossbar(Crossbar):
                     self.goals[index] = self._goal(source)
                 if self.counts[index * self.output_count + self.goals[index]] < self.depth:
                     self._store(index, self.goals[index], source)
-                    taken = True
-        return taken
+                    has_accepted = True
+        return has_accepted
 
     def _store(self, index: int, output: int, source: Channel) -> None:  # C: inline
         pair = index * self.output_count + output
@@ -148,5 +148,5 @@ class IslipCrossbar(Crossbar):
 
 def _next_in_turn(flags: int, turn: int) -> int:  # C: cdef, noexcept, inline
     """Return the lowest set bit from bit ``turn`` on; if there is none, the lowest set bit of all."""
-    behind = flags >> turn << turn
-    return raw_words.lowest_bit(behind or flags)
+    at_or_after_turn = flags >> turn << turn
+    return raw_words.lowest_bit(at_or_after_turn or flags)
