@@ -29,7 +29,7 @@ class _Alu(Primitive):
 
     Args:
         function: name of the function in expressions; by default the type.
-        may_hold: operands that can be a constant or stand in a register, the best first.
+        constant_operands: operands that can be a constant or stand in a register, the best first.
         arity: number of operands.
         operation: name in reports; by default the type.
     """
