@@ -1,10 +1,10 @@
-"""Compiles the engine and the blocks: Python files whose first line says so, or that have C types by hand.
+"""Compile the engine and the blocks: Python files with a marked first line or a hand-written ``.pxd``.
 
-The C types of the others are written from their annotations first, see ``fiberscope/pxd``. Of the folders
-that are linked into ``fiberscope/`` each file has one name, that below ``fiberscope``.
+``fiberscope/compiler`` first writes the C types of marked files from their annotations. Each file has one
+module name, below ``fiberscope``, also in folders that are links.
 
-``FIBERSCOPE_NEEDED`` names modules: they and what they import are compiled, and what was compiled before;
-with nothing in it, nothing is. Whatever ends this in its midst, the next one goes on from there.
+``FIBERSCOPE_NEEDED`` names modules. The build compiles them, their imports and all modules compiled before.
+If the variable is empty, the build compiles nothing. A build that was interrupted continues at the next call.
 """
 
 import fcntl
@@ -30,51 +30,51 @@ ALL = "*"
 NEEDED = os.environ.get("FIBERSCOPE_NEEDED", ALL).split()
 
 
-def _of_pxd(name: str) -> ModuleType:
-    """A module of what writes C types, alone: the package about it imports libraries that may be missing."""
-    bare = sys.modules["fiberscope"] = ModuleType("fiberscope")
-    bare.__path__ = [str(Path("fiberscope").resolve())]
+def _compiler_module(name: str) -> ModuleType:
+    """Import a module of ``fiberscope.compiler`` without the package, whose imports may not be installed."""
+    package = sys.modules["fiberscope"] = ModuleType("fiberscope")
+    package.__path__ = [str(Path("fiberscope").resolve())]
     try:
         return importlib.import_module(f"fiberscope.compiler.{name}")
     finally:
         del sys.modules["fiberscope"]
 
 
-compiler = _of_pxd("compiler")
+compiler = _compiler_module("compiler")
 HELPERS = compiler.HELPERS
 DIRECTIVES = compiler.DIRECTIVES
 if CHECKED:
     DIRECTIVES = {**DIRECTIVES, **dict.fromkeys(CHECKS, True), "cdivision": False}
 
 
-# Their compiled form stands in the .pxd and goes into the modules that use it; the .py is for the others.
+# Modules that C inlines from their .pxd. Uncompiled modules use the .py.
 INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/raw_words.py"))
 
 
-def _names() -> list[str]:
-    """What is compiled, with all that it needs: everything, or what is asked for and was compiled before."""
+def _module_names() -> list[str]:
+    """Return the modules to compile: all, or the requested modules and those compiled before."""
     ending = ".py" if NEEDED == [ALL] else EXTENSION_SUFFIXES[0]
-    there = glob(f"fiberscope/**/*{ending}", recursive=True)  # unlike Path.rglob it goes into links
+    files = glob(f"fiberscope/**/*{ending}", recursive=True)  # unlike Path.rglob, glob follows links
     return [
         *NEEDED,
-        *(place.removesuffix(ending).replace("/", ".").removesuffix(".__init__") for place in there),
+        *(place.removesuffix(ending).replace("/", ".").removesuffix(".__init__") for place in files),
     ]
 
 
-def _typed() -> list[Path]:
-    """The files to compile, the C types of all written beside them."""
-    found = _of_pxd("modules")
+def _files_with_types() -> list[Path]:
+    """Write the C types of all files to compile; return these files."""
+    modules_module = _compiler_module("modules")
     try:
-        modules = found.Modules([Path()])
-        compiled = _of_pxd("module_dependencies").needed(modules, _names())
-        _of_pxd("files").write(modules, compiled)
-    except found.UnsupportedError as error:
+        modules = modules_module.Modules([Path()])
+        compiled = _compiler_module("module_dependencies").needed(modules, _module_names())
+        _compiler_module("files").write(modules, compiled)
+    except modules_module.UnsupportedError as error:
         sys.exit(f"fiberscope: {error}")
     return [module.path for module in compiled]
 
 
 def _extensions() -> list[Extension]:
-    sources = sorted({*_typed()}.difference(INLINE))
+    sources = sorted({*_files_with_types()}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"
     return [
@@ -84,7 +84,7 @@ def _extensions() -> list[Extension]:
 
 
 def _own_flags(source: str) -> list[str]:
-    """The flags that a Python file asks for in its second line, as in ``# C compiler: -O2``."""
+    """Return the compiler flags in a file's second line, such as ``# C compiler: -O2``."""
     if not source.endswith(".py"):
         return []
     with Path(source).open() as lines:
@@ -97,26 +97,26 @@ COMPILING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "
 COMPILES = bool(COMPILING & set(sys.argv)) and bool(NEEDED)
 
 
-if COMPILES and (fault := compiler.lacking()):  # said in one line, before anything is made
+if COMPILES and (fault := compiler.lacking()):  # one line, before the build starts
     sys.exit(f"fiberscope: {fault}")
 
 
 class CompileChanged(build_ext):
-    """Compiles what changed, and says how far it is; in place, straight into the tree.
+    """A build command that compiles changed modules in place and reports its progress.
 
-    setuptools compiles in place by way of a folder that is new for every installation, and so compiles again
-    what stands in the tree already.
+    setuptools compiles in a new folder for every in-place installation, and therefore compiles everything
+    again.
     """
 
     def run(self) -> None:
-        """Compile, with `inplace` left to the class below setuptools' own."""
+        """Compile. An in-place build skips the ``run`` of setuptools."""
         if self.inplace:
             super(build_ext, self).run()
         else:
             super().run()
 
     def build_extensions(self) -> None:
-        """Compile all modules that are older than their source, several at a time."""
+        """Compile all modules that are older than their sources, several in parallel."""
         stale = [
             ext.name for ext in self.extensions if newer_group(ext.sources, self.get_ext_fullpath(ext.name))
         ]
@@ -126,13 +126,13 @@ class CompileChanged(build_ext):
         super().build_extensions()
 
     def _link_whole(self, objects: list[str], module: str, *arguments: object, **options: object) -> None:
-        """Link a module, which has its name only once it is whole: a part would pass for up to date."""
+        """Link a module under a temporary name, as an incomplete module would look up to date."""
         unfinished = f"{module}.partial"
         self.link(objects, unfinished, *arguments, **options)
         os.replace(unfinished, module)
 
     def build_extension(self, ext: Extension) -> None:
-        """Compile one module: on a terminal in one line that changes, else saying every tenth."""
+        """Compile one module. Report on one line of a terminal, or else every tenth module."""
         place, number = self.places.get(ext.name, 0), len(self.places)
         if place and (sys.stdout.isatty() or place % 10 == 0 or place == number):
             end = "\r" if sys.stdout.isatty() and place < number else "\n"
@@ -141,31 +141,31 @@ class CompileChanged(build_ext):
 
 
 CORES = os.cpu_count() or 1
-SECONDS = 0.7  # of a core, that a module takes
-WHOLE = b"#endif /* Py_PYTHON_H */\n"  # ends what Cython writes
+SECONDS = 0.7  # of a core, for a module
+WHOLE = b"#endif /* Py_PYTHON_H */\n"  # the last line of a C file by Cython
 
 
-def _place(ext: Extension) -> str:
-    """Where a module is compiled to in the tree."""
+def _compiled_path(ext: Extension) -> str:
+    """Return the path of the compiled module."""
     return str(Path(ext.sources[0]).with_suffix(EXTENSION_SUFFIXES[0]))
 
 
-def _drop_parts(extensions: list[Extension]) -> None:
-    """Remove C that somebody ended the writing of: it would pass for up to date."""
+def _remove_incomplete(extensions: list[Extension]) -> None:
+    """Remove incomplete C files, which would look up to date."""
     for c in (Path(ext.sources[0]).with_suffix(".c") for ext in extensions):
         if c.exists() and not c.read_bytes().endswith(WHOLE):
             c.unlink()
 
 
-def _laid_out_otherwise(extensions: list[Extension]) -> bool:
-    """Whether C is older than what says how objects lie in memory: modules must agree on that."""
-    said = Path(compiler.__file__).stat().st_mtime
-    written = (Path(ext.sources[0]).with_suffix(".c") for ext in extensions)
-    return any(c.exists() and c.stat().st_mtime < said for c in written)
+def _has_stale_layout(extensions: list[Extension]) -> bool:
+    """Return whether a C file is older than the compiler settings, which determine the layout of objects."""
+    changed = Path(compiler.__file__).stat().st_mtime
+    c_files = (Path(ext.sources[0]).with_suffix(".c") for ext in extensions)
+    return any(c.exists() and c.stat().st_mtime < changed for c in c_files)
 
 
-def _translated() -> list[Extension]:
-    """The extensions, their C written; none for metadata, and for an archive of sources, which holds no C."""
+def _cythonized_extensions() -> list[Extension]:
+    """Translate the modules to C and return their extensions; none for metadata and source archives."""
     if not COMPILES:
         return []
     from Cython.Build import cythonize  # noqa: PLC0415  (metadata needs no compiler)
@@ -173,8 +173,8 @@ def _translated() -> list[Extension]:
 
     Options.buffer_max_dims = compiler.DIMENSIONS
     extensions = _extensions()
-    _drop_parts(extensions)
-    stale = [ext for ext in extensions if newer_group(ext.sources, _place(ext), missing="newer")]
+    _remove_incomplete(extensions)
+    stale = [ext for ext in extensions if newer_group(ext.sources, _compiled_path(ext), missing="newer")]
     if stale:
         print(f"Compiling {len(stale)} modules, about {len(stale) * SECONDS / CORES:.0f} s ...", flush=True)
     return cythonize(
@@ -182,23 +182,23 @@ def _translated() -> list[Extension]:
         compiler_directives=DIRECTIVES,
         nthreads=CORES,
         shared_utility_qualified_name=HELPERS,
-        force=_laid_out_otherwise(extensions),
+        force=_has_stale_layout(extensions),
         quiet=True,
     )
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """One at a time compiles; the next finds what is done."""
+def _build_lock() -> Iterator[None]:
+    """Let one build at a time run. The next build finds finished modules."""
     Path("build").mkdir(exist_ok=True)
     with Path("build/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-with _alone() if COMPILES else nullcontext():
+with _build_lock() if COMPILES else nullcontext():
     setup(
-        ext_modules=_translated(),
+        ext_modules=_cythonized_extensions(),
         options={"build_ext": {"parallel": CORES}},
         cmdclass={"build_ext": CompileChanged},
     )

@@ -1,1 +1,1 @@
-"""Errors, progress callbacks, text encoding, interrupts and the version: what every package may import."""
+"""Errors, progress callbacks, text encoding, interrupts and the version: imports for every package."""

@@ -11,7 +11,10 @@ __all__ = ["paused_collector"]
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Collect no cyclic garbage while many objects are made that stay: each pass would visit all of them."""
+    """Pause the cyclic garbage collector while many long-lived objects are created.
+
+    Each collection would visit all of them.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

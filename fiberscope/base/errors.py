@@ -16,12 +16,12 @@ BAD_INPUT = 2
 MACHINE_WRONG = 3
 POINTS_FAILED = 4  # of a sweep; each has its row
 INTERRUPTED = 130
-UNREAD = 141  # who reads the output has gone, as a program that ends by SIGPIPE says
+UNREAD = 141  # the reader of the output is gone; the shell's code for SIGPIPE
 
 
 class InputError(ValueError):
-    """One line about something the user can put right; the command line exits with ``BAD_INPUT``."""
+    """An error that the user can correct, in one line; the command line exits with ``BAD_INPUT``."""
 
 
 class InterruptedCommandError(Exception):
-    """A command that Ctrl-C ended; what it has not written, where the command itself says so."""
+    """A command that Ctrl-C ended; names the missing outputs if the command knows them."""

@@ -39,7 +39,7 @@ def advice(error: ModuleNotFoundError) -> str | None:
 
 @contextmanager
 def naming_extras(feature: str) -> Iterator[None]:
-    """Have an import that fails for want of an extra say which extra the feature needs.
+    """Add the required extra to the error of an import that fails because the extra is missing.
 
     Raises:
         ModuleNotFoundError: with the feature and the commands that install the extra.
@@ -53,5 +53,5 @@ def naming_extras(feature: str) -> Iterator[None]:
 
 
 def missing(library: str) -> str:
-    """Say that a library is not installed, and how to install the extra that has it."""
+    """Return a message that a library is not installed, with the commands that install its extra."""
     return f"{library} is not installed: {install_commands(EXTRAS[library])}"

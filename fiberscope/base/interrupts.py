@@ -1,4 +1,4 @@
-"""Signals that would end the command at once, and with it all that a run has reached."""
+"""Conversion of termination signals to Ctrl-C, so that a command keeps the results so far."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def terminations_interrupt() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP act as Ctrl-C, as batch systems and closed terminals send them.
+    """Let SIGTERM and SIGHUP, which batch systems and closed terminals send, act as Ctrl-C.
 
-    One that is ignored, as under ``nohup``, or handled already, stays as it is.
+    A signal that is ignored (``nohup``) or has a handler is unchanged.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

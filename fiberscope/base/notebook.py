@@ -25,7 +25,7 @@ def in_notebook() -> bool:
 
 
 class NotebookBar:
-    """A bar below the cell that runs: it appears after a second and disappears at the end.
+    """A progress bar below the running cell. It appears after a second and disappears at the end.
 
     Args:
         clock: returns seconds.
@@ -36,12 +36,12 @@ class NotebookBar:
         self._handle: Any = None
 
     def show(self, name: str, share: float | None, rest: str) -> None:
-        """Show how far a stage is.
+        """Show the progress of a stage.
 
         Args:
-            name: the name of the stage.
-            share: of its work that is done, from 0 to 1; None if unknown.
-            rest: text behind the bar.
+            name: name of the stage.
+            share: completed share of the work, from 0 to 1; None if unknown.
+            rest: text after the bar.
         """
         now = self._clock()
         if now < self._next:
@@ -57,7 +57,7 @@ class NotebookBar:
             self._display("")
 
     def _display(self, html: str) -> None:
-        output = import_module("IPython.display")  # which a notebook has
+        output = import_module("IPython.display")  # available in every notebook
         if self._handle is None:
             self._handle = output.display(output.HTML(html), display_id=True)
         else:
@@ -66,10 +66,10 @@ class NotebookBar:
 
 @contextmanager
 def shown_progress(progress: Progress | bool | None) -> Iterator[Progress]:
-    """Yield the callback for the progress of a run.
+    """Yield the progress callback of a run.
 
     Args:
-        progress: a callback of one's own; or whether a notebook shows a bar, which it does by default.
+        progress: a callback; or whether to show a bar. By default, notebooks show a bar.
     """
     if callable(progress):
         yield progress

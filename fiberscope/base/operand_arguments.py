@@ -1,4 +1,4 @@
-"""Operands, and graphs, in the words of a command line."""
+"""Parse the operands and graph arguments of a command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*(\[[\w\s,]+\])?)=(?P<tensor>.*)", re.
 
 
 def check_factors(factors: Sequence[object]) -> None:
-    """Refuse more operands in order than a product has.
+    """Check that a product has at most two positional operands.
 
     Raises:
         InputError: there are more than two.
@@ -24,10 +24,11 @@ def check_factors(factors: Sequence[object]) -> None:
 
 
 def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
-    """The operands of a product, in order or by name; no B where it is A again.
+    """Return the operands of a product, positional or named. B is None if the product is A times A.
 
     Raises:
-        InputError: more than two in order, a name that is not A's or B's, or no A; or as of ``operands_of``.
+        InputError: more than two positional operands, another name than A and B, no A, or see
+            ``operands_of``.
     """
     a, *b = in_order(words, "AB")
     check_factors([a, *b])
@@ -35,13 +36,12 @@ def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
 
 
 def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The operands of these names, each given in its order or by name; the last ones may be left out.
+    """Return operands, positional or named, in the order of ``names``; trailing operands are optional.
 
-    More than there are names for stay as they are, for who counts them.
+    Surplus positional operands are last, so that the caller can refuse them.
 
     Raises:
-        InputError: a name that is none of these, one that is given twice or left out before others; or as of
-            ``operands_of``.
+        InputError: an unknown name, an operand given twice or missing before others, or see ``operands_of``.
     """
     factors, named = operands_of(words)
     operands = dict(zip(names, factors, strict=False))
@@ -58,16 +58,16 @@ def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def file_of_graph(source: str) -> Path | None:
-    """The file that a graph is read from; None of an expression, from which it is compiled."""
+    """Return the file of a graph; None for an expression, from which the graph is compiled."""
     path = Path(source)
     return None if "=" in source and not path.is_file() else path
 
 
 def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Operands without a name in their order, and those by name, ``NAME=TENSOR`` or ``NAME[m,k]=TENSOR``.
+    """Return the positional operands, and the named operands ``NAME=TENSOR`` or ``NAME[m,k]=TENSOR``.
 
     Raises:
-        InputError: a name that is given twice, or without a tensor.
+        InputError: a name that is given twice or without a tensor.
     """
     plain, named = [], dict[str, str]()
     for word in words:

@@ -1,4 +1,4 @@
-"""The files that a command writes, so that an interrupted command can name those that are missing."""
+"""A list of the files that a command writes, so that an interrupted command can name the missing files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TypeAlias
 __all__ = ["expect_output", "expecting_outputs", "unwritten_outputs"]
 
 _Stamp: TypeAlias = tuple[int, int, int] | None
-_stamps: dict[Path, _Stamp] | None = None  # of each expected file as it was; None outside of a command
+_stamps: dict[Path, _Stamp] | None = None  # initial state of each recorded file; None outside a command
 
 
 @contextmanager
 def expecting_outputs() -> Iterator[None]:
-    """Keep a list of the expected files while a command runs."""
+    """Record the expected output files while a command runs."""
     global _stamps  # noqa: PLW0603  (a process runs one command at a time)
     before, _stamps = _stamps, {}
     try:
@@ -25,13 +25,13 @@ def expecting_outputs() -> Iterator[None]:
 
 
 def expect_output(path: Path) -> None:
-    """Add a file to the list, unless it is a device or a pipe, which keeps nothing."""
+    """Record an output file. Devices and pipes are skipped, as they store nothing."""
     if _stamps is not None and (path.is_file() or not path.exists()):
         _stamps.setdefault(path, _stamp(path))
 
 
 def unwritten_outputs() -> list[Path]:
-    """Return the expected files that are as they were when the command began."""
+    """Return the recorded files that are unchanged since the command began."""
     return [path for path, before in (_stamps or {}).items() if _stamp(path) == before]
 
 

@@ -1,4 +1,4 @@
-"""Check what the system must provide to start further processes, before any is started."""
+"""Checks of the system resources that worker processes need, before the first worker starts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from fiberscope.base.errors import InputError
 __all__ = ["ALONE", "StartError", "check_processes"]
 
 ALONE = "--workers 1 runs all of it in one process"
-SPARE_FILES = 16  # open files that a process needs beside those of its workers
+SPARE_FILES = 16  # open files that the process needs for itself
 SPACE_BYTES = 1 << 16  # in the folder of temporary files, for sockets, locks and logs
 
 
 class StartError(InputError):
-    """A process cannot be started: the message names the resource that is missing."""
+    """A process cannot be started. The message names the missing resource."""
 
 
 def check_processes(workers: int, files_each: int) -> None:
     """Check that worker processes can be started.
 
     Args:
-        workers: processes that are about to be started.
+        workers: number of worker processes.
         files_each: files and sockets that this process opens for each worker.
 
     Raises:
-        StartError: a limit of open files or processes, shared memory or temporary files are in the way.
+        StartError: if open files, processes, shared memory or temporary files are too limited.
     """
     _check_files(workers * files_each + SPARE_FILES)
     _check_temporary_files()
@@ -49,14 +49,14 @@ def _check_files(needed: int) -> None:
         used = soft
     if soft == resource.RLIM_INFINITY or used + needed <= soft:
         return
-    wanted = used + needed
-    if hard == resource.RLIM_INFINITY or hard >= wanted:
+    total = used + needed
+    if hard == resource.RLIM_INFINITY or hard >= total:
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (total, hard))
             return
     raise StartError(
         f"workers cannot start: at most {soft} files may be open (ulimit -n), "
-        f"and {wanted} are needed; raise the limit, or {ALONE}"
+        f"and {total} are needed; raise the limit, or {ALONE}"
     )
 
 
@@ -87,7 +87,7 @@ def _check_fork() -> None:
     try:
         subprocess.run(["true"], stdin=subprocess.DEVNULL, check=False, close_fds=False)
     except FileNotFoundError:
-        return  # a system without that program; it can start others
+        return  # a system without the program true
     except OSError as error:
         raise StartError(
             f"workers cannot start: the system starts no process ({error.strerror}); "

@@ -1,4 +1,4 @@
-"""Progress callbacks of a run, the estimate of its end, and hints for installing missing extras."""
+"""Progress callbacks of a run, the estimate of the remaining time, and hints for installing extras."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["CYCLES", "SIMULATING", "Progress", "Stage", "StageWatcher", "ignore_
 SIMULATING = "simulating"
 CYCLES = "cycles"
 
-# Callback with the stage, the work done and the work in total (0 if unknown), called now and then. During a
-# simulation it is called with the stages "simulating" (work) and "cycles" (current cycle and cycle limit).
+# Callback with the stage, the completed work and the total work (0 if unknown). During a simulation, the
+# stages are "simulating" (work) and "cycles" (current cycle and cycle limit).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 
@@ -23,9 +23,10 @@ def ignore_progress(_stage: str, _done: int, _total: int) -> None:
 
 @dataclass
 class Stage:
-    """Progress of one stage of a run, with an estimate of its end.
+    """Progress of one stage of a run, with an estimate of the remaining time.
 
-    ``share`` is of its work or, where a limit of cycles ends it sooner, of these; None where nobody knows.
+    ``share`` is the completed share of the work, or of the cycle limit if the limit is nearer; None if
+    unknown.
     """
 
     name: str
@@ -36,21 +37,21 @@ class Stage:
     first_cycle: int = 0
 
     def restart(self, now: float) -> None:
-        """Estimate the end from what follows alone."""
+        """Base the estimate on the progress from now on."""
         self.began, self.first_share, self.first_cycle = now, self.share or 0.0, self.cycle or 0
 
     def reach(self, done: int, total: int) -> None:
-        """So much of its work is done."""
+        """Set the completed work."""
         self.share = min(1.0, done / total) if total else None
 
     def reach_cycle(self, cycle: int, limit: int) -> None:
-        """It has come to this cycle, behind ``reach``; a limit of 0 is none."""
+        """Set the current cycle, after ``reach``. A limit of 0 means no limit."""
         self.cycle = cycle
         if limit:
             self.share = max(self.share or 0.0, min(1.0, cycle / limit))
 
     def text(self, now: float) -> str:
-        """The time that is left, cycle and rate, as far as they are known."""
+        """Return the remaining time, the cycle and the rate, if known."""
         seconds = max(now - self.began, 1e-9)
         parts = []
         if self.share and self.share > self.first_share:
@@ -62,7 +63,7 @@ class Stage:
 
 
 class StageWatcher:
-    """A progress callback that keeps a ``Stage`` for each stage and shows it at every call.
+    """A progress callback that keeps a ``Stage`` for each stage and shows the stage at every call.
 
     Args:
         show: called with the stage that has advanced.
@@ -73,15 +74,15 @@ class StageWatcher:
         self._show, self._clock = show, clock
         self._stages: dict[str, Stage] = {}
 
-    def __call__(self, news: str, done: int, total: int) -> None:
-        """Take the progress of a run, as ``Progress`` says."""
-        name = SIMULATING if news == CYCLES else news
+    def __call__(self, stage_name: str, done: int, total: int) -> None:
+        """Update a stage; see ``Progress`` for the arguments."""
+        name = SIMULATING if stage_name == CYCLES else stage_name
         stage = self._stages.setdefault(name, Stage(name, self._clock()))
-        if news == CYCLES:
+        if stage_name == CYCLES:
             stage.reach_cycle(done, total)
         else:
             stage.reach(done, total)
-        if news != SIMULATING:  # the cycle comes at once behind it
+        if stage_name != SIMULATING:  # "cycles" follows immediately
             self._show(stage)
 
 

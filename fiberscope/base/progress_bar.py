@@ -1,4 +1,4 @@
-"""A bar of how far something is, wherever one is shown: what, the bar, its share, the rest in words."""
+"""Progress bars for terminals: a description, a bar, the completed share, and further text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["progress_display"]
 
 
 def progress_display(console: Console, *, auto_refresh: bool = True) -> Progress:
-    """Bars that take what room the words leave, and go when they are done.
+    """Return a progress display whose bars fill the space beside the text and disappear when finished.
 
-    Of a task its description and the field ``rest`` are shown beside the bar; without a total it only moves.
+    A task shows its description and its field ``rest`` beside the bar. Without a total, the bar only moves.
 
     Args:
-        console: where to.
-        auto_refresh: whether they are drawn anew by themselves.
+        console: console of the display.
+        auto_refresh: whether a thread redraws the bars.
     """
-    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415  (where somebody watches)
+    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415  (only terminals need it)
     from rich.table import Column  # noqa: PLC0415
 
     rest = TextColumn("{task.fields[rest]}", table_column=Column(no_wrap=True, overflow="ellipsis"))

@@ -1,4 +1,4 @@
-"""Results that the runs of one process share: kept by their content, with a limit on their memory."""
+"""A cache of results for the runs of one process, by key, with a memory limit."""
 
 from __future__ import annotations
 
@@ -12,57 +12,57 @@ __all__ = ["SharedResults", "shared", "sharing"]
 Result = TypeVar("Result")
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     result: Any
     size: int
 
 
 class SharedResults:
-    """Results by key, of which the least recently used are dropped.
+    """A cache of results by key that evicts the least recently used result.
 
     Args:
-        most_bytes: that all results take together; a larger result is not kept.
+        most_bytes: memory limit of all results. A larger result is not cached.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
         self.hits = 0
-        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], Result], size: Callable[[Result], int]) -> Result:
-        """Return the result of a key, made if it is not there.
+        """Return the result of a key, computed on a miss.
 
         Args:
-            key: says all that the result depends on.
-            make: the result, which nobody may change.
-            size: bytes that a result takes.
+            key: everything on which the result depends.
+            make: computes the result, which callers must not change.
+            size: returns the bytes of a result.
         """
-        if key in self._kept:
+        if key in self._entries:
             self.hits += 1
-            self._kept.move_to_end(key)
-            kept: Result = self._kept[key].result
-            return kept
+            self._entries.move_to_end(key)
+            entry: Result = self._entries[key].result
+            return entry
         result = make()
-        self._keep(key, _Kept(result, size(result)))
+        self._store(key, _Entry(result, size(result)))
         return result
 
-    def _keep(self, key: Hashable, kept: _Kept) -> None:
-        if kept.size > self.most_bytes:
+    def _store(self, key: Hashable, entry: _Entry) -> None:
+        if entry.size > self.most_bytes:
             return
-        self._kept[key] = kept
-        while sum(each.size for each in self._kept.values()) > self.most_bytes:
-            self._kept.popitem(last=False)
+        self._entries[key] = entry
+        while sum(other.size for other in self._entries.values()) > self.most_bytes:
+            self._entries.popitem(last=False)
 
 
-_current: list[SharedResults] = []  # of this process, the innermost last
+_current: list[SharedResults] = []  # caches of this process, the innermost last
 
 
 @contextmanager
 def sharing(most_bytes: int) -> Iterator[SharedResults]:
-    """Let the runs of this process share results for the time of a ``with`` statement.
+    """Cache results for the runs of this process within a ``with`` statement.
 
     Args:
-        most_bytes: as of ``SharedResults``.
+        most_bytes: see ``SharedResults``.
     """
     _current.append(SharedResults(most_bytes))
     try:
@@ -72,5 +72,5 @@ def sharing(most_bytes: int) -> Iterator[SharedResults]:
 
 
 def shared(key: Hashable, make: Callable[[], Result], size: Callable[[Result], int]) -> Result:
-    """Return the result of a key as of ``SharedResults.get``; without ``sharing`` it is made each time."""
+    """Return the result of a key, see ``SharedResults.get``. Outside of ``sharing``, compute the result."""
     return _current[-1].get(key, make, size) if _current else make()

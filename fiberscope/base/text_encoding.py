@@ -1,7 +1,7 @@
-"""Names of files that are no UTF-8, and characters that the terminal's encoding lacks: told all the same.
+"""Encoding of file names that are not UTF-8, and of characters that the terminal cannot represent.
 
-Python has the bytes of a name that its file system's encoding does not know as lone surrogates, which no
-document and no strict terminal takes.
+Python represents undecodable bytes of a file name as lone surrogates. Documents and strict terminals refuse
+surrogates.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-__all__ = ["SPELT", "escape_undecodable"]
+__all__ = ["ESCAPE_UNDECODABLE", "escape_undecodable"]
 
-SPELT = "fiberscope.spelt"  # of ``str.encode``: a name's own bytes; of other characters their escapes
+ESCAPE_UNDECODABLE = "fiberscope.escape"  # error handler: bytes for surrogates, else escapes
 
 
-def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
+def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
     try:
         return codecs.lookup_error("surrogateescape")(error)
     except UnicodeError:
         return codecs.lookup_error("backslashreplace")(error)
 
 
-codecs.register_error(SPELT, _spell)
+codecs.register_error(ESCAPE_UNDECODABLE, _escape)
 
 
 def escape_undecodable(value: Any) -> Any:  # noqa: ANN401  (plain data)
-    r"""The same plain data with texts that UTF-8 has: where a name is none, ``\xff`` stands for a byte."""
+    r"""Return the same plain data with ``\xff`` for each undecodable byte of a text."""
     if isinstance(value, str):
-        return value.encode(errors=SPELT).decode(errors="backslashreplace")
+        return value.encode(errors=ESCAPE_UNDECODABLE).decode(errors="backslashreplace")
     if isinstance(value, dict):
         return {escape_undecodable(key): escape_undecodable(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -33,7 +33,7 @@ from fiberscope.base.errors import (
 from fiberscope.base.extras import advice
 from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.base.outputs import expecting_outputs, unwritten_outputs
-from fiberscope.base.text_encoding import SPELT
+from fiberscope.base.text_encoding import ESCAPE_UNDECODABLE
 from fiberscope.base.version import __version__
 from fiberscope.commands.group import lazy_group
 from fiberscope.results.errors import FailedRunError
@@ -81,7 +81,7 @@ def reduce_overhead() -> None:
     """Spare the process of one command some percent of its time; before libraries are imported."""
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        cast(TextIOWrapper, stream).reconfigure(errors=SPELT)
+        cast(TextIOWrapper, stream).reconfigure(errors=ESCAPE_UNDECODABLE)
     atexit.register(_leave)
     if _columns() < LEAST_COLUMNS:
         os.environ["COLUMNS"] = str(LEAST_COLUMNS)  # what tables, bars and help are laid out by

@@ -1,4 +1,4 @@
-"""Several components that are made, connected and replaced as one."""
+"""Assemblies: several components that are created, connected and replaced as one."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ __all__ = ["Assembly", "end", "put"]
 
 
 class Assembly(Component):
-    """Components that one could take the place of, with ``PORTS`` as that would have them.
+    """A group of components with the ports of a single component, ``PORTS``.
 
-    A kernel runs those that ``put`` adds to it, not the assembly itself.
+    A kernel runs the components that ``put`` adds, not the assembly itself.
     """
 
     def put(self, kernel: Kernel) -> None:
-        """Make the components, add them to a kernel and connect them among themselves."""
+        """Create the components, add them to a kernel and connect them to each other."""
         raise NotImplementedError
 
     def end(self, port: str) -> tuple[Component, str]:
-        """The component at one of its ports, and that component's port."""
+        """Return the component at one of the assembly's ports, and the port of that component."""
         raise NotImplementedError
 
 
 def put(component: Component, kernel: Kernel) -> None:
-    """Add a component to a kernel, of an assembly all that it is."""
+    """Add a component to a kernel; for an assembly, add its components."""
     if isinstance(component, Assembly):
         component.put(kernel)
     else:
@@ -32,5 +32,5 @@ def put(component: Component, kernel: Kernel) -> None:
 
 
 def end(component: Component, port: str) -> tuple[Component, str]:
-    """Return the end of a port of a component, of an assembly the component within."""
+    """Return a component and its port; for an assembly, the inner component and its port."""
     return component.end(port) if isinstance(component, Assembly) else (component, port)

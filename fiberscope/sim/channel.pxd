@@ -1,4 +1,4 @@
-# By hand: its methods are put in place of calls, and its first fields share a line of the host's cache.
+# Written by hand: C inlines the methods, and the first fields share one cache line of the host.
 cimport cython
 
 from fiberscope.sim cimport raw_words
@@ -8,7 +8,7 @@ cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM
 cdef long MAX_TIME
 
 cdef class Fifo:
-    # Two lines of the host's cache: what the writer looks at,
+    # One cache line of the host for the writer's fields
     cdef Clock _writer_clock
     cdef long _pop_time
     cdef readonly int occupancy
@@ -18,7 +18,7 @@ cdef class Fifo:
     cdef readonly bint bounded
     cdef char _one_clock
     cdef char _stamped
-    # and what the reader does, the place of the words the last of it.
+    # The next cache line for the reader's fields
     cdef long _seen_from
     cdef Clock _reader_clock
     cdef readonly long pops

@@ -1,4 +1,4 @@
-"""Channels, by which alone components communicate: FIFOs with a latency, one writer and one reader.
+"""Channels: FIFOs with a latency, one writer and one reader. Components communicate only through channels.
 
 The reader sees a token that was pushed in cycle t from cycle t + latency. The writer can use the slot of a
 token that was popped in cycle t from cycle t + 1. The result of a cycle therefore does not depend on the
@@ -17,19 +17,19 @@ from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import ChannelError
 from fiberscope.sim.protocol import Protocol
 
-# Words of a token side by side, so that one cache line holds it.
+# Words of a token. They are adjacent, so that one cache line holds a token.
 CONTROL = 0
 COORDINATE = 1
 REFERENCE = 2
-ARRIVAL = 3  # the reader's cycle from which the token is seen
+ARRIVAL = 3  # the reader's cycle from which the token is visible
 VALUE = 4
 WORDS = 5
 
-FIRST_ROOM = 16  # tokens that a channel without a bound has room for, before it grows
+FIRST_ROOM = 16  # initial size of an unbounded channel, in tokens
 
 
 class Fifo:
-    """State and behaviour of a channel, see ``Channel``."""
+    """State and behaviour of a channel; see ``Channel``."""
 
     def __init__(self, name: str, capacity: int | None, latency: int, protocol: Protocol) -> None:
         self.name = name
@@ -39,19 +39,19 @@ class Fifo:
         self.latency = latency
         self.occupancy = 0
         self.pops = 0
-        self.reader_state = self.any_reader_state = 0  # of who waits at this port, or at any of its array
+        self.reader_state = self.any_reader_state = 0  # stall state of a reader here, or at any of the array
         self.writer_state = self.any_writer_state = 0
         self._head = 0
         self._make_room(self.capacity)
         self._seen_from = MAX_TIME  # the reader's cycle from which it sees the head token
         self._board_memory = array("q", [MAX_TIME])  # copy of _seen_from, for a reader of many channels
         self._board = raw_words.longs_from(self._board_memory, 0)
-        self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
+        self._popped = 0  # tokens popped at _pop_time, whose slots are not free for the writer yet
         self._pop_time = -1
-        self._wanted = 1  # slots whose becoming free wakes the writer
-        # If the reader may be ahead of the writer (_stamped), a ring holds the cycle of each recent pop: that
-        # of pop number n is _stamps[n & _stamp_mask]. The ring is at least as long as the capacity, so that
-        # the writer finds from which of its own cycles each slot is free. _stamp_memory owns the ring.
+        self._wanted = 1  # number of free slots that wakes the writer
+        # If the reader may be ahead of the writer (_stamped), a ring holds the cycle of each recent pop:
+        # pop number n is at _stamps[n & _stamp_mask]. The ring is at least as long as the capacity, so that
+        # the writer can compute the cycle from which each slot is free. _stamp_memory owns the ring.
         self._stamped = False
         self._stamp_memory = array("q")
         self._stamps = raw_words.longs(self._stamp_memory)
@@ -60,11 +60,11 @@ class Fifo:
 
     @property
     def pushes(self) -> int:
-        """Tokens that ever went in."""
+        """Number of tokens pushed so far."""
         return self.pops + self.occupancy
 
     def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
-        """Set the components that the channel wakes; the kernel calls this once they have indices."""
+        """Set the components that the channel wakes; the kernel calls this when they have indices."""
         self._writer_clock = writer
         self._reader_clock = reader
         self._writer_index = writer_index
@@ -72,13 +72,13 @@ class Fifo:
         self._one_clock = writer is reader
 
     def show_on(self, board: array[int], place: int) -> None:
-        """Keep in ``board[place]`` from which cycle the head token is seen; ``MAX_TIME`` without one."""
+        """Keep the cycle from which the head token is visible in ``board[place]``; ``MAX_TIME`` if none."""
         board[place] = self._seen_from
         self._board_memory = board
         self._board = raw_words.longs_from(board, place)
 
     def let_reader_ahead(self) -> None:
-        """Let the reader's clock be ahead of the writer's; both clocks count the same cycles."""
+        """Let the reader's clock run ahead of the writer's clock. Both clocks count the same cycles."""
         self._one_clock = True
         if self.bounded:
             self._stamp_mask = (1 << self.capacity.bit_length()) - 1
@@ -87,20 +87,20 @@ class Fifo:
             self._stamped = True
 
     def can_push(self) -> bool:
-        """Return whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
+        """Return whether the writer may push in its current cycle; if not, wake the writer later."""
         return self.fits(1)
 
     def fits(self, tokens: int) -> bool:
-        """Return whether the writer may push so many tokens in this cycle; if not, wake it once it may."""
+        """Return whether the writer may push ``tokens`` tokens in this cycle; if not, wake it later."""
         if self._free() >= tokens or not self.bounded:
             return True
         self.want(tokens)
         return False
 
     def space(self) -> int:
-        """Return how many tokens the writer may push in its current cycle, and wake it once it may push more.
+        """Return how many tokens the writer may push in its current cycle; wake it once it may push more.
 
-        Without a bound the number is ``MAX_TIME``.
+        The number is ``MAX_TIME`` for an unbounded channel.
         """
         if not self.bounded:
             return MAX_TIME
@@ -109,14 +109,14 @@ class Fifo:
         return free
 
     def free(self) -> int:
-        """Return how many tokens the writer may push in its current cycle; only of a bounded channel.
+        """Return the number of tokens that the writer may push in its current cycle; bounded channels only.
 
-        This requests no wake. A writer that waits for more slots calls ``space`` or ``want`` instead.
+        This method requests no wake. A writer that waits for more slots calls ``space`` or ``want`` instead.
         """
         return self._free()
 
     def widen(self, capacity: int) -> None:
-        """Set a larger capacity, for a writer that pushes ahead of its clock and keeps to the real capacity.
+        """Set a larger capacity for a writer that pushes ahead of its clock within the real capacity.
 
         Raises:
             ChannelError: if the channel holds tokens.
@@ -142,7 +142,7 @@ class Fifo:
         return self.capacity - self.occupancy
 
     def _held_back(self) -> int:
-        """Return the number of slots that became empty, but not before the writer's current cycle."""
+        """Return the number of popped slots that are not free before the writer's next cycle."""
         if not self._stamped:
             return self._popped
         slots = 0
@@ -151,11 +151,11 @@ class Fifo:
         return slots
 
     def _stamp(self, before: int) -> int:
-        """Return the cycle of a pop that ``before`` later pops have followed."""
+        """Return the cycle of the pop that is ``before`` pops older than the latest pop."""
         return self._stamps[(self.pops - 1 - before) & self._stamp_mask]
 
     def free_from(self, slots: int) -> int:
-        """Return the writer's cycle from which ``slots`` slots are free, ``MAX_TIME`` if it is unknown.
+        """Return the writer's cycle from which ``slots`` slots are free; ``MAX_TIME`` if unknown.
 
         Only for a channel whose reader may be ahead of the writer.
         """
@@ -165,13 +165,13 @@ class Fifo:
         return self._stamp(before) + 1 if before < self.pops else 0
 
     def want(self, slots: int) -> None:
-        """Wake the writer when this many slots are free; after ``space``, to sleep until more than one is."""
+        """Wake the writer when ``slots`` slots are free."""
         self._wanted = slots
         if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
     def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
-        """Append a token, which the reader sees ``latency`` cycles later; omit fields without a meaning.
+        """Append a token, which the reader sees ``latency`` cycles later; omit unused fields.
 
         Raises:
             ChannelError: if the channel is full.
@@ -183,7 +183,7 @@ class Fifo:
             self._wake_writer()
 
     def push_at(self, cycle: int, control: int, coordinate: int, reference: int, value: float) -> None:
-        """Append a token in the writer's current cycle or a later one; a slot must be free."""
+        """Append a token in the writer's current cycle or in a later cycle. A slot must be free."""
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
@@ -210,33 +210,33 @@ class Fifo:
         return self._seen_from <= self._reader_clock.cycle
 
     def control(self) -> int:
-        """Control word of the head token; only when ``can_pop``."""
+        """Return the control word of the head token. Requires ``can_pop()``."""
         return self._words[WORDS * self._head + CONTROL]
 
     def coordinate(self) -> int:
-        """Coordinate of the head token; only when ``can_pop``."""
+        """Return the coordinate of the head token. Requires ``can_pop()``."""
         return self._words[WORDS * self._head + COORDINATE]
 
     def reference(self) -> int:
-        """Reference of the head token; only when ``can_pop``."""
+        """Return the reference of the head token. Requires ``can_pop()``."""
         return self._words[WORDS * self._head + REFERENCE]
 
     def value(self) -> float:
-        """Value of the head token; only when ``can_pop``."""
+        """Return the value of the head token. Requires ``can_pop()``."""
         return self._values[WORDS * self._head + VALUE]
 
     def token(self, place: int) -> tuple[int, int, int, float]:
-        """Return the token at a place behind the head, visible or not; for observers outside the machine."""
+        """Return the token ``place`` places behind the head, visible or in flight, for observers."""
         at = WORDS * ((self._head + place) % self.capacity)
         token = self._words
         return (token[at + CONTROL], token[at + COORDINATE], token[at + REFERENCE], self._values[at + VALUE])
 
     def arrival(self, place: int) -> int:
-        """Return the cycle from which the reader sees the token at a place behind the head; for observers."""
+        """Return the cycle from which the reader sees the token ``place`` places behind the head."""
         return self._words[WORDS * ((self._head + place) % self.capacity) + ARRIVAL]
 
     def pop(self) -> None:
-        """Drop the head token; its slot is free for the writer from the next cycle.
+        """Drop the head token. The writer can use its slot from the next cycle.
 
         Raises:
             ChannelError: if no token is visible.
@@ -260,7 +260,7 @@ class Fifo:
         self._wake_writer()
 
     def _wake_writer(self) -> None:
-        """Wake the writer if the slots freed at ``_pop_time`` complete the number that it waits for."""
+        """Wake the writer if the slots freed at ``_pop_time`` complete the number of wanted slots."""
         free = self.capacity - self.occupancy
         if self._stamped:
             self._wake_when_free()
@@ -268,8 +268,8 @@ class Fifo:
             self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
 
     def _wake_when_free(self) -> None:
-        """Wake the writer in the cycle in which enough slots are free, if it is known and in the future."""
-        if self._writer_clock.words > 0:  # else the writer runs in a time of its own
+        """Wake the writer in the cycle in which enough slots are free, if known and in the future."""
+        if self._writer_clock.words > 0:  # else the writer ignores wakes
             cycle = self.free_from(self._wanted)
             if self._writer_clock.cycle < cycle < MAX_TIME:
                 self._writer_clock.wake(self._writer_index, cycle)
@@ -289,7 +289,7 @@ class Fifo:
         self._grow()
 
     def _grow(self) -> None:
-        """Move the tokens into twice the memory."""
+        """Double the memory and move the tokens."""
         memory = self._memory
         before, values = raw_words.longs(memory), raw_words.doubles(memory)
         room, self.capacity = self.capacity, 2 * self.capacity
@@ -308,9 +308,9 @@ class Fifo:
 def seen_from(channels: Sequence[Channel | None]) -> array[int]:
     """Return an array of the cycles from which a reader sees the heads of its channels.
 
-    The channels keep the array up to date. A reader of many channels, most of them empty, then reads a few
-    lines of the host's cache instead of one for each channel. None stands for a port that is not connected;
-    its entry stays ``MAX_TIME``.
+    The channels keep the array up to date. A reader with many channels then reads a few cache lines of the
+    host instead of one line for each channel. None stands for a port that is not connected; its entry stays
+    ``MAX_TIME``.
     """
     board = array("q", [MAX_TIME] * len(channels))
     for place, channel in enumerate(channels):
@@ -320,18 +320,18 @@ def seen_from(channels: Sequence[Channel | None]) -> array[int]:
 
 
 class Channel(Fifo):
-    """A FIFO of tokens; a token is a control word and a payload of coordinate, reference and value.
+    """A FIFO of tokens. A token is a control word and a payload of coordinate, reference and value.
 
-    ``Kernel.connect`` makes channels, never a component.
+    Create channels with ``Kernel.connect``.
 
     Args:
         name: ``<reading component>.<its port>``.
-        capacity: number of tokens that the channel holds, tokens in flight included, at least 1; None for no
+        capacity: number of tokens that the channel holds, including tokens in flight, at least 1; None for no
             bound.
         latency: cycles of the writer's clock from a push until the reader sees the token, at least 1.
         protocol: meaning of the tokens.
 
-    ``bounded`` is whether the channel has a capacity; if not, ``capacity`` is the size of its memory so far.
+    ``bounded`` is whether the channel has a capacity; if not, ``capacity`` is the current size of its memory.
     ``occupancy`` is the number of tokens in the channel, ``pops`` the number of tokens popped so far.
 
     The file ``channel.pxd`` repeats the bodies of the short methods. The C compiler inlines these bodies into

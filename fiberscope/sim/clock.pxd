@@ -1,4 +1,4 @@
-# By hand: `wake` and `pop` are put in place of calls.
+# Written by hand: C inlines `wake` and `pop`.
 cimport cython
 
 from fiberscope.sim cimport raw_words

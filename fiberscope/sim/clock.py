@@ -1,8 +1,7 @@
 """A clock domain and the schedule of its components.
 
-Near wakes go on a timing wheel, one bit a component and cycle, so that a second wake for the same cycle is
-free and the order within a cycle is the order of the components' indices. Far ones wait in a list sorted by
-cycle.
+Near wakes are bits on a timing wheel, one for each component and cycle. A second wake for the same cycle is
+therefore free, and components wake in the order of their indices. Far wakes are in a list sorted by cycle.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 
 SLOTS = 256  # cycles that the wheel covers; a power of two
-BITS = 32  # components, or slots, in one word; a word stays a small positive integer in both modes
-SHIFT = 5  # from a number of such a bit to that of its word
-ONE = 1  # a C long when compiled: the literal is a C int there, of which 1 << 31 is negative
+BITS = 32  # components, or slots, in a word; a word is a small positive integer, compiled or not
+SHIFT = 5  # bit number >> SHIFT is the number of its word
+ONE = 1  # a C long when compiled; with the literal 1, a C int, 1 << 31 would be negative
 
 
 class Schedule:
-    """Who wakes when in a clock domain, see ``Clock``."""
+    """Wakes of the components of a clock domain; see ``Clock``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,35 +33,35 @@ class Schedule:
         self.wheel: array[int] | memoryview[int] = array("q", bytes(8 * SLOTS))
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
         self.agenda: dict[int, set[int]] = {}  # far wakes: indices by cycle
-        self.agenda_cycles: SortedList[int] = SortedList()  # these cycles
-        self.agenda_cycle = MAX_TIME  # the first of them
-        self._word = self._last_word = 0  # of the current cycle on the wheel, those still to take
-        self._bits = 0  # of the word that was taken last, those still to give
-        self._base = 0  # index of the component of its lowest bit
+        self.agenda_cycles: SortedList[int] = SortedList()  # the cycles of the agenda
+        self.agenda_cycle = MAX_TIME  # the first cycle of the agenda
+        self._word = self._last_word = 0  # words of the current cycle on the wheel that are not read yet
+        self._bits = 0  # bits of the last word that are not returned yet
+        self._base = 0  # component index of bit 0 of that word
 
     def size_for(self, components: int) -> None:
-        """Make room for this many components; before the first wake."""
+        """Allocate the wheel for this many components, before the first wake."""
         self.words = max(1, (components + BITS - 1) // BITS)
-        self.wheel = array("q", bytes(8 * (SLOTS + 1) * self.words))  # behind the slots: wakes unread
+        self.wheel = array("q", bytes(8 * (SLOTS + 1) * self.words))  # last: the unread wakes
 
     def unread(self) -> memoryview[int]:
-        """Return the place of the wheel for near wakes that no component takes."""
+        """Return the part of the wheel for near wakes that no component reads."""
         return memoryview(self.wheel)[SLOTS * self.words :]
 
     def ignore_wakes(self, place: memoryview[int]) -> None:
-        """Keep no wakes, for a component that runs in a time of its own.
+        """Discard all wakes, for a component that keeps its own time.
 
         Args:
-            place: for near wakes, the ``unread`` of the clock domain, which all such components share.
+            place: the memory for near wakes: ``unread()`` of the clock domain. All such components share it.
         """
         self.words = 0
         self.wheel = place
 
     def wake_far(self, index: int, cycle: int) -> None:
-        """Keep a wake that is too far for the wheel; once, however often it is asked for.
+        """Store a wake that is too far for the wheel. Equal wakes are stored once.
 
         Raises:
-            SimulationError: if the cycle lies beyond the end of countable time.
+            SimulationError: if the cycle is beyond ``MAX_TIME``.
         """
         if cycle >= MAX_TIME // self.period:
             raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
@@ -74,7 +73,7 @@ class Schedule:
             self.agenda[cycle].add(index)
 
     def next_cycle(self) -> int:
-        """The next cycle in which a component of this domain wakes; ``MAX_TIME`` if none does."""
+        """Return the next cycle in which a component of this domain wakes; ``MAX_TIME`` if there is none."""
         start = (self.cycle + 1) & (SLOTS - 1)
         word = start >> SHIFT
         bits = self.occupied[word] >> (start & (BITS - 1))
@@ -89,7 +88,7 @@ class Schedule:
         return self.agenda_cycle
 
     def advance(self, cycle: int) -> None:
-        """Make ``cycle`` the current one; ``pop`` then gives the components that wake in it."""
+        """Make ``cycle`` the current cycle. ``pop`` then returns the components that wake in this cycle."""
         self.cycle = cycle
         self.time = cycle * self.period
         if self.agenda_cycle == cycle:
@@ -101,17 +100,17 @@ class Schedule:
         self._base = -BITS
 
     def _take_agenda(self, cycle: int) -> None:
-        """Move the far wakes of a cycle, the first that has any, to the wheel."""
+        """Move the far wakes of the earliest such cycle to the wheel."""
         for index in self.agenda.pop(cycle):
             self._mark(index, cycle)
         self.agenda_cycles.pop(0)
         self.agenda_cycle = self.agenda_cycles[0] if self.agenda_cycles else MAX_TIME
 
     def wake(self, index: int, cycle: int) -> None:
-        """Have the component with this index tick at ``cycle`` (in the future); every wake is kept.
+        """Wake the component with this index at a future cycle. A component can have several wakes.
 
         Raises:
-            SimulationError: if the cycle lies beyond the end of countable time.
+            SimulationError: if the cycle is beyond ``MAX_TIME``.
         """
         if cycle - self.cycle < SLOTS:
             self._mark(index, cycle)
@@ -119,13 +118,13 @@ class Schedule:
             self.wake_far(index, cycle)
 
     def _mark(self, index: int, cycle: int) -> None:
-        """Note a wake that is near enough for the wheel."""
+        """Set the bit of a near wake on the wheel."""
         slot = cycle & (SLOTS - 1)
         self.wheel[slot * self.words + (index >> SHIFT)] |= ONE << (index & (BITS - 1))
         self.occupied[slot >> SHIFT] |= ONE << (slot & (BITS - 1))
 
     def pop(self) -> int:
-        """Index of the next component that wakes in the current cycle, in increasing order; -1 when done."""
+        """Return the next component index that wakes in the current cycle, in order; -1 if none is left."""
         while self._bits == 0:
             if self._word == self._last_word:
                 return -1
@@ -139,17 +138,17 @@ class Schedule:
 
 
 class Clock(Schedule):
-    """One clock domain: its period, its current cycle and who wakes when.
+    """A clock domain: its period, its current cycle and the wakes of its components.
 
     Args:
-        name: the domain's name.
-        hertz: its frequency, exact.
+        name: name of the domain.
+        hertz: exact frequency.
 
-    ``period`` is in base ticks of the kernel (set when the machine is built), ``cycle`` the domain's own
-    current cycle, ``time`` the same in base ticks, ``due`` the base tick of what was last asked for: the next
-    wake or the next edge.
+    ``period`` is in base ticks of the kernel and is set when the machine is built. ``cycle`` is the current
+    cycle of the domain, ``time`` is its base tick. ``due`` is the base tick that ``next_wake`` or
+    ``next_edge`` returned last.
 
-    Compiled, ``wake`` and ``pop`` are used as they stand in the ``.pxd`` again, put in place of their calls.
+    The file ``clock.pxd`` repeats the bodies of ``wake`` and ``pop``, which C inlines. Change both files.
     """
 
     def __init__(self, name: str, hertz: Fraction) -> None:
@@ -159,13 +158,13 @@ class Clock(Schedule):
         self.due_cycle = 0
 
     def next_wake(self) -> int:
-        """Base tick of the next wake in this domain, from now on ``due``; ``MAX_TIME`` if there is none."""
+        """Store the base tick of the domain's next wake in ``due`` and return it; ``MAX_TIME`` if none."""
         cycle = self.due_cycle = self.next_cycle()
         self.due = MAX_TIME if cycle >= MAX_TIME else cycle * self.period
         return self.due
 
     def next_edge(self) -> int:
-        """Base tick of the domain's next cycle, from now on ``due``."""
+        """Store the base tick of the domain's next cycle in ``due`` and return it."""
         self.due_cycle = self.cycle + 1
         self.due = self.due_cycle * self.period
         return self.due

@@ -1,4 +1,4 @@
-# By hand: what a tick ends with is put in place of calls.
+# Written by hand: C inlines the methods that end a tick.
 cimport cython
 
 from fiberscope.sim.channel cimport Channel

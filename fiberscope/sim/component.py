@@ -1,4 +1,4 @@
-"""Base of every part of a machine: a clocked unit with declared ports that says when it next has work."""
+"""The base class of components: clocked units with ports that return the cycle of their next tick."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE, NEVER
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Port:
-    """One declared port, or an array of them.
+    """One declared port, or a declared array of ports.
 
     Args:
-        name: the port's name, unique in its component.
-        carries: the protocol of its tokens; two ports connect only if they carry equal ones, or one ``ANY``.
-        array: whether it is an array of ports, connected as ``name[i]`` from 0 without gaps.
-        optional: whether it may be left unconnected.
+        name: name of the port, unique in its component.
+        carries: protocol of the tokens. Two ports connect only if their protocols are equal, or one is
+            ``ANY``.
+        array: whether the declaration is an array, connected as ``name[i]`` from 0 without gaps.
+        optional: whether the port may stay unconnected.
 
     Raises:
-        TypeError: if what it carries is no protocol.
+        TypeError: if ``carries`` is not a protocol.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Port:
     optional: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be compared with the protocol of another port."""
+        """Check that ``carries`` is a protocol."""
         if not isinstance(self.carries, Protocol):
             raise TypeError(f"port {self.name} must carry a Protocol, not {self.carries!r}")
 
@@ -51,15 +52,16 @@ class Output(Port):
 
 @dataclass(frozen=True)
 class Signal:
-    """One waveform signal of a component, sampled after each cycle in which the component ticked.
+    """A waveform signal of a component, sampled after each cycle in which the component ticked.
 
     Args:
-        name: its name within the component's scope.
+        name: name within the component's scope.
         width: bits.
         kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"state"`` (a number with names) or
-            ``"mark"`` (a bit; where one first becomes 1 is what whoever opens the waveform sees first).
+            ``"mark"`` (a bit; the waveform opens at the first mark that becomes 1).
         states: for kind ``"state"``, the name of each number.
-        within: a scope within the component's, as in ``rtl`` or ``rtl.tree``; empty for its own.
+        within: a scope inside the component's scope, such as ``rtl`` or ``rtl.tree``; empty for the
+            component's scope.
     """
 
     name: str
@@ -69,22 +71,22 @@ class Signal:
     within: str = ""
 
 
-class Reserved(Generic[Kept]):
-    """An attribute of a component that the engine keeps, under the same name with an underscore before it.
+class Reserved(Generic[Value]):
+    """An attribute of a component that the engine sets, stored under the same name with a leading underscore.
 
-    All may read it; a component that sets it itself is refused, since it meant one of its own.
+    Everybody may read the attribute. A component that sets it is refused: the component needs another name.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, component: Component, owner: type[Component] | None = None) -> Kept:
+    def __get__(self, component: Component, owner: type[Component] | None = None) -> Value:
         """Return the engine's value."""
-        kept: Kept = getattr(component, f"_{self.name}")
-        return kept
+        value: Value = getattr(component, f"_{self.name}")
+        return value
 
     def __set__(self, component: Component, value: object) -> NoReturn:
-        """Refuse the attribute.
+        """Refuse the assignment.
 
         Raises:
             SimulationError: always.
@@ -95,13 +97,13 @@ class Reserved(Generic[Kept]):
 
 
 class Accounted:
-    """Account of the cycles of a component, which it states at the end of each tick; see ``Component``.
+    """The cycle accounting of a component, which the component updates at the end of each tick.
 
-    Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;
-    those here are for Python.
+    The file ``component.pxd`` repeats the bodies of the methods, which C inlines. Python code calls the
+    methods of this file.
 
     Args:
-        name: the component's.
+        name: name of the component.
     """
 
     def __init__(self, name: str) -> None:
@@ -112,20 +114,20 @@ class Accounted:
         self._cycles = array("q", bytes(8 * FIRST_STALL))
 
     def _account(self, before: int, cycle: int) -> None:
-        """The state has changed: what it was before held up to this cycle."""
+        """Add the cycles since the last change of state to the state ``before``."""
         self._cycles[before] += cycle - self._since
         self._since = cycle
 
     def busy(self, until: int) -> int:
-        """Count the cycles before ``until`` as busy and run again then."""
+        """Count the cycles before ``until`` as busy and tick again in cycle ``until``."""
         self._state = BUSY
         return until
 
     def wait_input(self, channel: Channel) -> int:
-        """Sleep until a token comes, counted as waiting for input from this channel.
+        """Sleep until a token arrives. Count the cycles as waiting for input from this channel.
 
         Raises:
-            SimulationError: if the component does not read this channel, or its port is not connected.
+            SimulationError: if the component does not read this channel, or the port is not connected.
         """
         if channel is None or channel._reader_index != self._index:
             self._refuse_input(channel)
@@ -133,10 +135,10 @@ class Accounted:
         return NEVER
 
     def wait_output(self, channel: Channel) -> int:
-        """Backpressure: sleep until there is space, counted as waiting for output into this channel.
+        """Sleep until the channel has space. Count the cycles as backpressure from this channel.
 
         Raises:
-            SimulationError: if the component does not write this channel, or its port is not connected.
+            SimulationError: if the component does not write this channel, or the port is not connected.
         """
         if channel is None or channel._writer_index != self._index:
             self._refuse_output(channel)
@@ -144,7 +146,7 @@ class Accounted:
         return NEVER
 
     def wait_any_input(self, channels: Sequence[Channel]) -> int:
-        """Sleep until a token comes, counted as waiting for input from any of an array of ports.
+        """Sleep until a token arrives at any port of an array. Count the cycles as waiting for input.
 
         Raises:
             SimulationError: if the component does not read these channels.
@@ -155,7 +157,7 @@ class Accounted:
         return NEVER
 
     def wait_any_output(self, channels: Sequence[Channel]) -> int:
-        """Sleep until there is space, counted as waiting for output into any of an array of ports.
+        """Sleep until any port of an array has space. Count the cycles as backpressure.
 
         Raises:
             SimulationError: if the component does not write these channels.
@@ -166,7 +168,7 @@ class Accounted:
         return NEVER
 
     def idle(self) -> int:
-        """Sleep until a channel brings something, counted as idle."""
+        """Sleep until a channel wakes the component. Count the cycles as idle."""
         self._state = IDLE
         return NEVER
 
@@ -182,46 +184,47 @@ class Accounted:
 
 
 class Component(Accounted):
-    """A clocked part. Subclasses declare what they have and override ``tick``.
+    """A clocked unit. Subclasses declare ports, counters and signals, and override ``tick``.
 
-    What is declared on the class is said once:
+    Class attributes are the declarations:
 
-    - ``PORTS``: its ports. The channel at each, or the list of channels at an array, becomes the attribute of
-      the port's name when the machine is built; that of an optional port left unconnected is None.
-    - ``COUNTERS``: its named event counts, each the attribute of that name.
-    - ``SIGNALS``: what a waveform shows of it beside its accounting state, each the attribute of that name.
+    - ``PORTS``: the ports. When the machine is built, an attribute with the port's name holds the channel,
+      the list of channels of an array, or None for an optional port that is not connected.
+    - ``COUNTERS``: names of the event counters. Each is an attribute.
+    - ``SIGNALS``: waveform signals beside the accounting state. Each is an attribute.
 
-    Where something must be computed or checked, ``declared_ports``, ``elaborate`` with ``fetch``,
-    ``counters``, or ``signals`` with ``sample`` is overridden.
+    If a declaration depends on arguments, override ``declared_ports``, ``elaborate`` with ``fetch``,
+    ``counters``, or ``signals`` with ``sample``.
 
-    ``tick`` does the work of one cycle and returns the cycle in which it next wants to run, or ``NEVER``. It
-    says what the cycle (and every one until the next tick) counts as by returning through one of:
+    ``tick`` does the work of one cycle and returns the cycle of the next tick, or ``NEVER``. The return value
+    comes from one of these methods. The method also classifies the cycles until the next tick:
 
-    - ``busy(until)``: work was done; runs again at cycle ``until``;
-    - ``wait_input(channel)``: in the midst of work, and a token is missing;
-    - ``wait_output(channel)``: backpressure: in the midst of work, and there is no space;
-    - ``wait_any_input(channels)``, ``wait_any_output(channels)``: the same, of any of an array;
-    - ``idle()``: nothing to do until a channel brings something.
+    - ``busy(until)``: the component worked; the next tick is in cycle ``until``;
+    - ``wait_input(channel)``: the component has work but a token is missing;
+    - ``wait_output(channel)``: backpressure: the component has work but the channel has no space;
+    - ``wait_any_input(channels)``, ``wait_any_output(channels)``: the same for any port of an array;
+    - ``idle()``: the component has no work until a channel wakes it.
 
-    It may sleep (all but ``busy``) only where another tick right after it would change nothing and return the
-    same: a channel wakes for what is new, not for what is left.
+    All methods except ``busy`` put the component to sleep. A component may sleep only if another tick in the
+    next cycle would change nothing. A channel wakes its reader for new tokens, not for tokens that were
+    visible before.
 
     Args:
-        name: the hierarchical instance name, as in ``gamma.pe07.merger``.
+        name: hierarchical instance name, such as ``gamma.pe07.merger``.
 
-    The engine's own attributes, which a component cannot have for itself: ``name``, ``clock``, ``index``,
-    ``state``, ``since``, ``cycles``, ``connected``, the same with an underscore before them, and the methods.
+    A subclass cannot use the engine's attributes: ``name``, ``clock``, ``index``, ``state``, ``since``,
+    ``cycles``, ``connected``, the same names with a leading underscore, and the methods.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = ()
     COUNTERS: ClassVar[tuple[str, ...]] = ()
     SIGNALS: ClassVar[tuple[Signal, ...]] = ()
 
-    clock = Reserved[Clock | None]("clock")  # its domain, once it is in a kernel
-    index = Reserved[int]("index")  # its place in the order of ticks
-    state = Reserved[int]("state")  # what its cycles count as
-    since = Reserved[int]("since")  # the cycle of the tick from which on they do
-    cycles = Reserved["array[int]"]("cycles")  # by state, up to that tick
+    clock = Reserved[Clock | None]("clock")  # the clock domain; None before Kernel.add
+    index = Reserved[int]("index")  # position in the order of ticks
+    state = Reserved[int]("state")  # the current accounting state
+    since = Reserved[int]("since")  # the cycle in which the current state began
+    cycles = Reserved["array[int]"]("cycles")  # cycles by state, up to ``since``
     connected = Reserved["dict[str, list[Channel]]"]("connected")  # by port
 
     def __init__(self, name: str) -> None:
@@ -230,19 +233,19 @@ class Component(Accounted):
         self._connected: dict[str, list[Channel]] = {}
 
     def tick(self, now: int) -> int:
-        """Advance by cycle ``now``; returns the next cycle to run in, or ``NEVER``."""
+        """Advance by cycle ``now``. Return the cycle of the next tick, or ``NEVER``."""
         raise NotImplementedError(f"{type(self).__name__} does not define tick")
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """The component's ports; overridden where an argument says how many there are."""
+        """Return the ports. Override this method if the number of ports depends on an argument."""
         return self.PORTS
 
     def elaborate(self) -> None:
-        """Make the channels of the ports attributes; called once, when all are connected.
+        """Set the attributes of the ports. The kernel calls this method once, when all ports are connected.
 
         Raises:
             SimulationError: if a port has the name of another attribute, or a compiled class does not declare
-                it.
+                the attribute.
         """
         for port in self.declared_ports():
             if getattr(self, port.name, None) is not None:
@@ -259,45 +262,45 @@ class Component(Accounted):
                 ) from None
 
     def fetch(self, port: Port) -> object:
-        """Return the attribute of a port's name: the channel at it, or the channels of an array."""
+        """Return the value of a port's attribute: its channel, or the channels of an array."""
         return self.channels(port.name) if port.array else self.optional_channel(port.name)
 
     def counters(self) -> dict[str, int]:
-        """Named event counts so far."""
+        """Return the event counts by name."""
         return {name: getattr(self, name) for name in self.COUNTERS}
 
     def signals(self) -> tuple[Signal, ...]:
-        """The signals of the component's waveform, apart from the accounting state, which all have."""
+        """Return the waveform signals. The accounting state, which all components have, is not among them."""
         return self.SIGNALS
 
     def sample(self) -> tuple[int, ...]:
-        """Current values of ``signals``, in their order."""
+        """Return the current values of ``signals``, in the same order."""
         return tuple([getattr(self, signal.name) for signal in self.SIGNALS])
 
     def channel(self, port: str) -> Channel:
-        """The channel at a port that is not an array."""
+        """Return the channel at a port that is not an array."""
         return self._connected[port][0]
 
     def optional_channel(self, port: str) -> Channel | None:
-        """The channel at an optional port, or None where it is left unconnected."""
+        """Return the channel at an optional port; None if the port is not connected."""
         channels = self._connected.get(port)
         return channels[0] if channels else None
 
     def channels(self, port: str) -> list[Channel]:
-        """The channels at an array of ports, in their order."""
+        """Return the channels of an array of ports, by index."""
         return self._connected.get(port, [])
 
     def wake_at(self, cycle: int) -> None:
-        """Run at this cycle of the future too, whatever the tick returns: the timer of an idle component."""
+        """Tick in this future cycle too, whatever the current tick returns: a timer for idle components."""
         if self._clock is not None:
             self._clock.wake(self._index, cycle)
 
 
 def clock_of(component: Component) -> Clock:
-    """The clock domain that a component is in.
+    """Return the clock domain of a component.
 
     Raises:
-        SimulationError: if it is in none.
+        SimulationError: if the component is in no kernel.
     """
     if component._clock is None:
         raise SimulationError(f"{component.name} is in no clock domain: kernel.add(component) first")

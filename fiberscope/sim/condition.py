@@ -1,8 +1,8 @@
 # cython: infer_types=True
-"""Predicates on a running machine that a compiled loop checks: comparisons, and what joins them.
+"""Predicates on a running machine for compiled loops: comparisons and their combinations.
 
-``fiberscope.sim.trigger`` reads them from text. A time is a base tick before which everything has ticked, and
-at which nothing has; a pause is a number of cycles of the first clock.
+``fiberscope.sim.trigger`` parses them from text. A time is a base tick: all components have ticked before it,
+and none at it. A pause is a number of cycles of the first clock.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.gauge import Gauge
 
 SIGNS = ("<", "<=", ">", ">=", "==", "!=")
-AT_LEAST = (">", ">=", "==")  # signs by which a number that grows has to come up to the bound
+AT_LEAST = (">", ">=", "==")  # signs for which a growing number must reach the bound
 
-# Places of SIGNS.
+# Indices into SIGNS.
 LESS = 0
 LESS_OR_EQUAL = 1
 GREATER = 2
 GREATER_OR_EQUAL = 3
 EQUAL = 4
 
-# Places of the words of a token in the memory of its channel.
+# Positions of the words of a token in the channel's memory.
 ARRIVAL = 3
 VALUE = 4
 WORDS = 5
 
 
 class Predicate:
-    """Statement on a machine that holds or does not.
+    """A statement about a machine.
 
-    Between ``begin`` and ``holds`` it may ``notice`` what happens within a cycle.
+    Between ``begin`` and ``holds``, ``notice`` observes the time steps within a cycle.
 
     Args:
-        momentary: whether it may hold and cease to within a cycle of the first clock, and has to notice.
+        momentary: whether the predicate can become true and false again within a cycle of the first clock.
     """
 
     def __init__(self, momentary: bool = False) -> None:
         self.momentary = momentary  # C: bint
 
     def holds(self, time: int) -> bool:
-        """Return whether it holds at this time."""
+        """Return whether the predicate holds at this time."""
         raise NotImplementedError(f"{type(self).__name__} does not define holds")
 
     def pause(self, time: int, quiet: int) -> int:
-        """Return for how many cycles it surely does not hold; 0 if it holds.
+        """Return the number of cycles in which the predicate cannot hold; 0 if it holds now.
 
         Args:
-            time: now.
-            quiet: cycles, at least 1, up to the end of the next one in which a component ticks.
+            time: the current base tick.
+            quiet: cycles, at least 1, to the end of the next cycle in which a component ticks.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define pause")
 
@@ -58,16 +58,16 @@ class Predicate:
         """Begin a cycle of the first clock."""
 
     def notice(self) -> None:
-        """Notice what has happened in the last time step."""
+        """Observe the state after a time step."""
 
 
 class Comparison(Predicate):
-    """Gauges against a bound: it holds if it does for any of them.
+    """A comparison of gauges with a bound. It holds if it holds for any gauge.
 
     Args:
-        gauges: what is compared.
+        gauges: the compared gauges.
         sign: one of ``SIGNS``.
-        bound: the number on the right.
+        bound: the number on the right side.
     """
 
     def __init__(self, gauges: Sequence[Gauge], sign: str, bound: int) -> None:
@@ -80,14 +80,14 @@ class Comparison(Predicate):
         self.sleeps = any(gauge.growth > 0 for gauge in gauges)  # C: bint
 
     def holds(self, time: int) -> bool:
-        """Return whether it holds for any gauge."""
+        """Return whether the comparison holds for any gauge."""
         for gauge in self.gauges:  # noqa: SIM110  (C has no generators)
             if meets(self.sign, gauge.read(time), self.bound):
                 return True
         return False
 
     def pause(self, time: int, quiet: int) -> int:
-        """Return the cycles in which no gauge comes up to the bound, or in which no component ticks."""
+        """Return the cycles in which no gauge can reach the bound, or in which no component ticks."""
         if self.holds(time):
             return 0
         if not self.grows:
@@ -100,17 +100,17 @@ class Comparison(Predicate):
 
 
 class TokenComparison(Predicate):
-    """A word of the tokens in a channel against a bound: it holds if it does for any token.
+    """A comparison of a word of a channel's tokens with a bound. It holds if it holds for any token.
 
-    Each token is looked at once. With a channel between clocks faster than the first, it is momentary: a
-    token may come and go within a cycle, and counts at the end of that cycle.
+    Each token is compared once. If a clock of the channel is faster than the first clock, the predicate is
+    momentary: a token that comes and goes within a cycle counts at the end of that cycle.
 
     Args:
         channel: the channel.
-        word: place of the word among ``fiberscope.sim.protocol.WORDS``.
+        word: index of the word in ``fiberscope.sim.protocol.WORDS``.
         sign: one of ``SIGNS``.
-        bound: the number on the right.
-        momentary: whether a clock of the channel is faster than the first.
+        bound: the number on the right side.
+        momentary: whether a clock of the channel is faster than the first clock.
     """
 
     def __init__(self, channel: Channel, word: int, sign: str, bound: int, momentary: bool) -> None:
@@ -119,12 +119,12 @@ class TokenComparison(Predicate):
         self.word = word if word < ARRIVAL else VALUE  # C: long
         self.sign = SIGNS.index(sign)  # C: long
         self.bound = bound  # C: long
-        self.pushes = 0  # tokens looked at
-        self.latest = -1  # number of the last token for which it holds
-        self.before = MAX_TIME  # tokens pushed before the present cycle of the first clock
+        self.pushes = 0  # tokens compared so far
+        self.latest = -1  # number of the last token for which the comparison holds
+        self.before = MAX_TIME  # tokens pushed before the current cycle of the first clock
 
     def holds(self, time: int) -> bool:
-        """Return whether it holds for a token in the channel, or one that came in the cycle noticed last."""
+        """Return whether the comparison holds for a token in the channel or of the last cycle."""
         self.notice()
         return self.latest >= min(self.before, self.channel.pops)
 
@@ -133,12 +133,12 @@ class TokenComparison(Predicate):
         return 0 if self.holds(time) else quiet
 
     def begin(self) -> None:
-        """Count, from now on, tokens that come and go."""
+        """Count tokens that come and go from now on."""
         self.notice()
         self.before = self.channel.pops + self.channel.occupancy
 
     def notice(self) -> None:
-        """Look at the tokens that have come since the last time."""
+        """Compare the tokens that arrived since the last call."""
         channel = self.channel
         pops = channel.pops
         for number in range(max(self.pushes, pops), pops + channel.occupancy):
@@ -147,7 +147,7 @@ class TokenComparison(Predicate):
         self.pushes = pops + channel.occupancy
 
     def _meets(self, place: int) -> bool:
-        """Return whether it holds for the token at a place in the memory of the channel, which is a ring."""
+        """Return whether the comparison holds for the token at a place in the channel's ring buffer."""
         if place >= self.channel.capacity:
             place -= self.channel.capacity
         if self.word == VALUE:
@@ -156,7 +156,7 @@ class TokenComparison(Predicate):
 
 
 class Joined(Predicate):
-    """Predicates of which all hold together, or one."""
+    """Predicates that are combined into one."""
 
     def __init__(self, parts: Sequence[Predicate]) -> None:
         super().__init__(any(part.momentary for part in parts))
@@ -168,13 +168,13 @@ class Joined(Predicate):
             part.begin()
 
     def notice(self) -> None:
-        """Notice what has happened."""
+        """Observe the state after a time step."""
         for part in self.parts:
             part.notice()
 
 
 class Conjunction(Joined):
-    """Predicates that hold together."""
+    """A predicate that holds if all its parts hold."""
 
     def holds(self, time: int) -> bool:
         """Return whether all parts hold."""
@@ -192,7 +192,7 @@ class Conjunction(Joined):
 
 
 class Disjunction(Joined):
-    """Predicates of which one holds at least."""
+    """A predicate that holds if any of its parts holds."""
 
     def holds(self, time: int) -> bool:
         """Return whether any part holds."""
@@ -210,25 +210,25 @@ class Disjunction(Joined):
 
 
 class Onset(Predicate):
-    """A predicate that begins to hold: it holds now, and did not in the cycle before.
+    """A predicate that becomes true: it holds now and did not hold in the cycle before.
 
     Args:
         predicate: the predicate.
-        time: from which on it is asked in every cycle that its pauses leave.
+        time: base tick from which the predicate is evaluated.
     """
 
     def __init__(self, predicate: Predicate, time: int) -> None:
         super().__init__(predicate.momentary)
         self.predicate = predicate
         self.held = predicate.holds(time)
-        self.time = -1  # at which it began to hold
+        self.time = -1  # base tick at which the predicate became true
 
     def holds(self, time: int) -> bool:
-        """Return whether it has begun to hold at this time, as ``pause`` has seen."""
+        """Return whether ``pause`` found that the predicate became true at this time."""
         return self.time == time
 
     def pause(self, time: int, quiet: int) -> int:
-        """Return the cycles in which it surely does not begin to hold; 0 if it has begun."""
+        """Return the cycles in which the predicate cannot become true; 0 if it has become true."""
         if self.time == time:
             return 0
         if self.held:
@@ -245,12 +245,12 @@ class Onset(Predicate):
         self.predicate.begin()
 
     def notice(self) -> None:
-        """Notice what has happened."""
+        """Observe the state after a time step."""
         self.predicate.notice()
 
 
 def meets(sign: int, number: int, bound: int) -> bool:  # C: cdef
-    """Return whether a number meets a bound by the sign at this place of ``SIGNS``."""
+    """Return whether a number meets a bound; ``sign`` is an index into ``SIGNS``."""
     if sign == LESS:
         return number < bound
     if sign == LESS_OR_EQUAL:
@@ -263,7 +263,7 @@ def meets(sign: int, number: int, bound: int) -> bool:  # C: cdef
 
 
 def meets_real(sign: int, number: float, bound: int) -> bool:  # C: cdef
-    """Return whether a real number meets a bound by the sign at this place of ``SIGNS``."""
+    """Return whether a real number meets a bound; ``sign`` is an index into ``SIGNS``."""
     if sign == LESS:
         return number < bound
     if sign == LESS_OR_EQUAL:

@@ -1,12 +1,12 @@
-"""Numbers that the compiled modules share; each takes them over as a C constant."""
+"""Numbers that the compiled modules share. Each module copies them as C constants."""
 
-NEVER = -1  # what tick returns to sleep until a channel wakes the component
+NEVER = -1  # result of a tick: sleep until a channel wakes the component
 MAX_TIME = 1 << 60  # later than any cycle or time
-LOOKAHEAD_CYCLES = 4096  # cycles that lookahead models may be ahead of the clock, at most
+LOOKAHEAD_CYCLES = 4096  # maximum lead of a lookahead model before the clock, in cycles
 
-# Accounting states of a component. From FIRST_STALL on: one a port and direction, in the order of the ports.
+# Accounting states of a component. From FIRST_STALL on: the stalls at each port, in the order of the ports.
 BUSY = 0
 IDLE = 1
 FIRST_STALL = 2
 
-DRAINED, LIMIT, STOPPED, INTERRUPTED, SLICE_END = range(5)  # why a kernel's inner loop returned
+DRAINED, LIMIT, STOPPED, INTERRUPTED, SLICE_END = range(5)  # reasons of a return from the kernel's inner loop

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Cycle accounts of a whole machine so far, read at once, for observers over time."""
+"""Cycle accounts of a whole machine, read in one call, for observers that sample over time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fiberscope.sim.component import Component
 
 
 class Ledger:  # C: final
-    """Adds up the accounts of components, and the tokens in channels, in columns that a caller chooses.
+    """Add up the accounts of components and the tokens in channels, by columns that a caller selects.
 
     Args:
-        components: of a built machine.
-        accounts: for each of them, the column of each of its states.
-        channels: of the machine.
-        queues: the column of each of them.
+        components: components of a built machine.
+        accounts: for each component, the column of each of its states.
+        channels: channels of the machine.
+        queues: the column of each channel.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class Ledger:  # C: final
         self.queues = array("q", queues)
 
     def read(self, row: array[int], time: int) -> None:  # C: row=long[::1]
-        """Add to ``row`` what it is at this base tick, before which everything has ticked, and nothing at it.
+        """Add the counts at a base tick to ``row``. All components have ticked before it, none at it.
 
-        A component's cycles are those of its own clock.
+        The cycles of a component are cycles of its own clock.
         """
         first = 0  # C: long
         for i in range(len(self.components)):

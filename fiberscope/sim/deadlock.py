@@ -1,4 +1,4 @@
-"""When a machine stands still before it is done, and which components it is that wait, for what."""
+"""Deadlock detection: find machines without progress, and the components that wait for each other."""
 
 from __future__ import annotations
 
@@ -10,87 +10,88 @@ from fiberscope.sim.constants import BUSY, FIRST_STALL
 from fiberscope.sim.errors import DeadlockError
 from fiberscope.sim.wiring import Wiring
 
-STEPS_A_LOOK = 1 << 18  # time steps: far more than any part works on a token
-CYCLES_A_LOOK = 1 << 18  # of the first clock, where no part works
-FEW_STEPS = 8  # time steps in which parts wake, and wait again: more than end a wait for a time
+STEPS_A_LOOK = 1 << 18  # time steps; far more than any component works on a token
+CYCLES_A_LOOK = 1 << 18  # cycles of the first clock, if no component works
+FEW_STEPS = 8  # time steps without a move that show a deadlock if all components wait
 
 
 class Standstill:
-    """Finds deadlocks: nothing can wake, or parts that never sleep go on in a machine stuck around them.
+    """Detect deadlocks: no component can wake, or components wake but no token move_count.
 
-    Such parts poll, as RTL in the loop, which may be work; or they wait, and wake now and then to refresh
-    themselves, as DRAM does while it holds replies: then nobody works, and it shows sooner.
+    Two kinds of components wake in a machine without progress. Components that poll, such as RTL in the loop,
+    may be working. Components that wait and wake regularly, such as DRAM that refreshes while it holds
+    replies, do no work; the deadlock is then detected sooner.
     """
 
     def __init__(self, components: Sequence[Component], wiring: Wiring) -> None:
         self._components = components
         self._wiring = wiring
-        self._moves = -1  # of tokens, up to the last look
-        self._looked = self._since = (0, 0)  # cycle and time step of that look, and of the last move it saw
+        self._move_count = -1  # pushes and pops up to the last check
+        self._last_check = self._since = (0, 0)  # (cycle, time step) of the last check and of the last move
 
     def require_drained(self, cycle: int) -> None:
-        """Refuse an end, nothing being able to wake, with work left.
+        """Check that no work is left when no component can wake.
 
         Raises:
-            DeadlockError: if a component is in the midst of work or a channel holds a token.
+            DeadlockError: if a component is not idle or a channel holds a token.
         """
         blocked = [line for component in self._components for line in blocked_by(component, self._wiring)]
         if blocked:
             raise DeadlockError(cycle, blocked, "nothing can wake")
 
     def require_moving(self, cycle: int, steps: int) -> None:
-        """Refuse to go on, in this cycle and after so many time steps, if no token has moved for long.
+        """Check that a token has moved recently, at this cycle after ``steps`` time steps.
 
         Raises:
-            DeadlockError: if a component waits meanwhile.
+            DeadlockError: if no token has moved for a long time and a component waits.
         """
-        if cycle - self._looked[0] < CYCLES_A_LOOK and steps - self._looked[1] < STEPS_A_LOOK:
+        if cycle - self._last_check[0] < CYCLES_A_LOOK and steps - self._last_check[1] < STEPS_A_LOOK:
             return
-        self._looked = (cycle, steps)
-        moves = sum(channel.pushes + channel.pops for channel in self._wiring.channels)
-        if moves != self._moves:
-            self._moves, self._since = moves, self._looked
+        self._last_check = (cycle, steps)
+        move_count = sum(channel.pushes + channel.pops for channel in self._wiring.channels)
+        if move_count != self._move_count:
+            self._move_count, self._since = move_count, self._last_check
             return
-        stood = steps - self._since[1]
-        if stood >= STEPS_A_LOOK or (stood >= FEW_STEPS and not self._works()):
-            self._refuse_stalls(cycle, stood)
+        stalled_steps = steps - self._since[1]
+        if stalled_steps >= STEPS_A_LOOK or (stalled_steps >= FEW_STEPS and not self._has_busy_component()):
+            self._refuse_stalls(cycle, stalled_steps)
 
-    def _works(self) -> bool:
+    def _has_busy_component(self) -> bool:
         return any(component.state == BUSY for component in self._components)
 
-    def _refuse_stalls(self, cycle: int, stood: int) -> None:
+    def _refuse_stalls(self, cycle: int, stalled_steps: int) -> None:
         waiting = [component for component in self._components if component.state >= FIRST_STALL]
         blocked = [line for component in waiting for line in blocked_by(component, self._wiring)]
         if blocked:
-            raise DeadlockError(cycle, blocked, f"no token has moved for {stood:,} time steps")
+            raise DeadlockError(cycle, blocked, f"no token has moved for {stalled_steps:,} time steps")
 
 
 def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
-    """The lines of a deadlock report about one component; none if it is idle and has nothing left to do."""
+    """Yield the lines of a deadlock report about one component; none if it is idle without input tokens."""
     if component.state >= FIRST_STALL:
         stall = wiring.stalls(component)[component.state - FIRST_STALL]
         need = "a token" if stall.direction == "input" else "space"
         any_of = "" if len(stall.channels) == 1 else "any of "
-        held = "; ".join(map(_held, stall.channels))
-        yield f"{component.name} waits for {need} at {any_of}{stall.label}: {held}"
+        contents = "; ".join(map(_content, stall.channels))
+        yield f"{component.name} waits for {need} at {any_of}{stall.label}: {contents}"
     elif component.state == BUSY:
         yield f"{component.name} says that it is busy, yet asked for no further tick"
     else:
         for stall in wiring.links(component):
             for channel in stall.channels:
                 if stall.direction == "input" and channel.occupancy:
-                    yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {_held(channel)}"
+                    yield f"{component.name} is idle, yet leaves tokens at {stall.label}: {_content(channel)}"
 
 
-def _held(channel: Channel) -> str:
-    """Describe the contents of a channel: the number of tokens, and the first token."""
-    token = _oldest(channel) if channel.occupancy else ""
+def _content(channel: Channel) -> str:
+    """Describe the content of a channel: the number of tokens, and the oldest token."""
+    token = _oldest_token(channel) if channel.occupancy else ""
     first = f", the first: {token}" if token else ""
     room = f" of {channel.capacity}" if channel.bounded else ""
     return f"channel {channel.name} holds {channel.occupancy}{room} tokens{first}"
 
 
-def _oldest(channel: Channel) -> str:
-    """Return the oldest token of a channel, by the names of its fields, as in ``a 17, b 4``."""
+def _oldest_token(channel: Channel) -> str:
+    """Return the oldest token of a channel by field name, such as ``a 17, b 4``."""
     fields = channel.protocol.fields
     return ", ".join(f"{field} {getattr(channel, word)():g}" for word, field in fields.items())

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Components that put off what nobody notices yet, so that they tick less often."""
+"""Components that defer work that no other component observes, so that they tick less often."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fiberscope.sim.component import Component, clock_of
 
 
 class Deferring(Component):
-    """A component that sleeps while all it does is known to itself alone, and does it when it ticks next.
+    """A component that sleeps while it works on its own, and catches up at its next tick.
 
-    So it lags behind the clock. When it comes to a run's end, or to a look at the machine, its kernel has it
-    ``settle``. ``defers`` is whether it may: not where a tracer is to see it cycle by cycle.
+    The component lags behind the clock. Its kernel calls ``settle`` at the end of a run and before an
+    observer reads the machine. ``defers`` is whether the component may lag; a tracer needs every cycle.
 
     Args:
         name: instance name.
@@ -24,19 +24,19 @@ class Deferring(Component):
         self.defers = True  # C: public
 
     def settle(self, cycle: int) -> None:  # C: return=void
-        """Do what was put off of the cycles before this one, of its own clock."""
+        """Do the deferred work of all cycles of the component's clock before ``cycle``."""
         raise NotImplementedError(f"{type(self).__name__} does not define settle")
 
 
 def let_defer(components: Iterable[Deferring], *, defers: bool, time: int) -> None:  # C: def
-    """Allow or forbid it to components, all of it done up to a base tick, from their next cycle on."""
+    """Allow or forbid deferral from the next cycle on; all work before base tick ``time`` is settled."""
     for component in components:
         component.defers = defers
         component.wake_at(time // clock_of(component).period + 1)
 
 
 def settle(components: list[Deferring], time: int) -> None:  # C: cpdef
-    """Have all done that these components put off of the cycles that begin before a base tick."""
+    """Do the deferred work of all cycles that begin before base tick ``time``."""
     for component in components:  # C: Deferring
         clock = component._clock  # C: Clock
         if clock is not None:

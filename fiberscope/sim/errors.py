@@ -1,4 +1,4 @@
-"""Errors of a simulation, each with a message that names the component or channel."""
+"""Errors of a simulation. Each message names the component or channel."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 
 class SimulationError(Exception):
-    """The simulation cannot be built or cannot go on."""
+    """The simulation cannot be built or cannot continue."""
 
 
 class BuildError(SimulationError):
-    """The machine is wired wrongly; lists every fault found, not the first."""
+    """The wiring of the machine has faults. The message lists every fault."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
@@ -24,7 +24,7 @@ class ChannelError(SimulationError):
 
 
 class DeadlockError(SimulationError):
-    """The machine stands still and is not done; names what is blocked on what, and how that was known."""
+    """The machine is not done and makes no progress; names each blocked component and its channel."""
 
     def __init__(self, cycle: int, blocked: Sequence[str], state: str) -> None:
         self.cycle = cycle
@@ -34,21 +34,21 @@ class DeadlockError(SimulationError):
 
 
 def refused_wake(name: str, cycle: int, wake: int) -> SimulationError:
-    """The error of a tick that asked for a cycle that it cannot have."""
-    asked = f"{name}: tick at cycle {cycle} asked for cycle {wake}, "
+    """Return the error for a tick that returned an invalid cycle."""
+    message = f"{name}: tick at cycle {cycle} asked for cycle {wake}, "
     if wake <= cycle:
-        return SimulationError(asked + "which is not in the future")
+        return SimulationError(message + "which is not in the future")
     return SimulationError(
-        asked + "but does not say what the cycles until then count as: return self.busy(cycle), or call "
+        message + "but does not say what the cycles until then count as: return self.busy(cycle), or call "
         "wake_at and idle"
     )
 
 
 def name_place(error: Exception, name: str, cycle: int) -> None:
-    """Say in whose tick an error came up, and when.
+    """Add the component and the cycle of a tick to an error.
 
     Raises:
-        SimulationError: in the place of what the engine had to say if the tick returned no cycle.
+        SimulationError: in place of the engine's error, if the tick returned no cycle.
     """
     if _no_cycle_returned(error):
         raise SimulationError(
@@ -59,7 +59,7 @@ def name_place(error: Exception, name: str, cycle: int) -> None:
 
 
 def _no_cycle_returned(error: Exception) -> bool:
-    """Return whether the error came from the value that a tick returned, and not from within it."""
+    """Return whether the value that a tick returned caused the error, and not the body of the tick."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -68,5 +68,5 @@ def _no_cycle_returned(error: Exception) -> bool:
     code = frame.tb_frame.f_code
     if code.co_filename.endswith(("sim/component.py", "sim/kernel.py")):
         return True
-    # a compiled block that calls the tick over its own: only compiled frames have names with dots
+    # a compiled block that calls the tick of its base class: only compiled frames have names with dots
     return code.co_name.endswith(".tick") and str(error) == "an integer is required"

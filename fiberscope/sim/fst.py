@@ -1,4 +1,4 @@
-"""FST, GTKWave's compressed waveforms, by way of its ``vcd2fst``."""
+"""FST, the compressed waveform format of GTKWave, written by its ``vcd2fst``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CONVERTER = "vcd2fst"
 
 
 def converter(path: Path) -> str:
-    """Return the path of the converter that will write this file.
+    """Return the path of the converter program.
 
     Raises:
-        SimulationError: if there is none.
+        SimulationError: if the program is not installed.
     """
     program = shutil.which(CONVERTER)
     if program is None:
@@ -29,15 +29,15 @@ def converter(path: Path) -> str:
 
 
 def convert(program: str, vcd: Path, path: Path) -> None:
-    """Write a whole VCD file as FST; what stood under the name before is replaced at once.
+    """Convert a complete VCD file to FST. An existing file at ``path`` is replaced atomically.
 
     Raises:
-        OSError: if the converter fails, as when the disk is full.
+        OSError: if the converter fails, for example because the disk is full.
     """
     remove_abandoned(path)
     output = Partial(path, ENDING)
     try:
-        output.path.touch(exist_ok=False)  # the converter would write through a link
+        output.path.touch(exist_ok=False)  # the converter would follow a link
         command = [program, str(vcd), str(output.path)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0 or not output.path.stat().st_size:

@@ -1,7 +1,7 @@
 # cython: infer_types=True
-"""Gauges: single numbers of a machine, read in compiled code while it runs.
+"""Gauges: single numbers of a machine that compiled code reads during a run.
 
-A time is a base tick before which everything has ticked, and at which nothing has.
+A time is a base tick. All components have ticked before it, and none at it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class Gauge:
     """One number of a machine.
 
     Args:
-        growth: by how much it grows in a cycle of the first clock at most, if it never falls and may grow
-            while its component sleeps; else 0.
-        names: what stands for its numbers from 0.
-        signed: whether it may be negative.
+        growth: the maximum growth in a cycle of the first clock, if the number never falls and may grow while
+            its component sleeps; else 0.
+        names: names of the values from 0.
+        signed: whether the number may be negative.
     """
 
     def __init__(self, growth: int = 0, names: Sequence[str] = (), signed: bool = False) -> None:
@@ -35,10 +35,10 @@ class Gauge:
 
 
 class CycleGauge(Gauge):
-    """The cycle of a clock.
+    """The current cycle of a clock.
 
     Args:
-        period: of the clock.
+        period: base ticks in a cycle of the clock.
         begin: number of the run's first cycle.
     """
 
@@ -53,12 +53,12 @@ class CycleGauge(Gauge):
 
 
 class AccountGauge(Gauge):
-    """The cycles that a component has spent in some accounting states since the start of the run.
+    """The cycles that a component has spent in a set of accounting states since the start of the run.
 
     Args:
         component: the component.
-        states: their numbers.
-        first: period of the first clock.
+        states: numbers of the accounting states.
+        first: period of the first clock in base ticks.
     """
 
     def __init__(self, component: Component, states: Sequence[int], first: int) -> None:
@@ -69,7 +69,7 @@ class AccountGauge(Gauge):
         self.counts = array("q", [state in states for state in range(len(component.cycles))])
 
     def read(self, time: int) -> int:
-        """Return the cycles before this time; those since the component's last tick count as its state."""
+        """Return the cycles before this time. Cycles since the last tick count as the current state."""
         component = self.component
         cycles = 0  # C: long
         for state in range(len(self.counts)):
@@ -81,14 +81,14 @@ class AccountGauge(Gauge):
 
 
 class StateGauge(Gauge):
-    """The number of the state that a component's present cycle counts as."""
+    """The number of a component's current accounting state."""
 
     def __init__(self, component: Component, names: Sequence[str]) -> None:
         super().__init__(0, names)
         self.component = component
 
     def read(self, time: int) -> int:
-        """Return the number."""
+        """Return the number of the state."""
         return self.component._state
 
 
@@ -103,13 +103,13 @@ class AttributeGauge(Gauge):
         self.attribute = attribute
 
     def read(self, time: int) -> int:
-        """Return the value."""
+        """Return the value of the attribute."""
         number: int = getattr(self.component, self.attribute)
         return number
 
 
 class CounterGauge(Gauge):
-    """A counter that a component's own method ``counters`` computes."""
+    """A counter that the component computes in ``counters``."""
 
     def __init__(self, component: Component, counter: str) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class CounterGauge(Gauge):
 
 
 class SampleGauge(Gauge):
-    """A signal that a component's own method ``sample`` computes, by its place."""
+    """A signal that the component computes in ``sample``, by its position."""
 
     def __init__(self, component: Component, place: int, names: Sequence[str]) -> None:
         super().__init__(0, names, True)
@@ -130,12 +130,12 @@ class SampleGauge(Gauge):
         self.place = place  # C: long
 
     def read(self, time: int) -> int:
-        """Return the value."""
+        """Return the value of the signal."""
         return self.component.sample()[self.place]
 
 
 class OccupancyGauge(Gauge):
-    """The tokens that several channels hold together."""
+    """The total number of tokens in several channels."""
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__()

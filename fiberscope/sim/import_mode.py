@@ -1,8 +1,8 @@
-"""Compiled or uncompiled: which form of the engine's own files the interpreter imports.
+"""Import hooks that select compiled or uncompiled modules.
 
-Python prefers a compiled extension to the source file beside it. With ``FIBERSCOPE_UNCOMPILED=1`` a finder
-placed first answers with their sources, so that the very same files run as plain Python. Without it, one that
-answers nothing has what a checkout lacks compiled, when it is first imported.
+Python prefers a compiled extension to the source file of the same name. With ``FIBERSCOPE_UNCOMPILED=1``, a
+finder at the front of ``sys.meta_path`` returns the sources, so that the same files run as plain Python.
+Otherwise, a finder compiles missing modules of a checkout at their first import.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 VARIABLE = "FIBERSCOPE_UNCOMPILED"
-NEEDED = "FIBERSCOPE_NEEDED"  # what of a checkout is compiled, see its setup.py
+NEEDED = "FIBERSCOPE_NEEDED"  # modules that setup.py compiles
 MARK = b"# cython: infer_types"
-CHECKOUT = Path(__file__).absolute().parents[2]  # by the name that it is imported by: sim/ is linked to
+CHECKOUT = Path(__file__).absolute().parents[2]  # not resolved: the root's sim/ is a link
 
 
 class _SourceFinder(MetaPathFinder):
-    """Finds the source of a module of ``fiberscope``, never its extension."""
+    """A finder that returns the source of a module of ``fiberscope``, never its extension."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -40,7 +40,7 @@ class _SourceFinder(MetaPathFinder):
 
 
 class _Compiler(MetaPathFinder):
-    """Import hook that compiles modules of a checkout, and leaves finding them to others."""
+    """A finder that compiles missing modules of a checkout. It returns no module: the standard finders do."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -52,16 +52,16 @@ class _Compiler(MetaPathFinder):
 
 
 def _lacks(source: Path) -> bool:
-    """Return whether a module is one that is compiled, and is not."""
+    """Return whether a module must be compiled and has no extension yet."""
     if not source.is_file() or source.with_suffix(EXTENSION_SUFFIXES[0]).is_file():
         return False
-    typed = source.with_suffix(".pxd")  # by hand, of those that are not marked
+    typed = source.with_suffix(".pxd")  # hand-written for modules without the mark
     with source.open("rb") as file:
         return file.readline().startswith(MARK) or (typed.is_file() and "cdef class" in typed.read_text())
 
 
 def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
-    """Return uncompiled modules in the same folder, as graph blocks compile one by one."""
+    """Return the uncompiled modules of the same folder: graph blocks are imported one after another."""
     package, _, own = name.rpartition(".")
     return sorted(
         f"{package}.{file.stem}" for file in folder.glob("*.py") if file.stem != own and _lacks(file)
@@ -69,7 +69,7 @@ def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
 
 
 def _importing() -> list[str]:
-    """The modules of ours that are being imported, innermost first: what leads to the one asked for."""
+    """Return the modules of ``fiberscope`` whose import is in progress, innermost first."""
     frame: FrameType | None = sys._getframe()
     names = []
     while frame is not None:
@@ -80,10 +80,10 @@ def _importing() -> list[str]:
 
 
 def _compile(names: Sequence[str]) -> None:
-    """Compile modules, and what they import; without a compiler they run as plain Python.
+    """Compile modules and their imports. Without Cython, do nothing: the modules run as plain Python.
 
     Raises:
-        OSError: that failed, as the file that it names tells.
+        OSError: if the compilation fails; names the log file.
     """
     if None in map(importlib.util.find_spec, ("Cython", "setuptools")):
         return
@@ -93,19 +93,19 @@ def _compile(names: Sequence[str]) -> None:
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     environment = os.environ | {NEEDED: " ".join(names)}
     with log.open("w") as errors:
-        done = subprocess.run(command, cwd=CHECKOUT, env=environment, stdout=2, stderr=errors, check=False)
-    if done.returncode:
+        result = subprocess.run(command, cwd=CHECKOUT, env=environment, stdout=2, stderr=errors, check=False)
+    if result.returncode:
         raise OSError(errno.ENOEXEC, "compiling failed, as is told there", str(log))
     importlib.invalidate_caches()
 
 
 def uncompiled_requested() -> bool:
-    """Return whether the environment asks for the uncompiled engine."""
+    """Return whether the environment requests the uncompiled engine."""
     return os.environ.get(VARIABLE, "") not in ("", "0")
 
 
 def install() -> None:
-    """Honour ``FIBERSCOPE_UNCOMPILED``; called once, before any module of the engine is imported."""
+    """Install the import hook that ``FIBERSCOPE_UNCOMPILED`` selects, before the engine's first import."""
     finder = _SourceFinder() if uncompiled_requested() else _Compiler()
     needed = uncompiled_requested() or (CHECKOUT / "setup.py").is_file()
     if needed and not any(isinstance(entry, type(finder)) for entry in sys.meta_path):
@@ -113,6 +113,6 @@ def install() -> None:
 
 
 def compiled() -> bool:
-    """Return whether the running kernel is the compiled one."""
+    """Return whether the kernel in use is compiled."""
     kernel = sys.modules.get("fiberscope.sim.kernel")
     return kernel is not None and not str(kernel.__file__).endswith(".py")

@@ -1,4 +1,4 @@
-# By hand: casts and what the host is told, which Python has none of.
+# Written by hand: casts and host prefetches, which Python lacks.
 from cpython.list cimport PyList_GET_ITEM
 
 from fiberscope.sim.channel cimport Channel

@@ -1,7 +1,7 @@
-"""Replacements of calls for the C compiler: casts, polls, and host prefetches, see the ``.pxd``.
+"""Short functions that C inlines: casts, channel operations by index, and host prefetches.
 
-What comes out of a list has its type looked up, for a component among all ancestors of its class, and is
-counted as held. That shows in what happens at every tick.
+Compiled code checks the type of an item that it reads from a list, and counts a reference. The forms in
+``inline.pxd`` avoid both costs, which are measurable at every tick.
 """
 
 from __future__ import annotations
@@ -12,79 +12,79 @@ from fiberscope.sim.component import Component
 
 
 def component(listed: Component) -> Component:
-    """Cast an item of a list that holds only components; not checked when compiled."""
+    """Cast an item of a list that holds only components. Compiled code does not check the type."""
     return listed
 
 
 def clock(listed: Clock) -> Clock:
-    """Cast an item of a list that holds only clocks; not checked when compiled."""
+    """Cast an item of a list that holds only clocks. Compiled code does not check the type."""
     return listed
 
 
 def channel(listed: Channel) -> Channel:
-    """Cast an item of a list that holds only channels; not checked when compiled."""
+    """Cast an item of a list that holds only channels. Compiled code does not check the type."""
     return listed
 
 
 def shows(channels: list[Channel], place: int) -> bool:
-    """Return whether the reader of a list of channels sees a token in one."""
+    """Return whether the reader sees a token in the channel at ``place``."""
     return channels[place].can_pop()
 
 
 def control(channels: list[Channel], place: int) -> int:
-    """Control word of the token that is seen in one of a list."""
+    """Return the control word of the head token of the channel at ``place``."""
     return channels[place].control()
 
 
 def coordinate(channels: list[Channel], place: int) -> int:
-    """Return the coordinate."""
+    """Return the coordinate of the head token of the channel at ``place``."""
     return channels[place].coordinate()
 
 
 def reference(channels: list[Channel], place: int) -> int:
-    """Return the reference."""
+    """Return the reference of the head token of the channel at ``place``."""
     return channels[place].reference()
 
 
 def value(channels: list[Channel], place: int) -> float:
-    """Return the value."""
+    """Return the value of the head token of the channel at ``place``."""
     return channels[place].value()
 
 
 def pop(channels: list[Channel], place: int) -> None:
-    """Drop it."""
+    """Drop the head token of the channel at ``place``."""
     channels[place].pop()
 
 
 def push(channels: list[Channel], place: int, control: int, coordinate: int, value: float) -> None:
-    """Append a token without a reference to one."""
+    """Push a token without a reference into the channel at ``place``."""
     channels[place].push(control, coordinate, 0, value)
 
 
 def fits(channels: list[Channel], place: int, tokens: int) -> bool:
-    """Return whether the writer of a list of channels may push so many tokens into one."""
+    """Return whether the writer may push ``tokens`` tokens into the channel at ``place``."""
     return channels[place].fits(tokens)
 
 
 def takes(channels: list[Channel], place: int) -> bool:
-    """Return whether the writer of a list of channels may push into one."""
+    """Return whether the writer may push one token into the channel at ``place``."""
     return channels[place].can_push()
 
 
 def empty(channels: list[Channel], place: int) -> bool:
-    """Return whether one of a list of channels holds no token, seen yet or not."""
+    """Return whether the channel at ``place`` holds no token, visible or in flight."""
     return channels[place].occupancy == 0
 
 
 def full(channels: list[Channel], place: int) -> bool:
-    """Return whether it holds as many as it can."""
+    """Return whether the channel at ``place`` is at its capacity."""
     return channels[place].occupancy == channels[place].capacity
 
 
 def seen_from(channels: list[Channel], place: int) -> int:
-    """The reader's cycle from which its head is seen, ``MAX_TIME`` if there is none."""
+    """Return the reader's cycle from which the head token at ``place`` is visible; ``MAX_TIME`` if none."""
     return channels[place]._seen_from
 
 
 def fetch(number: float) -> None:
-    """Have the host fetch an element of an array that is needed soon."""
+    """Prefetch an array element into the host's cache."""

@@ -1,4 +1,4 @@
-"""Ctrl-C during a run. Plain Python on purpose, see ``give_way``."""
+"""Handling of Ctrl-C during a run. This module is never compiled; see ``give_way``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
-_elsewhere: list[Callable[[], None]] = []  # of runs in other threads than the one that signals reach
+_elsewhere: list[Callable[[], None]] = []  # of runs outside the main thread
 
 
 @contextmanager
 def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
-    """Have the first Ctrl-C call this; a second one acts as if there were no such context.
+    """Call ``call`` at the first Ctrl-C within the context. A second Ctrl-C acts as outside the context.
 
-    So do signals that would end the process, where they have been made to act as Ctrl-C does.
-    Signals reach the main thread only: in any other thread ``interrupt_elsewhere`` calls this.
+    Termination signals that act as Ctrl-C do the same. Signals reach only the main thread. For a run in
+    another thread, ``interrupt_elsewhere`` calls ``call``.
     """
     if threading.current_thread() is not threading.main_thread():
         _elsewhere.append(call)
@@ -45,14 +45,14 @@ def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
 
 
 def interrupt_elsewhere() -> None:
-    """Call what is to be called on Ctrl-C in other threads, as within an HDL simulator."""
+    """Interrupt the runs in other threads, for example inside an HDL simulator."""
     for call in list(_elsewhere):
         call()
 
 
 def give_way() -> None:
-    """Give a Ctrl-C that came in the meantime its chance.
+    """Let Python handle a pending Ctrl-C.
 
-    Python handles signals between bytecodes, and compiled code has none: unless it calls a function that
-    has, such as this, Ctrl-C waits for the end of the run.
+    Python handles signals between bytecodes, and compiled code has no bytecodes. Without a call of an
+    uncompiled function, Ctrl-C would wait for the end of the run.
     """

@@ -1,4 +1,4 @@
-# By hand: the loop that everything runs in: nothing of it is to change unseen.
+# Written by hand: review every change of the simulation's inner loop.
 cimport cython
 
 from fiberscope.sim cimport inline

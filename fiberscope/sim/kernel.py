@@ -1,4 +1,4 @@
-"""The event kernel: it schedules the ticks of components in their clock domains and ends the run."""
+"""The event kernel: schedule the ticks of components in their clock domains and end the run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
 SLICE_STEPS = 1 << 14  # largest number of time steps between two progress reports and checks for Ctrl-C
-SLICE_CYCLES = 1 << 18  # the same in cycles of the first clock: a time step may skip many cycles
-LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to MAX_TIME
+SLICE_CYCLES = 1 << 18  # the same limit in cycles of the first clock: a time step may skip many cycles
+LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before MAX_TIME
 
 
 class Kernel:
-    """Builds and runs one machine. All state of a simulation is in its kernel.
+    """Build and run one machine; a kernel holds the whole state of its simulation.
 
     Args:
-        order_seed: shuffles the order in which components tick within a cycle. By law this changes nothing.
-        sleep: whether components may sleep. By law this changes nothing but the speed; a kernel that never
-            sleeps ticks every component in every cycle, as an HDL simulator would.
+        order_seed: shuffles the order in which components tick within a cycle. Results do not change.
+        sleep: whether components may sleep, which changes only the speed. Without sleep, every component
+            ticks in every cycle, as in an HDL simulator.
     """
 
     def __init__(self, *, order_seed: int | None = None, sleep: bool = True) -> None:
@@ -50,7 +50,7 @@ class Kernel:
         self.built = False
         self.time = -1
         self._worked = 0  # last base tick at which a component was not idle
-        self._limit = -1  # base tick of the cycle limit at which the run has stopped; else -1
+        self._limit = -1  # base tick of the cycle limit that ended the run; else -1
         self.ticks = 0  # component ticks executed
         self.steps = 0  # time steps executed
         self.base_hertz = Fraction(1)
@@ -59,7 +59,7 @@ class Kernel:
         self._deferring: list[Deferring] = []
         self._domains: list[Clock] = []  # clocks in the order of their ticks
         self._ticked: list[Component] = []
-        self._ticking = -1  # index of the component that ticks now
+        self._ticking = -1  # index of the component whose tick is executing; else -1
         self._before = IDLE  # state of that component before its tick
         self._tracing = False
         self._trace_switch = self._trace_end = MAX_TIME  # base ticks at which tracing starts and ends
@@ -67,7 +67,7 @@ class Kernel:
         self._interrupted = False
 
     def clock(self, name: str, hertz: Fraction | int) -> Clock:
-        """A new clock domain with an exact frequency in hertz."""
+        """Create a clock domain with an exact frequency in hertz."""
         self._require_unbuilt()
         if hertz <= 0:
             raise SimulationError(f"clock {name}: its frequency must be above 0 Hz, not {hertz}")
@@ -76,11 +76,11 @@ class Kernel:
         return clock
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Put a component into a clock domain (the first one by default); returns it.
+        """Add a component to a clock domain (by default the first) and return the component.
 
         Raises:
-            SimulationError: if it is no component or has a clock already, there is no clock, the clock is
-                another kernel's, or its class overrides a method that compiled code calls without lookup.
+            SimulationError: if the object is no component or has a clock, the clock is missing or belongs to
+                another kernel, or the class overrides a method that compiled code calls without lookup.
         """
         self._require_clock()
         if not isinstance(component, Component):
@@ -107,7 +107,7 @@ class Kernel:
         """Connect two ports, each named ``port`` or ``port[i]``, by a channel; capacity None is no bound.
 
         Raises:
-            SimulationError: if a port does not exist or is taken, protocols differ, or a number is below 1.
+            SimulationError: if a port does not exist or is connected, protocols differ, or a number is < 1.
         """
         self._require_unbuilt()
         return self.wiring.connect(producer, output, consumer, input, capacity, latency)
@@ -122,7 +122,7 @@ class Kernel:
             raise SimulationError("a clock is needed before the first component: kernel.clock(name, hertz)")
 
     def build(self) -> None:
-        """Check the whole machine, fix the base tick and wake every component at cycle 0.
+        """Check the whole machine, compute the base tick and wake every component at cycle 0.
 
         Raises:
             BuildError: listing every fault.
@@ -175,15 +175,15 @@ class Kernel:
         cycle_limit: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Run:
-        """Run until the machine is done and drained, the limit, ``stop()`` or Ctrl-C.
+        """Run until the machine is done and drained, the cycle limit, ``stop()`` or Ctrl-C.
 
         Args:
             cycle_limit: stop cleanly at this cycle of the first clock.
-            progress: called now and then with the current cycle of the first clock.
+            progress: called after each slice of the run with the current cycle of the first clock.
 
         Raises:
-            DeadlockError: no component can wake, but one is at work or a channel holds a token; or a
-                component waits, and no token has moved for long.
+            DeadlockError: if no component can wake although work or tokens remain, or if a component waits
+                and no token has moved for a long time.
         """
         if not self.built:
             self.build()
@@ -212,34 +212,34 @@ class Kernel:
         return INTERRUPTED if interrupted else reason
 
     def _run_slice(self, until: int) -> int:
-        """Run at most ``SLICE_STEPS`` time steps, and ``SLICE_CYCLES`` cycles from the next one."""
+        """Run at most ``SLICE_STEPS`` time steps, and ``SLICE_CYCLES`` cycles from the next time step."""
         look = self._next_time() + SLICE_CYCLES * self.clocks[0].period
         reason = self._advance(min(look, until), SLICE_STEPS)
         return SLICE_END if reason == LIMIT and look < until else reason
 
     def interrupt(self) -> None:
-        """End this run, or else the next one, as incomplete before its next time step, as Ctrl-C does.
+        """End this run, or else the next run, as incomplete before its next time step, as Ctrl-C does.
 
-        A run that ends by itself in the same slice counts as interrupted too: its caller must learn of it.
+        A run that ends by itself in the same slice also counts as interrupted.
         """
         self._interrupted = True
 
     def step(self) -> bool:
-        """Advance to the next base tick at which a component wakes; build the machine before if needed.
+        """Advance to the next base tick at which a component wakes. Build the machine first if needed.
 
-        Returns False if no component will wake, or after ``stop()`` or ``interrupt()``. Checks no deadlock.
+        Return False if no component will wake, or after ``stop()`` or ``interrupt()``. Checks no deadlock.
         """
         if not self.built:
             self.build()
         return self._advance(MAX_TIME, 1) == SLICE_END
 
     def stop(self) -> None:
-        """End the run as complete after the current time step, for machines with parts that never sleep."""
+        """End the run as complete after the current time step, for machines whose components never sleep."""
         self._stop = True
 
     @property
     def cycle(self) -> int:
-        """Current cycle of the first clock."""
+        """The current cycle of the first clock."""
         return max(self.time, 0) // self.clocks[0].period
 
     def _finished(self, reason: str, *, complete: bool) -> Run:
@@ -248,9 +248,9 @@ class Kernel:
 
     @property
     def end(self) -> int:
-        """Length of the run so far in base ticks: up to the cycle limit, else until all components are idle.
+        """Length of the run so far in base ticks: up to the cycle limit, or until all components are idle.
 
-        A component that is not idle extends the run to the end of its current cycle, even while it sleeps.
+        A component that is not idle extends the run to the end of its current cycle, even while asleep.
         """
         if self._limit >= 0:
             return self._limit
@@ -293,7 +293,7 @@ class Kernel:
         return SLICE_END
 
     def _end_at(self, error: Exception, component: Component) -> None:
-        """Add the component and cycle of its tick to an error, and account the cycles up to it."""
+        """Add the component and the cycle of its tick to an error; account for the cycles before it."""
         cycle = clock_of(component).cycle
         component._account(self._before, cycle)
         name_place(error, component.name, cycle)
@@ -309,7 +309,7 @@ class Kernel:
         return best
 
     def _run_time_step(self, time: int) -> None:
-        """Tick the components that wake at this base tick, in every clock domain with an edge at it."""
+        """Tick the components that wake at this base tick, in every clock domain with an edge there."""
         if time >= self._trace_switch:
             self._switch_tracing(time)
         self.time = time
@@ -361,13 +361,13 @@ class Kernel:
         self._ticked.clear()
 
     def trace(self, tracer: Tracer | None, start: int = 0) -> None:
-        """Attach a tracer, given the components that ticked after every time step; None detaches it.
+        """Attach a tracer, or detach the current tracer with None.
 
         Args:
-            tracer: its ``begin`` is called before the first time step from ``start`` on. It gives the base
-                tick at which to ask again, or one that is not in the future, and from then on its ``sample``
-                is called after each time step before its ``end``. Else a run is as fast as untraced.
-            start: base tick from which to ask.
+            tracer: the kernel calls ``begin`` before the first time step from ``start`` on. ``begin`` returns
+                the base tick of its next call, or a base tick that is not in the future to start tracing.
+                Then ``sample`` gets the components that ticked, after each time step before ``tracer.end``.
+            start: base tick of the first call of ``begin``.
         """
         self.tracer = tracer
         self._tracing = False
@@ -377,7 +377,7 @@ class Kernel:
         let_defer(self._deferring, defers=tracer is None, time=self.time)
 
     def _switch_tracing(self, time: int) -> None:
-        """Begin or end tracing, before anything ticks at this time; both where the window lies in a jump."""
+        """Start or stop tracing before this time step, which may lie beyond the whole window."""
         if not self._tracing and self.tracer is not None:
             self._trace_switch = self.tracer.begin(time)
             if self._trace_switch <= time:
@@ -388,7 +388,7 @@ class Kernel:
             self._trace_switch = MAX_TIME
 
     def statistics(self) -> dict[str, ComponentStatistics]:
-        """Cycle accounting and counters of every component so far, by name, in the order of adding."""
+        """Return the cycle accounting and counters of every component, by name, in order of addition."""
         lengths = {clock: self.length(clock) for clock in self.clocks}
         return {
             component.name: statistics_of(component, self.wiring, lengths[clock_of(component)])
@@ -396,5 +396,5 @@ class Kernel:
         }
 
     def channels(self) -> list[Channel]:
-        """All channels, in the order of connecting."""
+        """Return all channels in the order of connection."""
         return self.wiring.channels

@@ -1,4 +1,4 @@
-"""Landmark at which a waveform opens: the first mark in it, or else the first stall."""
+"""The landmark of a waveform, at which viewers open: its first mark, or else its first stall."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fiberscope.sim.waveform import STATE, Variable
 
 
 class Landmark:
-    """The first mark that is set, or where there is none the first stall.
+    """The first mark that is set, or without marks the first stall.
 
-    ``time`` is its base tick, None until there is one; ``scope`` is the instance name of whose it is.
+    ``time`` is the base tick, None before the landmark; ``scope`` is the instance name of its component.
 
     Args:
-        variables: what the waveform shows.
+        variables: the variables of the waveform.
     """
 
     def __init__(self, variables: Sequence[Variable]) -> None:
@@ -25,23 +25,23 @@ class Landmark:
         self._stall = FirstStall(variables)
 
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
-        """Take in the new values of the variables at these positions, as of this base tick."""
+        """Process the new values of the variables at these positions, at base tick ``time``."""
         self._mark.look(time, positions, values)
         self._stall.look(time, positions, values)
 
     @property
     def time(self) -> int | None:
-        """Return the base tick."""
+        """The base tick of the landmark."""
         return self._stall.time if self._mark.time is None else self._mark.time
 
     @property
     def scope(self) -> str:
-        """Whose it is."""
+        """The instance name of the landmark's component."""
         return self._stall.scope if self._mark.time is None else self._mark.scope
 
 
 class FirstMark:
-    """Finds the first variable of kind ``"mark"`` that is 1; as ``Landmark``."""
+    """The first variable of kind ``"mark"`` that becomes 1; see ``Landmark``."""
 
     def __init__(self, variables: Sequence[Variable]) -> None:
         self.time: int | None = None
@@ -51,7 +51,7 @@ class FirstMark:
         }
 
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
-        """Take in the new values of the variables at these positions, as of this base tick."""
+        """Process the new values of the variables at these positions, at base tick ``time``."""
         if self.time is not None or not self._scopes:
             return
         for position in positions:
@@ -61,15 +61,15 @@ class FirstMark:
 
 
 class FirstStall:
-    """Finds the first component that has been busy and then waits at a port.
+    """The first component that waits at a port after it was busy.
 
-    Where a machine has several parts alike that are made of components, as processing elements are, only
-    those count: their stalls are what the other parts are built to avoid.
+    If a machine has several equal parts that consist of components, such as processing elements, only these
+    parts count. The other parts exist to prevent their stalls.
 
-    ``time`` is the base tick at which it begins to wait, None until one does; ``scope`` is its instance name.
+    ``time`` is the base tick of the first wait, None before it; ``scope`` is the instance name.
 
     Args:
-        variables: what the waveform shows.
+        variables: the variables of the waveform.
     """
 
     def __init__(self, variables: Sequence[Variable]) -> None:
@@ -84,10 +84,10 @@ class FirstStall:
             for position, scope in states.items()
             if not elements or part_of(scope) in elements
         }
-        self._busy: set[int] = set()  # positions of the states of those that are
+        self._busy: set[int] = set()  # positions of the states of busy components
 
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
-        """Take in the new values of the variables at these positions, as of this base tick."""
+        """Process the new values of the variables at these positions, at base tick ``time``."""
         if self.time is not None:
             return
         for position in positions:
@@ -104,12 +104,12 @@ class FirstStall:
 
 
 def part_of(scope: str) -> str:
-    """The part of the machine that a component belongs to: ``gamma.pe00`` of ``gamma.pe00.merger``."""
+    """Return the machine's part that contains a component: ``gamma.pe00`` for ``gamma.pe00.merger``."""
     return ".".join(scope.split(".")[:2])
 
 
 def _elements(scopes: Sequence[str]) -> set[str]:
-    """The parts that are made of components and of which there are several alike."""
+    """Return the parts that consist of components and occur several times."""
     parts = {part_of(scope) for scope in scopes if part_of(scope) != scope}
-    alike = Counter(map(family_name, parts))
-    return {part for part in parts if alike[family_name(part)] > 1}
+    family_sizes = Counter(map(family_name, parts))
+    return {part for part in parts if family_sizes[family_name(part)] > 1}

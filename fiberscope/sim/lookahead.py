@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Lookahead models: one component computes ahead of the clock what several components would do."""
+"""Lookahead models: one component computes, ahead of the clock, the behaviour of several components."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ __all__ = ["Consumer", "LookaheadKernel", "LookaheadModel", "remove_lookahead"]
 
 
 class LookaheadModel(Component):
-    """Ticks in the place of determinate components that are joined by channels, with the same outcome.
+    """A component that replaces determinate components joined by channels, with the same outcome.
 
     One tick computes all that is certain to happen before the cycle ``horizon``. Tokens move at the outer
-    channels in the cycles in which they would move; the inner channels are not used. A tick always ends with
+    channels in the same cycles as without the model. The inner channels stay empty. A tick always ends with
     ``idle``, and the model wakes itself by ``wake_at``.
 
     Args:
-        name: in messages.
-        components: those that it replaces, all of the kernel's first clock.
+        name: name in messages.
+        components: the components that the model replaces, all in the kernel's first clock domain.
     """
 
     def __init__(self, name: str, components: Sequence[Component]) -> None:
         super().__init__(name)
         self.components = list(components)
-        self.engaged = False  # whether it does so: who pushes and pops at its inner channels turns to it
+        self.engaged = False  # whether the model has replaced the components
         self.horizon = 0
-        self.worked = 0  # as far as accounts are settled, the last cycle that ended one of theirs not idle
+        self.worked = 0  # of the settled cycles, the end of the last cycle in which a component was not idle
 
     def engage(self) -> None:
-        """Take over from the components; before the first cycle, when the machine is built."""
+        """Replace the components. Called when the machine is built, before the first cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define engage")
 
     def last(self) -> int:
-        """The last cycle in which anything is known to have happened."""
+        """Return the last cycle in which the model knows of an event."""
         raise NotImplementedError(f"{type(self).__name__} does not define last")
 
     def settle(self, cycle: int) -> None:
-        """Bring the components' accounts up to this cycle, before which all has happened that will."""
+        """Update the components' accounts up to ``cycle``. All events before ``cycle`` are known."""
         raise NotImplementedError(f"{type(self).__name__} does not define settle")
 
 
 class Consumer(Component):
-    """A component that can promise to take the next tokens at an input in the cycles in which they arrive."""
+    """A component that can promise to pop the next tokens at an input in the cycles of their arrival."""
 
     def takes(self) -> int:
-        """Number of tokens, stops excluded, that it takes as soon as they are seen, one a cycle."""
+        """Return how many tokens, stops excluded, it pops one a cycle as soon as each is visible."""
         raise NotImplementedError(f"{type(self).__name__} does not define takes")
 
 
 class LookaheadKernel(Kernel):
-    """Runs a machine with lookahead models in the place of some components.
+    """A kernel that runs lookahead models in place of some components.
 
-    As any kernel it runs in step where a tracer is attached before the first run, and where the first cycles
-    are gone by ``step``.
+    The kernel runs the components themselves if a tracer is attached before the first run, or if the first
+    cycles are simulated by ``step``.
 
     Args:
-        order_seed: as of any kernel.
+        order_seed: see ``Kernel``.
     """
 
     def __init__(self, *, order_seed: int | None = None) -> None:
@@ -74,14 +74,14 @@ class LookaheadKernel(Kernel):
         self.engaged = False
 
     def add_lookahead(self, model: LookaheadModel) -> None:  # C: def
-        """Replace the components of a model by that model."""
+        """Register a model that replaces its components."""
         self.lookahead_models.append(model)
 
     def trace(self, tracer: Tracer | None, start: int = 0) -> None:  # C: def
-        """Attach a tracer, or detach it with None, as to any kernel.
+        """Attach a tracer, or detach the current tracer with None.
 
         Raises:
-            SimulationError: if models run ahead: the components that they replace do not tick.
+            SimulationError: if lookahead models are engaged, since their components do not tick.
         """
         if self.engaged and tracer is not None:
             raise SimulationError(
@@ -90,7 +90,7 @@ class LookaheadKernel(Kernel):
         super().trace(tracer, start)
 
     def _advance(self, until: int, steps: int) -> int:
-        """Run to a limit, but not too far; where it ends sooner, to the cycle that models have reached."""
+        """Run to a limit, at most ``LOOKAHEAD_CYCLES``; at an earlier end, run to the models' last event."""
         if self.time < 0 and steps > 1 and self.tracer is None:
             self._engage()
         start = self._next_time()
@@ -106,7 +106,7 @@ class LookaheadKernel(Kernel):
         return LIMIT if end == until else SLICE_END
 
     def _engage(self) -> None:  # C: def
-        """Put the models in the place of their components in the order of ticks."""
+        """Replace the components by the models in the order of ticks."""
         for model in self.lookahead_models:
             model._index = model.components[0]._index
             model._clock = model.components[0]._clock
@@ -116,23 +116,23 @@ class LookaheadKernel(Kernel):
         self.engaged = bool(self.lookahead_models)
 
     def _cycle(self, time: int) -> int:
-        """The first cycle that is not before a base tick."""
+        """Return the first cycle that is not before a base tick."""
         return -(-time // self.clocks[0].period)
 
     def _begin(self, start: int, end: int) -> None:
-        """Account for all up to one base tick, and let models go as far as another."""
+        """Update all accounts up to base tick ``start``, and set the models' horizon to base tick ``end``."""
         for model in self.lookahead_models:
             model.horizon = self._cycle(end)
             model.settle(self._cycle(min(start, end)))
 
     def _settle(self, time: int) -> None:
-        """Bring all accounts up to a base tick."""
+        """Update all accounts up to a base tick."""
         for model in self.lookahead_models:
             model.settle(self._cycle(time))
             self._worked = max(self._worked, model.worked * self.clocks[0].period)
 
     def _catch_up(self, start: int) -> None:
-        """Run on to the last base tick that a model has reached."""
+        """Run to the last base tick that a model has reached."""
         last = max([model.last() for model in self.lookahead_models])
         time = last * self.clocks[0].period
         if time > self.time:
@@ -145,9 +145,9 @@ class LookaheadKernel(Kernel):
 
 
 def remove_lookahead(kernel: Kernel) -> None:  # C: def
-    """Have the components of a built machine tick themselves, so that the channels between them hold tokens.
+    """Run the components of a built machine themselves, so that the channels between them hold tokens.
 
-    Lookahead models leave these channels empty. Cycles and results are the same without the models.
+    Lookahead models leave these channels empty. Cycles and results do not change.
     """
     if isinstance(kernel, LookaheadKernel):
         kernel.lookahead_models.clear()

@@ -1,4 +1,4 @@
-"""Names: how parts that are alike are numbered, the family that they make, and advice on a wrong name."""
+"""Names: numbers of equal parts, the family name of equal parts, and advice for a wrong name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"_?\d+$")
 
 
 def numbered(name: str, count: int) -> list[str]:
-    """Return the names of ``count`` parts, ``pe00`` to ``pe31``: sorted, they keep their order.
+    """Return the names of ``count`` parts, ``pe00`` to ``pe31``. Their alphabetical order is their order.
 
     A number has two digits, or as many as the last number needs. Up to 100 parts, names do not depend on the
     count.
@@ -22,29 +22,29 @@ def numbered(name: str, count: int) -> list[str]:
 
 
 def family_name(component: str) -> str:
-    """Return the name of a family of like components: ``pe.merger`` for ``gamma.pe00.merger``.
+    """Return the name of a family of equal components: ``pe.merger`` for ``gamma.pe00.merger``.
 
-    The instance name without the machine's own scope, and without the numbers that end its parts.
+    The family name is the instance name without the machine's name and without the trailing numbers of its
+    parts.
     """
     path = component.partition(".")[2] or component
     return ".".join(_NUMBER.sub("", part) or part for part in path.split("."))
 
 
 def placed(family: str, families: Container[str]) -> str:
-    """The family itself, or that of what it is within, where that stands there as a whole."""
+    """Return the family, or its parent if only the parent is among the families."""
     whole = family.rpartition(".")[0]
     return whole if family not in families and whole in families else family
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Advice naming what looks most like a wrong name, or all (of many the first) where nothing does.
+    """Return advice that names the choices most similar to a wrong name, or else the first choices.
 
-    For this room and ``hw``. Those above have that of ``fiberscope.workloads.errors``: neither room may
-    import the other.
+    This function is for ``sim`` and ``hw``. Other packages use ``fiberscope.workloads.errors``.
     """
     names = list(dict.fromkeys(choices))
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.4)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    rest = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
-    return f"it has {', '.join([*names[:MOST_NAMED], *rest]) or 'none'}"
+    remainder = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return f"it has {', '.join([*names[:MOST_NAMED], *remainder]) or 'none'}"

@@ -1,7 +1,7 @@
-"""Refuses Python subclasses whose methods compiled code would never call.
+"""Refusal of Python subclasses with methods that compiled code would never call.
 
-Compiled code calls a ``cdef`` method through a table of C functions, into which Python cannot put a method.
-Uncompiled, the same call looks the method up by name.
+Compiled code calls a ``cdef`` method through a table of C functions, which a Python method cannot enter.
+Uncompiled code looks the method up by name.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def refuse_overrides(name: str, owner: object) -> None:
     """Check that compiled code calls every method that a class or an instance overrides.
 
     Args:
-        name: what the message calls the object.
-        owner: an object of a class that may be derived from a compiled class.
+        name: name of the object in messages.
+        owner: an object whose class may derive from a compiled class.
 
     Raises:
-        SimulationError: naming the method and what to do.
+        SimulationError: naming the method and the remedy.
     """
     cls: type = type(owner)
     fault = _fault(cls, frozenset(getattr(owner, "__dict__", ())))
@@ -58,7 +58,7 @@ def _advice(cls: type) -> str:
 
 @cache
 def _compiled_methods(cls: type) -> dict[str, bool] | None:
-    """Return the C methods of a compiled class and whether each is final; None for a class of Python."""
+    """Return whether each C method of a compiled class is final, by name; None for a Python class."""
     loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
     if not isinstance(loader, ExtensionFileLoader):
         return None

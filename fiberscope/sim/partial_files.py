@@ -1,4 +1,4 @@
-"""Files under construction, beside their final place, named after the process that makes them."""
+"""Files under construction, beside their final path, named after the process that writes them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from typing import BinaryIO
 __all__ = ["ENDING", "Partial", "partial", "remove_abandoned", "replacing"]
 
 ENDING = ".partial"
-LONGEST_NAME = 120  # bytes of a file's name that fit into another one's, beside a host and a process
+LONGEST_NAME = 120  # bytes of a file name that a partial file's name includes; longer names are hashed
 
 
 class Partial:
-    """A file under construction. Who opens ``path`` does so by mode ``x``: it is not there.
+    """A file under construction. Open ``path`` with mode ``x``: the constructor removes an existing file.
 
-    What stood there, be it a link that someone has laid, is taken away and never written through. A final
-    place that is a link stays one: the file that it points to is replaced.
+    A link at ``path`` is removed, not followed. If the final path is a link, ``keep`` replaces its target.
 
     Args:
-        path: its final place.
-        ending: tells several for one file apart.
+        path: the final path.
+        ending: distinguishes several partial files for the same final path.
 
     Raises:
-        OSError: what stands there cannot be taken away.
+        OSError: if an existing file cannot be removed.
     """
 
     def __init__(self, path: Path, ending: str = "") -> None:
@@ -36,26 +35,26 @@ class Partial:
         self.path.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Give it its name at once, in the place of what had it before."""
+        """Rename the file to its final path, atomically."""
         os.replace(self.path, self._target)
 
     def discard(self) -> None:
-        """Leave nothing behind but what was kept."""
-        with suppress(OSError):  # what a full disk could not take is not wanted any more
+        """Remove the file unless ``keep`` renamed it."""
+        with suppress(OSError):  # a full disk must not hide the first error
             self.path.unlink(missing_ok=True)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which has its name once it is whole; one that raises leaves nothing.
+    """Yield a file that gets the name ``path`` when it is complete. An exception leaves no file.
 
-    What a process that was killed left of the file is removed.
+    Partial files of dead processes are removed.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: if the file cannot be written.
     """
     remove_abandoned(path)
-    output = Partial(path, f".{secrets.token_hex(4)}")  # threads may write the same file
+    output = Partial(path, f".{secrets.token_hex(4)}")  # several threads may write the same file
     try:
         with output.path.open("xb") as file:
             yield file
@@ -65,16 +64,16 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def partial(path: Path, ending: str = "") -> Path:
-    """The name under which this process makes a file; ``ending`` tells several for one file apart."""
+    """Return the path of this process's partial file; ``ending`` distinguishes several for the same file."""
     target = _target(path)
     return target.with_name(f"{_start(target)}{os.getpid()}{ending}{ENDING}")
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove what processes of this host left of this file and, being dead, cannot remove themselves."""
+    """Remove the partial files that dead processes of this host left for this file."""
     target = _target(path)
     start = _start(target)
-    with suppress(OSError):  # a folder that cannot be read is found out about elsewhere
+    with suppress(OSError):  # opening the file reports an unreadable folder
         for other in target.parent.iterdir():
             if other.name.startswith(start) and other.name.endswith(ENDING):
                 process = other.name[len(start) :].partition(".")[0]
@@ -98,6 +97,6 @@ def _is_dead(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    except (OSError, OverflowError):  # another user's, so it lives
+    except (OSError, OverflowError):  # a live process of another user
         return False
     return False

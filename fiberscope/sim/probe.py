@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Reads, after each time step, the numbers that a waveform shows; the part of tracing that must be fast."""
+"""Probes read the variables of a waveform after each time step: the part of tracing that must be fast."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fiberscope.sim.errors import SimulationError
 
 
 class Probe:  # C: final
-    """Reads all variables that one component may change when it ticks.
+    """A probe of all variables that one component can change when it ticks.
 
     Args:
-        component: its state and the signals it samples stand at the positions ``own``; empty if not shown.
+        component: its state and signals are at the positions ``own``; empty if the component is not shown.
         own: positions of consecutive variables.
-        channels: the shown channels at its ports, with the position of each one's occupancy.
+        channels: the shown channels at its ports, each with the position of its occupancy.
     """
 
     def __init__(self, component: Component, own: range, channels: Sequence[tuple[int, Channel]]) -> None:
@@ -29,10 +29,10 @@ class Probe:  # C: final
         self.channels = [channel for _position, channel in channels]
 
     def collect(self, values: array[int], changed: list[int]) -> None:  # C: cdef, values=long[::1]
-        """Update ``values``, and list the positions whose value is new.
+        """Update ``values`` and append the positions of new values to ``changed``.
 
         Raises:
-            SimulationError: if the component samples other than one 64-bit integer a signal.
+            SimulationError: if the component does not sample exactly one 64-bit integer for each signal.
         """
         if self.own:
             _update(values, changed, self.first, self.component._state)
@@ -59,11 +59,11 @@ class Probe:  # C: final
 
 
 class Probes:  # C: final
-    """The value of every variable of a waveform, and the probes that keep them up to date.
+    """The values of all variables of a waveform, and the probes that update them.
 
     Args:
-        variables: how many there are.
-        probes: by component index; None for a component whose ticks change nothing that is shown.
+        variables: number of variables.
+        probes: by component index; None for a component whose ticks change no shown variable.
     """
 
     def __init__(self, variables: int, probes: Sequence[Probe | None]) -> None:
@@ -71,15 +71,12 @@ class Probes:  # C: final
         self.probes = list(probes)
 
     def collect_all(self) -> None:
-        """Bring every value up to date."""
+        """Update every value."""
         for index in range(len(self.probes)):
             self._collect_from(index, [])
 
     def collect(self, ticked: list[Component]) -> list[int]:
-        """Take over what these components changed: the changed positions, in increasing order.
-
-        So the order does not depend on the order in which the components ticked.
-        """
+        """Update the values that these components changed; return the changed positions in order."""
         changed: list[int] = []
         for component in ticked:
             self._collect_from(component._index, changed)

@@ -9,14 +9,14 @@ WORDS = ("control", "coordinate", "reference", "value")  # of a token, in their 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Protocol of two ports, as in ``Protocol("tile pair", coordinate="a", reference="b")``.
+    """A protocol that two ports share, such as ``Protocol("tile pair", coordinate="a", reference="b")``.
 
-    A word that is not named is not carried, and can be left out of a push if no named one is behind it. That
-    is a matter of the declaration alone: a token costs the same whatever its protocol.
+    A word without a name is unused. A push may omit unused words after the last named word. The protocol is a
+    declaration only: the cost of a token does not depend on it.
 
     Args:
-        name: as it stands in messages.
-        control, coordinate, reference, value: what that word of a token carries; empty: nothing.
+        name: name in messages.
+        control, coordinate, reference, value: meaning of that word of a token; empty for an unused word.
     """
 
     name: str
@@ -27,19 +27,19 @@ class Protocol:
     value: str = ""
 
     def __str__(self) -> str:
-        """The name, as messages have it."""
+        """Return the name."""
         return self.name
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return what is carried, by the word that carries it, in the order of the words."""
+        """Meaning of each used word, in the order of the words."""
         return {word: field for word in WORDS if (field := getattr(self, word))}
 
     def describe(self) -> str:
-        """The protocol in full, as in ``tile pair (coordinate: a, reference: b)``."""
+        """Return the name and the fields, such as ``tile pair (coordinate: a, reference: b)``."""
         fields = ", ".join(f"{word}: {field}" for word, field in self.fields.items())
         return f"{self.name} ({fields})" if fields else self.name
 
 
-# Of a port that passes on whatever it is given.
+# The protocol of a port that forwards tokens of any protocol.
 ANY = Protocol("any", control="control", coordinate="coordinate", reference="reference", value="value")

@@ -1,4 +1,4 @@
-# By hand: instructions of the processor and pointers, which Python has none of.
+# Written by hand: processor instructions and pointers, which Python lacks.
 cdef extern from *:
     """
     typedef unsigned __int128 fiberscope_mask;

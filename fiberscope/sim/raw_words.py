@@ -1,4 +1,4 @@
-"""Words of 64 bits; the compiled form stands in the ``.pxd`` and is put in place of its calls."""
+"""Operations on 64-bit words and on memory. ``raw_words.pxd`` has the compiled forms, which C inlines."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ ALL = (1 << 64) - 1
 
 
 def lowest_bit(bits: int) -> int:
-    """Position of the lowest set bit of a non-zero word; an instruction when compiled."""
+    """Return the position of the lowest set bit of a non-zero word."""
     return (bits & -bits).bit_length() - 1
 
 
 def highest_bit(bits: int) -> int:
-    """Position of the highest set bit of a non-zero word; an instruction when compiled."""
+    """Return the position of the highest set bit of a non-zero word."""
     return bits.bit_length() - 1
 
 
 def ones(bits: int) -> int:
-    """Return the number of set bits of a word; one instruction when compiled."""
+    """Return the number of set bits of a word."""
     return bits.bit_count()
 
 
 def turns(low_a: int, high_a: int, low_b: int, high_b: int) -> int:
-    """Return how often a walk through two disjoint masks of 128 bits goes from one to the other.
+    """Return how often a walk through two disjoint 128-bit masks changes from one mask to the other.
 
-    Added to the gaps, the bit behind each of a mask's carries through the gap to the next bit of either.
+    An addition to the gaps carries the bit behind each set bit through the gap to the next set bit of either
+    mask.
     """
     a, b = ((high & ALL) << 64 | low & ALL for low, high in ((low_a, high_a), (low_b, high_b)))
     gaps, behind_a, behind_b = ~(a | b), a << 1, b << 1
@@ -35,20 +36,20 @@ def turns(low_a: int, high_a: int, low_b: int, high_b: int) -> int:
 
 
 def doubles(memory: array[int] | memoryview[int]) -> memoryview[float]:
-    """The same memory as doubles; a pointer when compiled, so who keeps it keeps the memory too."""
+    """Return a view of the memory as doubles; compiled, a pointer: the caller keeps the memory alive."""
     return memoryview(memory).cast("b").cast("d")
 
 
 def longs(memory: array[int]) -> array[int]:
-    """The same array of 64-bit words; a pointer when compiled."""
+    """Return the same array of 64-bit words. Compiled, a pointer."""
     return memory
 
 
 def longs_from(memory: array[int], place: int) -> memoryview[int]:
-    """The same array from a place on; a pointer when compiled, so who keeps it keeps the memory too."""
+    """Return a view from ``place`` on; compiled, a pointer: the caller keeps the memory alive."""
     return memoryview(memory)[place:]
 
 
 def shorts(memory: array[int]) -> array[int]:
-    """The same array of 16-bit words; a pointer when compiled."""
+    """Return the same array of 16-bit words. Compiled, a pointer."""
     return memory

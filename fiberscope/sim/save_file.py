@@ -1,4 +1,4 @@
-"""The GTKWave save file beside a waveform: which signals are shown at first, in which groups and formats."""
+"""The GTKWave save file of a waveform: the signals that GTKWave shows first, their groups and formats."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Waveform
 
 SAVE_FILE_ENDING = ".gtkw"
-TABLE_ENDING = ".enum"  # of the table that says what the numbers of states stand for
-OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment; GTKWave does not keep it
-OPEN_LINES = 80  # groups that begin further down are folded at first
+TABLE_ENDING = ".enum"  # of the table from the numbers of states to their names
+OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment, which GTKWave drops
+OPEN_LINES = 80  # groups that begin below this line are folded
 WINDOW = (1400, 900)  # pixels
-SIGNALS_WIDTH = 400  # of names, and of the values at the marker
-WAVES_WIDTH = 800  # the whole waveform is to fit into
+SIGNALS_WIDTH = 400  # pixels of the names and of the values at the marker
+WAVES_WIDTH = 800  # pixels that show the whole waveform
 NO_MARKER = -1
-ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time that it shows on so many pixels
+ZOOM_WIDTH = 200  # pixels; GTKWave's zoom is minus log2 of the time that they show
 
 
 def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Landmark) -> None:
-    """Write it, and the table of states beside it.
+    """Write the save file, and the table of states beside it.
 
-    It shows the states of all components, by kind; then a group a component, within that of its scope.
-    The part with the landmark comes first, open, and GTKWave's marker stands there.
+    The file shows the states of all components by kind, then one group for each component, nested by scope.
+    The component of the landmark comes first, unfolded, and the GTKWave marker is at the landmark.
 
-    What stands there already is replaced if Fiberscope wrote it; a view that a user has saved is kept, with a
-    warning.
+    An existing file is replaced if Fiberscope wrote it. A view that a user saved is kept, with a warning.
 
     Args:
-        path: where to.
-        vcd: the waveform, named without its folder, so that the two files can move together.
-        waveform: what is in it.
-        landmark: what is to be seen first.
+        path: the save file.
+        vcd: the waveform. The save file names it without its folder, so that both files can move together.
+        waveform: contents of the waveform.
+        landmark: time and component at which GTKWave opens.
     """
     if path.exists() and not _is_ours(path):
         warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
@@ -53,7 +52,7 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
             partial.writelines(f"{row} {state}\n".encode() for state, row in waveform.table.items())
     with (
         replacing(path) as partial,
-        io.TextIOWrapper(partial, "utf-8", "surrogateescape", "\n") as file,  # keeps the bytes of a name
+        io.TextIOWrapper(partial, "utf-8", "surrogateescape", "\n") as file,  # keeps a file name's bytes
     ):
         _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
 
@@ -82,7 +81,7 @@ def _write(view: _View, vcd: VcdFile, variables: Sequence[Variable], landmark: L
 
 @dataclass
 class _Scope:
-    """A scope with the variables that are its own and the scopes within it."""
+    """A scope with its variables and its inner scopes."""
 
     name: str
     variables: list[Variable] = field(default_factory=list)
@@ -90,7 +89,7 @@ class _Scope:
 
 
 def _scopes(variables: Sequence[Variable]) -> list[_Scope]:
-    """The machine's parts; a machine that is a single component is its own."""
+    """Return the scopes of the machine's parts; for a machine of one component, the machine's scope."""
     root = _Scope("")
     for variable in variables:
         scope = root
@@ -103,11 +102,11 @@ def _scopes(variables: Sequence[Variable]) -> list[_Scope]:
 
 
 class _View:
-    """Writes groups and signals; ``lines`` is how many of the window's lines they take.
+    """Write groups and signals. ``lines`` counts the lines of the window in use.
 
     Args:
         save: the file.
-        table: the name of the table of states, in the same folder.
+        table: file name of the table of states, in the same folder.
     """
 
     def __init__(self, save: GTKWSave, table: str) -> None:
@@ -116,7 +115,7 @@ class _View:
         self._table = table
 
     def states(self, variables: Sequence[Variable]) -> None:
-        """The state of every component: a machine's many alike folded into one line."""
+        """Write the states of all components; equal components share one folded line."""
         with self.save.group("states"):
             self.lines += 2
             kinds: dict[str, list[Variable]] = {}
@@ -132,7 +131,7 @@ class _View:
                         self._state(member)
 
     def _state(self, variable: Variable) -> None:
-        alias = _without_machine(variable.scope).replace(".", " ")  # GTKWave shows what follows the last dot
+        alias = _without_machine(variable.scope).replace(".", " ")  # GTKWave shows the last part
         self._text(variable, alias)
 
     def _text(self, signal: Variable, alias: str) -> None:
@@ -145,29 +144,29 @@ class _View:
             self.save.trace(name, alias=alias, datafmt="ascii", color=colour)
 
     def scope(self, scope: _Scope) -> None:
-        """A component, or a scope with its parts; folded if it begins too far down."""
+        """Write a component, or a scope with its parts; folded if the scope begins below ``OPEN_LINES``."""
         closed = self.lines >= OPEN_LINES
         with self.save.group(scope.name, closed=closed):
             self.lines += 1 if closed else 2
             for array, signals in groupby(scope.variables, key=lambda variable: variable.array):
                 self._ports(scope.name, array, list(signals), closed)
             for part in scope.parts.values():
-                before = self.lines
+                lines_before = self.lines
                 self.scope(part)
-                self.lines = before if closed else self.lines
+                self.lines = lines_before if closed else self.lines
 
     def _ports(self, scope: str, array: str, signals: Sequence[Variable], hidden: bool) -> None:
-        """Signals that follow one another; those at an array of ports are folded."""
+        """Write consecutive signals; fold the signals of an array of ports."""
         if not array:
             for signal in signals:
                 self._show(signal)
-            shown = sum(2 if signal.kind == "occupancy" else 1 for signal in signals)
+            line_count = sum(2 if signal.kind == "occupancy" else 1 for signal in signals)
         else:
             with self.save.group(f"{scope}.{array} x{len(signals)}", closed=True):
                 for signal in signals:
                     self._show(signal)
-            shown = 1
-        self.lines += 0 if hidden else shown
+            line_count = 1
+        self.lines += 0 if hidden else line_count
 
     def _show(self, signal: Variable) -> None:
         name = f"{signal.scope}.{signal.name}"
@@ -182,7 +181,7 @@ class _View:
             self.save.trace(name, datafmt="signed")
         elif signal.width == 1:
             self.save.trace(name, datafmt="bin")
-        else:  # a vector's bare name is not found
+        else:  # GTKWave finds a vector only with its range
             self.save.trace(f"{name}[{signal.width - 1}:0]", alias=signal.name, datafmt="dec")
 
 

@@ -1,4 +1,4 @@
-"""Shell patterns on instance names: which components of a machine are meant."""
+"""Shell patterns on instance names, which select components of a machine."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _ZEROS = re.compile(r"(?<=[A-Za-z_])0+(?=\d)")  # in front of the number of a pa
 
 
 def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Component]:
-    """The components that some pattern matches, in their order; all where there is no pattern.
+    """Return the components that any pattern matches, in their order; all components without a pattern.
 
-    A pattern matches a component's name or a scope around it, with or without the machine's leading name:
-    ``pe0[0-3]`` is ``gamma.pe00`` to ``gamma.pe03`` with their parts. A pattern that would match nothing may
-    leave out the zeros in front of a number: ``pe0`` is ``gamma.pe00``.
+    A pattern matches the name of a component or of a scope around it, with or without the machine's name:
+    ``pe0[0-3]`` is ``gamma.pe00`` to ``gamma.pe03`` with their parts. A pattern that would otherwise match
+    nothing may omit leading zeros: ``pe0`` is ``gamma.pe00``.
 
     Raises:
-        SimulationError: if a pattern matches nothing; has the nearest names.
+        SimulationError: if a pattern matches nothing; names similar scopes.
     """
-    meant = [_meant(components, pattern) for pattern in patterns]
-    indices = {id(component) for group in meant for component in group}
+    selected = [_match(components, pattern) for pattern in patterns]
+    indices = {id(component) for group in selected for component in group}
     return [component for component in components if not patterns or id(component) in indices]
 
 
 def full_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the instance name that a name stands for, which may differ in zeros and lack the machine's name.
+    """Return the instance name for a name that may omit leading zeros and the machine's name.
 
     Args:
-        name: as a person types it: ``gamma.pe0.merger`` or ``pe0.merger`` for ``gamma.pe00.merger``.
-        names: the names of instances; None is returned if the name stands for none of them.
+        name: a name as a user types it: ``gamma.pe0.merger`` or ``pe0.merger`` for ``gamma.pe00.merger``.
+        names: the instance names. The result is None if the name matches none of them.
     """
     instances = list(names)
     if name in instances or not name:
@@ -41,38 +41,38 @@ def full_name(name: str, names: Iterable[str]) -> str | None:
     short = _without_zeros(name)
     return next(
         (
-            each
-            for each in instances
-            if short in (_without_zeros(each), _without_zeros(each.partition(".")[2]))
+            instance
+            for instance in instances
+            if short in (_without_zeros(instance), _without_zeros(instance.partition(".")[2]))
         ),
         None,
     )
 
 
 def matches_any(pattern: str, names: Iterable[str]) -> bool:
-    """Return whether a pattern, as of ``choose``, matches any of the instance names."""
+    """Return whether a pattern (see ``choose``) matches any of the instance names."""
     short = _without_zeros(pattern)
     return any(_matches(name, pattern) or _matches(_without_zeros(name), short) for name in names)
 
 
 def choose_one(components: Sequence[Component], name: str) -> Component:
-    """The component of this name, with or without the machine's leading name, or the one that it matches.
+    """Return the component with this name, with or without the machine's name, or the only match.
 
     Raises:
-        SimulationError: there is none, or the name means several.
+        SimulationError: if no component or several components match.
     """
     exact = [
         component for component in components if name in (component.name, component.name.partition(".")[2])
     ]
-    meant = exact or choose(components, [name])
-    if len(meant) > 1:
-        names = ", ".join(component.name for component in meant[:3])
-        raise SimulationError(f"{name} means {len(meant)} components; name one, as in {names}")
-    return meant[0]
+    selected = exact or choose(components, [name])
+    if len(selected) > 1:
+        names = ", ".join(component.name for component in selected[:3])
+        raise SimulationError(f"{name} means {len(selected)} components; name one, as in {names}")
+    return selected[0]
 
 
-def _meant(components: Sequence[Component], pattern: str) -> list[Component]:
-    """The components that a pattern matches, at least one."""
+def _match(components: Sequence[Component], pattern: str) -> list[Component]:
+    """Return the components that a pattern matches, at least one."""
     matches = [component for component in components if _matches(component.name, pattern)]
     short = _without_zeros(pattern)
     matches = matches or [
@@ -98,7 +98,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _hint(components: Sequence[Component], pattern: str) -> str:
-    scopes: list[str] = []  # every one, in order: a machine, its parts, their parts, ...
+    scopes: list[str] = []  # all scopes from the outside in: a machine, its parts, their parts, ...
     for component in components:
         parts = component.name.split(".")
         scopes += [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

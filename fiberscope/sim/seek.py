@@ -12,16 +12,17 @@ from fiberscope.sim.kernel import Kernel
 
 
 def seek(kernel: Kernel, start: int, end: int, conditions: Sequence[Predicate]) -> int:
-    """Run from one cycle of the first clock to another, or to the first between them in which one holds.
+    """Run from one cycle of the first clock to another, or to the first cycle in which a condition holds.
 
     Args:
-        kernel: built; everything before ``start`` has ticked, and nothing at it.
+        kernel: a built machine that has simulated everything before cycle ``start``.
         start, end: cycles of the first clock.
-        conditions: at least one; each is asked for its pause at ``start``, and later as its pauses say.
+        conditions: at least one. The machine is checked at ``start``, then after the pause that each
+            condition returns.
 
     Returns:
-        The cycle that the machine has come to. It may come to no end: where the run is done, stands still or
-        is interrupted, ``kernel.run`` says so when it is called next.
+        The cycle that the machine has reached. If the run ends, deadlocks or is interrupted, the cycle is
+            before ``end``, and the next ``kernel.run`` reports the reason.
     """
     with on_interrupt(kernel.interrupt):
         return _seek(kernel, start, end, Disjunction(conditions))
@@ -34,20 +35,20 @@ def _seek(kernel: Kernel, cycle: int, end: int, condition: Disjunction) -> int: 
         pause = condition.pause(cycle * period, max(1, quiet))
         if pause == 0:
             return cycle
-        upto = min(cycle + pause, end)
-        noticed = (upto - condition.momentary) * period
-        reason = kernel._advance(noticed, MAX_TIME) if noticed > cycle * period else LIMIT
+        next_cycle = min(cycle + pause, end)
+        unobserved_end = (next_cycle - condition.momentary) * period
+        reason = kernel._advance(unobserved_end, MAX_TIME) if unobserved_end > cycle * period else LIMIT
         if condition.momentary and reason == LIMIT:
-            reason = _run_cycle(kernel, upto * period, condition)
+            reason = _run_cycle(kernel, next_cycle * period, condition)
         give_way()
         if reason != LIMIT:
             return cycle
-        cycle = upto
+        cycle = next_cycle
     return cycle
 
 
 def _run_cycle(kernel: Kernel, until: int, condition: Disjunction) -> int:  # C: cdef
-    """Run the cycle before a base tick, and have a condition notice each time step; return why it ended."""
+    """Run the cycle before a base tick, with a notification of each time step; return why it ended."""
     reason = SLICE_END
     condition.begin()
     while reason == SLICE_END:

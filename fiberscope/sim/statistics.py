@@ -1,4 +1,4 @@
-"""Statistics of a run: how it ended, the cycles of every component, and what it waits for now."""
+"""Statistics of a run: its end, and the cycles and counters of every component."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fiberscope.sim.wiring import Wiring
 
 @dataclass(frozen=True)
 class Run:
-    """End of a run, and its statistics.
+    """End of a run.
 
-    ``reason`` is ``"done"``, ``"cycle limit"``, ``"interrupted"``; ``cycles`` its length in cycles of
-    the first clock, ``time`` in base ticks, ``seconds`` in simulated time.
+    ``reason`` is ``"done"``, ``"cycle limit"`` or ``"interrupted"``. ``cycles`` is the length of the run in
+    cycles of the first clock, ``time`` in base ticks, ``seconds`` in simulated time.
     """
 
     complete: bool
@@ -26,10 +26,11 @@ class Run:
 
 @dataclass(frozen=True)
 class ComponentStatistics:
-    """The cycles of one component, each counted once, and its event counters.
+    """The cycle accounting and the event counters of one component.
 
-    ``busy + idle + sum(input_stall) + sum(output_stall) == cycles``, the run's length in the component's own
-    clock. The stalls are by port; an array's ports are told apart as ``name[i]``, ``name`` is any of them.
+    ``busy + idle + sum(input_stall) + sum(output_stall) == cycles``: the length of the run in cycles of the
+    component's own clock. Stalls are by port: ``name[i]`` for a port of an array, ``name`` for any of its
+    ports.
     """
 
     cycles: int
@@ -41,7 +42,7 @@ class ComponentStatistics:
 
 
 def statistics_of(component: Component, wiring: Wiring, length: int) -> ComponentStatistics:
-    """The statistics of one component after so many cycles of its clock."""
+    """Return the statistics of one component after ``length`` cycles of its clock."""
     cycles = list(component.cycles)
     cycles[component.state] += length - component.since
     stalls: dict[str, dict[str, int]] = {"input": {}, "output": {}}

@@ -1,7 +1,7 @@
-"""Sources, sinks and a bench for testing a block with streams of tokens and random stalls.
+"""Sources, sinks and a test bench that runs a block with token streams and random stalls.
 
     def make():
-        return Adder("adder")  # a component of yours
+        return Adder("adder")  # your component
 
     outcome = run_block(make(), {"left": [...], "right": [...]}, ["sum"], seed=3)
     assert outcome.tokens("sum") == [...]
@@ -28,23 +28,23 @@ GIGAHERTZ = 10**9
 
 
 def random_stalls(seed: int, *, often: float = 0.3, longest: int = 5, length: int = 61) -> tuple[int, ...]:
-    """A pattern of pauses in cycles, one after each token: mostly 0, now and then 1 to ``longest``."""
+    """Return a pattern of pauses in cycles, one for each token: mostly 0, sometimes 1 to ``longest``."""
     generator = random.Random(seed)
     return tuple(generator.randint(1, longest) if generator.random() < often else 0 for _ in range(length))
 
 
 def data_tokens(values: Iterable[int]) -> list[Token]:
-    """Tokens with control 0 that carry the given numbers as coordinate, reference and value alike."""
+    """Return tokens with control 0 whose coordinate, reference and value are the given number."""
     return [(0, number, number, float(number)) for number in values]
 
 
 class StreamSource(Component):
-    """Pushes given tokens, at most one a cycle, pausing after each as the pattern says.
+    """A component that pushes given tokens, at most one a cycle, with a pause after each.
 
     Args:
         name: instance name.
-        tokens: what to push.
-        stalls: cycles to pause after each token, repeated cyclically; empty for never.
+        tokens: the tokens to push.
+        stalls: cycles of the pause after each token, repeated cyclically; empty for no pauses.
     """
 
     PORTS = (Output("out", ANY),)
@@ -59,7 +59,7 @@ class StreamSource(Component):
         self.ready = 0
 
     def tick(self, now: int) -> int:
-        """Push one token, if none is in its pause."""
+        """Push one token unless a pause is in progress."""
         if len(self.sent) == len(self.tokens):
             return self.idle()
         if now < self.ready:
@@ -73,13 +73,13 @@ class StreamSource(Component):
 
 
 class StreamSink(Component):
-    """Pops tokens, at most one a cycle, pausing after each as the pattern says.
+    """A component that pops tokens, at most one a cycle, with a pause after each.
 
-    A pause counts as busy, so that one after the last token makes the run that much longer.
+    A pause counts as busy, so a pause after the last token lengthens the run.
 
     Args:
         name: instance name.
-        stalls: cycles to pause after each token, repeated cyclically; empty for never.
+        stalls: cycles of the pause after each token, repeated cyclically; empty for no pauses.
 
     ``received`` is the list of (cycle, token).
     """
@@ -93,11 +93,11 @@ class StreamSink(Component):
         self.ready = 0
 
     def elaborate(self) -> None:
-        """Fetch the channel: the port has the name of a keyword."""
+        """Fetch the channel, as the port's name is a Python keyword."""
         self.source = self.channel("in")
 
     def tick(self, now: int) -> int:
-        """Pop one token, if none is in its pause."""
+        """Pop one token unless a pause is in progress."""
         if now < self.ready:
             return self.busy(self.ready)
         if not self.source.can_pop():
@@ -110,20 +110,20 @@ class StreamSink(Component):
 
 
 def head(channel: Channel) -> Token:
-    """The token at the head of a channel, which stays there."""
+    """Return the token at the head of a channel without popping it."""
     return (channel.control(), channel.coordinate(), channel.reference(), channel.value())
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a bench: how the run ended, (cycle, token) by output port, and the cycle accounting."""
+    """Result of a test bench: end of the run, (cycle, token) by output port, and the cycle accounting."""
 
     run: Run
     received: dict[str, list[tuple[int, Token]]]
     statistics: dict[str, ComponentStatistics]
 
     def tokens(self, port: str) -> list[Token]:
-        """The tokens that came out of a port, without their cycles."""
+        """Return the tokens of an output port without their cycles."""
         return [token for _cycle, token in self.received[port]]
 
 
@@ -139,18 +139,18 @@ def run_block(
     order_seed: int | None = None,
     cycle_limit: int | None = 1_000_000,
 ) -> Outcome:
-    """Run one block between a source at each of its inputs and a sink at each of its outputs.
+    """Run a block with a source at each input and a sink at each output.
 
     Args:
-        block: a fresh component; a block cannot run twice.
-        inputs: the tokens for each input port (``ways[3]`` for one of an array).
-        outputs: the output ports to listen at.
-        seed: the seed of the random stalls of sources and sinks; None for none.
-        capacity: the capacity of every channel, in tokens.
-        latency: the latency of every channel, in cycles.
-        sleep: whether components may sleep, as in ``Kernel``.
-        order_seed: the order seed of the tick order, as in ``Kernel``.
-        cycle_limit: a run that comes so far fails.
+        block: a new component; a block runs only once.
+        inputs: the tokens for each input port (``ways[3]`` for a port of an array).
+        outputs: the output ports to observe.
+        seed: seed of the random stalls of sources and sinks; None for no stalls.
+        capacity: capacity of every channel, in tokens.
+        latency: latency of every channel, in cycles.
+        sleep: see ``Kernel``.
+        order_seed: see ``Kernel``.
+        cycle_limit: a run that reaches this cycle fails.
 
     Raises:
         AssertionError: if the cycle limit is reached.
@@ -173,7 +173,7 @@ def run_block(
 
 
 def seeded_stalls(seed: int | None, number: int) -> tuple[int, ...]:
-    """Return the stalls of one of several sources or sinks, by its number; none without a seed."""
+    """Return the stalls of a source or sink by its number; none without a seed."""
     return () if seed is None else random_stalls(1000 * seed + number)
 
 
@@ -186,18 +186,18 @@ def check_laws(
     capacity: int = 2,
     latency: int = 1,
 ) -> None:
-    """Check that neither sleeping nor the tick order changes anything, and that all cycles are counted.
+    """Check that sleep and the tick order change no result, and that every cycle is accounted for.
 
     Args:
-        make: makes a fresh block, the same each time.
-        inputs: as in ``run_block``.
-        outputs: as in ``run_block``.
-        seeds: the seeds of the random stalls; each is a case of its own.
-        capacity: the capacity of every channel, in tokens.
-        latency: the latency of every channel, in cycles.
+        make: creates a new block, always the same.
+        inputs: see ``run_block``.
+        outputs: see ``run_block``.
+        seeds: seeds of the random stalls; each seed is a separate case.
+        capacity: capacity of every channel, in tokens.
+        latency: latency of every channel, in cycles.
 
     Raises:
-        AssertionError: if a law is broken; says which result differs first, and why that usually is.
+        AssertionError: if a law is broken; names the first difference and its usual cause.
     """
     for seed in seeds:
         bench = partial(
@@ -207,19 +207,19 @@ def check_laws(
         check_accounting(expected.statistics)
         for sleep, order_seed in ((False, None), (True, 1), (True, 2), (False, 3)):
             actual = bench(make(), sleep=sleep, order_seed=order_seed)
-            way = f"sleep={sleep}, order_seed={order_seed}, stalls {seed}"
-            assert actual == expected, f"{way}: {_difference(expected, actual, sleep)}"
+            setting = f"sleep={sleep}, order_seed={order_seed}, stalls {seed}"
+            assert actual == expected, f"{setting}: {_difference(expected, actual, sleep)}"
 
 
 def _difference(expected: Outcome, actual: Outcome, sleep: bool) -> str:
-    """The first entry in which two outcomes differ, and why that usually is."""
+    """Describe the first entry in which two outcomes differ, and its usual cause."""
     entries, others = dict(_entries("", asdict(expected))), dict(_entries("", asdict(actual)))
     path = next(path for path in (*entries, *others) if entries.get(path) != others.get(path))
     return f"{path} is {others.get(path)}, not {entries.get(path)}: {_usual_cause(path, sleep)}"
 
 
 def _entries(path: str, part: object) -> Iterator[tuple[str, object]]:
-    """The leaves of a nested result, each with its path; tokens and events before the cycles."""
+    """Yield the leaves of a nested result with their paths; tokens and events before cycles."""
     if isinstance(part, Mapping):
         for key in sorted(part, key=["received", "counters"].__contains__, reverse=True):
             yield from _entries(f"{path}.{key}" if path else str(key), part[key])
@@ -239,7 +239,7 @@ def _usual_cause(path: str, sleep: bool) -> str:
 
 
 def check_accounting(statistics: Mapping[str, ComponentStatistics]) -> None:
-    """Check that each component counted every cycle of the run exactly once.
+    """Check that each component accounts for every cycle of the run exactly once.
 
     Raises:
         AssertionError: naming the component.

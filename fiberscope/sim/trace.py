@@ -1,6 +1,6 @@
-"""Waveforms: what every chosen component and channel held after each cycle, as a VCD file.
+"""Waveforms: the values of selected components and channels after each cycle, as a VCD file.
 
-Whatever order the components tick in, asleep or awake, the same machine gives the same file, byte for byte.
+The same machine gives the same file, byte for byte, for every order of ticks, with and without sleep.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ def write_vcd(
     save_file: bool = True,
     colours: bool = True,
 ) -> Iterator[Tracer]:
-    """Write a waveform of what the kernel runs within the ``with`` block; builds the machine if need be.
+    """Write a waveform of all cycles that run within the ``with`` block. Build the machine if necessary.
 
     The file has a temporary name beside ``path`` until the run ends, also by a deadlock or a crash.
 
     Args:
-        kernel: the machine, with all its parts added and connected.
-        path: the VCD file, replaced if it exists; or an FST file (``.fst``), by way of ``vcd2fst``.
-        window: cycles of the first clock, ``[start, end)``; outside of it a run is as fast as untraced.
-        scopes: shell patterns on instance names, with or without the machine's leading name, as in
-            ``pe0[0-3]``; a scope is shown with all that is within it. Empty for all.
-        trigger: a condition as in ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``) at which the
-            waveform begins, evaluated every ``CHECK_CYCLES`` cycles of the first clock within the window.
-        cycles: the greatest length of the waveform, in cycles of the first clock.
-        save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
-        colours: whether the save file shows the states in colour, by the table ``.enum`` beside it. Without,
-            the file is plain IEEE 1364: texts are numbers, ``reg``, with a table in the comment and beside
-            the save file.
+        kernel: the machine, with all components added and connected.
+        path: the VCD file, replaced if it exists; or an FST file (``.fst``), which ``vcd2fst`` converts.
+        window: cycles of the first clock, ``[start, end)``. The run has full speed outside the window.
+        scopes: shell patterns on instance names, with or without the machine's name, such as ``pe0[0-3]``. A
+            scope includes its inner scopes. Empty for all.
+        trigger: a condition such as ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``) that starts
+            the waveform. It is evaluated every ``CHECK_CYCLES`` cycles of the first clock within the window.
+        cycles: the maximum length of the waveform, in cycles of the first clock.
+        save_file: whether to write a GTKWave save file beside the waveform, with the ending ``.gtkw``.
+        colours: whether the save file shows states in colour, by a table ``.enum`` beside it. Without
+            colours, the file is plain IEEE 1364: texts are numbers, listed in the comment and ``.enum``.
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
-            the trigger is no condition on the machine, or the kernel is traced already.
-        OSError: at the end, if the file could not be written, as on a full disk: the run goes on without it.
+            the trigger is invalid, or the kernel has a tracer already.
+        OSError: at the end, if the file could not be written, for example on a full disk. The run continues
+            without it.
     """
     if kernel.tracer is not None:
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
@@ -78,11 +78,11 @@ def write_vcd(
 
 
 class Start:
-    """Begin and end of a waveform, in base ticks: a window's, or from when a trigger holds.
+    """Start and end of a waveform in base ticks: of a window, or from the cycle in which a trigger holds.
 
     Args:
         kernel: the machine, built.
-        window, trigger, cycles: as given to ``write_vcd``.
+        window, trigger, cycles: as for ``write_vcd``.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class Start:
         self.end = min(self.end, time + self._longest)
 
     def give_up(self, time: int) -> None:
-        """The run ended at this base tick, and the trigger never held."""
+        """End the wait for the trigger: the run ended at base tick ``time``, and the trigger never held."""
         if self.trigger is not None:
             self.start = time
 
     def ask(self, time: int) -> int:
-        """When to ask again: not in the future if the waveform begins at ``start``, now or since last asked.
+        """Return the base tick of the next check; not in the future if the waveform begins at ``start``.
 
-        All that is between two time steps is looked at, so that it begins at the same cycle if nobody sleeps.
+        The trigger is evaluated for all cycles since the last check, so that sleep does not move the start.
         """
         while self.trigger is not None and self.start <= time:
             if self.start >= self.end:
@@ -124,11 +124,10 @@ class Start:
 
 
 class Tracer:
-    """Samples a machine into one VCD file; made by ``write_vcd``.
+    """Sample a machine into one VCD file. Created by ``write_vcd``.
 
-    ``failure`` is why the file cannot be written on, None while it can; ``changes`` is the value changes
-    written so far, apart from the values at the beginning; ``begun`` says
-    whether the run has come to that.
+    ``failure`` is the error that stopped the file, else None. ``changes`` is the number of value changes
+    written, initial values excluded. ``begun`` is whether the waveform has started.
     """
 
     def __init__(self, kernel: Kernel, path: Path, waveform: Waveform, start: Start, save_file: bool) -> None:
@@ -148,35 +147,35 @@ class Tracer:
 
     @property
     def start(self) -> int:
-        """Base tick at which the waveform begins, or at which its trigger is looked at next."""
+        """Base tick at which the waveform begins, or of the next check of the trigger."""
         return self._start.start
 
     @property
     def end(self) -> int:
-        """Base tick before which it ends."""
+        """Base tick before which the waveform ends."""
         return self._start.end
 
     def begin(self, time: int) -> int:
-        """The kernel is about to run a time step from ``start`` on; gives the base tick to ask again at."""
-        again = self._start.ask(time)
-        if again >= time:
-            return again
+        """Start the waveform if its start is reached; return the base tick of the next call."""
+        next_call = self._start.ask(time)
+        if next_call >= time:
+            return next_call
         try:
-            self._write_start()  # nothing has changed since
+            self._write_start()  # no value has changed since the start
         except OSError as error:
             self._give_up(error)
             return MAX_TIME
-        return again
+        return next_call
 
     def sample(self, time: int, ticked: list[Component]) -> None:
-        """Write what has changed in a time step, given the components that ticked in it."""
+        """Write the changes of a time step, given the components that ticked."""
         try:
             self._write_step(time, ticked)
         except OSError as error:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        """The file cannot be written on: the run goes on without it."""
+        """Discard the file after an error. The run continues without a waveform."""
         self.failure = error
         self._file.discard()
         self._kernel.trace(None)
@@ -202,10 +201,10 @@ class Tracer:
         self.begun = True
 
     def close(self, finished: bool) -> None:
-        """End the file where the run or the window did; a run that failed before its window leaves none.
+        """End the file at the end of the run or window; a run that failed before its window leaves none.
 
         Raises:
-            OSError: the file could not be written; of a run that failed, that is of no more interest.
+            OSError: if the file could not be written and the run itself succeeded.
         """
         try:
             self._end(finished)
@@ -229,7 +228,7 @@ class Tracer:
             self._file.discard()
 
     def _last_time(self, finished: bool) -> int:
-        """Base tick at which the file ends: the run's end, or a cycle after the last change if it failed."""
+        """Return the file's last base tick: the run's end, or a cycle after the last change on failure."""
         if finished or self._kernel.time >= self.end:
             return max(self._kernel.end, self._latest)
         return self._latest + self._kernel.clocks[0].period
@@ -241,18 +240,18 @@ class Tracer:
     def _warn(self) -> None:
         kernel, period = self._kernel, self._kernel.clocks[0].period
         trigger = self._start.trigger
-        why = f"before its window from {self.start // period}"
+        cause = f"before its window from {self.start // period}"
         if trigger is not None:
-            why = f"and until then its trigger {trigger.text!r} never held"
+            cause = f"and until then its trigger {trigger.text!r} never held"
         warnings.warn(
             f"the waveform {self._file.path} shows only the end state: the run ended at cycle "
-            f"{kernel.length(kernel.clocks[0])}, {why}",
-            stacklevel=6,  # where write_vcd's with block stands
+            f"{kernel.length(kernel.clocks[0])}, {cause}",
+            stacklevel=6,  # the caller's with block
         )
 
 
 def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, int]:
-    """A window in cycles of the first clock as base ticks, from the kernel's time on."""
+    """Return a window in cycles of the first clock as base ticks, clipped to the kernel's time."""
     now = max(kernel.time, 0)
     if window is None:
         return now, MAX_TIME
@@ -272,6 +271,6 @@ def _clock_lines(kernel: Kernel) -> Iterator[str]:
 
 
 def _table_lines(waveform: Waveform) -> Iterator[str]:
-    """Return the texts that the numbers of a plain waveform stand for."""
+    """Yield the text of each number in a plain waveform."""
     if any(variable.is_number for variable in waveform.variables):
         yield from (f"reg {row}: {text}" for text, row in waveform.table.items())

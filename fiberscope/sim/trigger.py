@@ -1,4 +1,4 @@
-"""Conditions on a running machine, as in ``pe07 input_stall > 100``: for waveforms and for the debugger.
+"""Conditions on a running machine, such as ``pe07 input_stall > 100``, for waveforms and the debugger.
 
     condition   := conjunction ("or" conjunction)*
     conjunction := comparison ("and" comparison)*
@@ -6,17 +6,17 @@
     quantity    := "cycle" | pattern name | pattern "." name
     operator    := "<" | "<=" | ">" | ">=" | "==" | "!="
 
-The pattern is a shell pattern on instance names (``fiberscope.sim.scopes``); a comparison holds if it does
-for any component of those meant. Names are:
+The pattern is a shell pattern on instance names (``fiberscope.sim.scopes``). A comparison holds if it holds
+for any matching component. Names are:
 
-- ``busy``, ``idle``, ``input_stall``, ``output_stall``: the cycles that the component has spent so since the
-  run's start;
-- ``state``: what its present cycle counts as, by name: ``busy``, ``idle``, ``wait:port``, ``full:port``;
+- ``busy``, ``idle``, ``input_stall``, ``output_stall``: cycles that the component has spent in this state
+  since the start of the run;
+- ``state``: the current accounting state by name: ``busy``, ``idle``, ``wait:port``, ``full:port``;
 - a counter, or a signal, by number or by the name of its state: ``pe03.merger.phase == merging``;
-- a port: the tokens that its channel holds, ``pe03.merger.ways[2] >= 3``; of an array all together.
+- a port: the number of tokens in its channel, ``pe03.merger.ways[2] >= 3``; for an array, the total.
 
-A channel ``has`` a field if a token that it holds, visible or not, carries that number: the field is
-``control``, ``coordinate``, ``reference`` or ``value``, or what the channel's protocol calls it. A token that
+A channel ``has`` a field if a token in the channel, visible or in flight, carries that number. The field is
+``control``, ``coordinate``, ``reference`` or ``value``, or its name in the channel's protocol. A token that
 comes and goes within one cycle of the first clock counts at the end of that cycle. ``cycle`` is the cycle of
 the first clock.
 """
@@ -61,17 +61,17 @@ class Trigger:
     Args:
         text: the condition.
         kernel: the machine, built.
-        called: what it is in a message.
-        begin: number of the run's first cycle in comparisons with ``cycle``.
+        called: name of the condition in messages.
+        begin: number of the run's first cycle, in comparisons with ``cycle``.
 
     Raises:
-        SimulationError: if it is no condition, or names what the machine does not have.
+        SimulationError: if the text is no condition, or names something that the machine does not have.
     """
 
     def __init__(self, text: str, kernel: Kernel, called: str = "trigger", begin: int = 0) -> None:
         self.text = text
         self._kernel, self._begin = kernel, begin
-        self._called = called
+        self._subject = called
         self.predicate = Disjunction(
             [
                 Conjunction([self._comparison(words) for words in _split(alternative, "and")])
@@ -80,7 +80,7 @@ class Trigger:
         )
 
     def holds(self, time: int) -> bool:
-        """Return whether it holds at this base tick, given that nothing has ticked at it nor will before."""
+        """Return whether the condition holds at a base tick before which all components have ticked."""
         return self.predicate.holds(time)
 
     def _tokens(self) -> list[str]:
@@ -97,17 +97,17 @@ class Trigger:
     def _comparison(self, words: Sequence[str]) -> Predicate:
         if len(words) < 3 or words[-2] not in SIGNS:
             raise self._fault(f"{' '.join(words) or 'nothing'} is no comparison")
-        *what, sign, bound = words
-        if len(what) == 3 and what[1] == HAS:
-            return self._token_comparison(what[0], what[2], sign, bound)
-        if len(what) > 2:
+        *quantity, sign, bound = words
+        if len(quantity) == 3 and quantity[1] == HAS:
+            return self._token_comparison(quantity[0], quantity[2], sign, bound)
+        if len(quantity) > 2:
             raise self._fault(f"{' '.join(words)} is no comparison")
-        gauges = gauges_of(self._kernel, what, self._fault, self._begin)
+        gauges = gauges_of(self._kernel, quantity, self._fault, self._begin)
         signed = any(gauge.signed for gauge in gauges)
         return Comparison(gauges, sign, self._bound(bound, sign, gauges[0].names, signed))
 
     def _bound(self, text: str, sign: str, names: Sequence[str] = (), signed: bool = True) -> int:
-        """A whole number, or the name of one."""
+        """Parse a whole number, or the name of a state."""
         if text in names and sign in {"==", "!="}:
             return names.index(text)
         number = r"-?\d[\d_]*" if signed else r"\d[\d_]*"
@@ -120,7 +120,7 @@ class Trigger:
         raise self._fault(f"{text} is no whole number")
 
     def _token_comparison(self, name: str, field: str, sign: str, bound: str) -> Predicate:
-        """A field of the tokens in a channel against a bound."""
+        """Return the comparison of a token field with a bound."""
         channel = find_channel(self._kernel, name)
         places = {word: place for place, word in enumerate(WORDS)}
         places |= {field: places[word] for word, field in channel.protocol.fields.items()}
@@ -131,20 +131,24 @@ class Trigger:
         momentary = min(periods) < self._kernel.clocks[0].period
         return TokenComparison(channel, places[field], sign, self._bound(bound, sign), momentary)
 
-    def _fault(self, what: str, example: bool = True) -> SimulationError:
+    def _fault(self, fault: str, example: bool = True) -> SimulationError:
         right = "; write it as in pe07 input_stall > 100 and cycle >= 5000" if example else ""
-        return SimulationError(f"the {self._called} {self.text!r}: {what}{right}")
+        return SimulationError(f"the {self._subject} {self.text!r}: {fault}{right}")
 
 
 def gauges_of(
     kernel: Kernel, words: Sequence[str], fault: Callable[[str, bool], SimulationError], begin: int = 0
 ) -> list[Gauge]:
-    """Return what is compared: ``cycle``, or the gauges of a name in the matching components.
+    """Return the compared quantities: ``cycle``, or the gauges of a name in the matching components.
 
-    ``begin`` is the number of the run's first cycle.
+    Args:
+        kernel: the machine, built.
+        words: a name, or a pattern and a name.
+        fault: makes the error of a message; its flag adds an example.
+        begin: number of the run's first cycle.
 
     Raises:
-        SimulationError: as ``fault`` words it.
+        SimulationError: if the words name nothing in the machine.
     """
     first = kernel.clocks[0].period
     *pattern, name = words
@@ -167,7 +171,7 @@ def gauges_of(
 
 
 def names_of(component: Component, wiring: Wiring) -> list[str]:
-    """The names of a component's quantities."""
+    """Return the names of a component's quantities."""
     signals = [signal.name for signal in component.signals()]
     ports = [stall.label for stall in wiring.stalls(component)]
     return [*ACCOUNTS, STATE, *component.counters(), *signals, *ports]
@@ -181,10 +185,10 @@ def state_names(component: Component, wiring: Wiring) -> tuple[str, ...]:
 
 
 def find_channel(kernel: Kernel, name: str) -> Channel:
-    """The channel at a port, at either end: ``pe00.merger.merged``, ``gamma.pe00.merger.ways[3]``.
+    """Return the channel at a port of either end: ``pe00.merger.merged``, ``gamma.pe00.merger.ways[3]``.
 
     Raises:
-        SimulationError: there is none, or the name means several.
+        SimulationError: if no channel or several channels have this name.
     """
     scope, _, port = name.rpartition(".")
     exact = [
@@ -224,7 +228,7 @@ def _split(tokens: Sequence[str], word: str) -> list[list[str]]:
 
 
 def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge | None:
-    """The gauge of this name, if the component has one."""
+    """Return the gauge of a quantity; None if the component has no quantity of this name."""
     if name in ACCOUNTS:
         return AccountGauge(component, _states(component, name, wiring), first)
     if name == STATE:
@@ -244,13 +248,13 @@ def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge
 
 
 def _is_inherited(component: Component, method: str) -> bool:
-    """Return whether a method of a component is that of all components."""
+    """Return whether a component does not override a method of ``Component``."""
     own = method in getattr(component, "__dict__", {})
     return not own and getattr(type(component), method) is getattr(Component, method)
 
 
 def _states(component: Component, account: str, wiring: Wiring) -> list[int]:
-    """The accounting states that an account adds up."""
+    """Return the accounting states that an account adds up."""
     if account in ("busy", "idle"):
         return [BUSY if account == "busy" else IDLE]
     stalls = enumerate(wiring.stalls(component), FIRST_STALL)

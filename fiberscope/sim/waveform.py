@@ -15,33 +15,33 @@ from fiberscope.sim.probe import Probe, Probes
 from fiberscope.sim.scopes import choose
 from fiberscope.sim.wiring import Wiring
 
-STATE = "state"  # the signal that every component has: what its cycles count as
+STATE = "state"  # the signal of every component's accounting state
 OCCUPANCY_BITS = 32
-WIDEST = 64  # bits; values are held as signed 64-bit integers, so a number of 64 bits is one
+WIDEST = 64  # bits; values are signed 64-bit integers, so a 64-bit signal is signed
 
 _INDEXED = re.compile(r"(?P<array>.+)\[(?P<index>\d+)\]")
 
 Kind = Literal["wire", "integer", "text", "mark", "occupancy"]
 KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text", "mark": "mark"}
 COLOURS = {"busy": "DarkGreen", "idle": "black", "wait": "firebrick", "full": "DarkOrchid4"}  # X11's names
-COLOURED = "_coloured"  # ends the name of a state's second signal, whose numbers stand for rows of a table
-ROW_BITS = 16  # of the number of a row
+COLOURED = "_coloured"  # suffix of a state's second signal, whose numbers are rows of a table
+ROW_BITS = 16  # width of a row number
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One line of a waveform.
+    """One variable of a waveform.
 
     Args:
-        scope: the instance name of its component, or a scope within that.
+        scope: instance name of the component, or a scope inside it.
         name: unique within the scope.
         kind: ``"wire"`` (bits), ``"integer"`` (a signed number), ``"text"``, ``"mark"`` (a bit) or
             ``"occupancy"`` (tokens).
         width: bits.
-        texts: for kind ``"text"``, what stands for each number from 0.
-        capacity: for kind ``"occupancy"``, how many tokens the channel can hold.
-        array: the array of ports that the channel is at, if it is.
-        rows: for kind ``"text"``, the row of each text in the waveform's table; empty where there is none.
+        texts: for kind ``"text"``, the text of each number from 0.
+        capacity: for kind ``"occupancy"``, the capacity of the channel in tokens.
+        array: name of the array of ports to which the channel belongs; empty for a single port.
+        rows: for kind ``"text"``, the row of each text in the waveform's table; empty without a table.
         is_number: for kind ``"text"``, whether the file has the row in place of the text.
     """
 
@@ -57,21 +57,21 @@ class Variable:
 
 
 class Waveform:
-    """The variables of a built machine and the probes that read them.
+    """The variables of a built machine, and the probes that read them.
 
-    The variables stand in the order in which the components were added, never in the order of their ticks.
-    ``table`` has the states of all of them, each once, marked by its colour: ``?firebrick?wait:in``. Of a
-    plain waveform it has every text as it stands.
+    Variables are in the order in which components were added, independent of the tick order. ``table`` has
+    each state once, with its colour: ``?firebrick?wait:in``. For a plain waveform, ``table`` has each text
+    once.
 
     Args:
-        components: all of the machine.
-        wiring: their channels.
+        components: all components of the machine.
+        wiring: the machine's channels.
         scopes: shell patterns on instance names, see ``fiberscope.sim.scopes.choose``. Empty for all.
-        colours: whether the states are in colour in GTKWave: each has its row in the table too.
-        plain: whether the rows take the place of the texts, which IEEE 1364 does not have.
+        colours: whether GTKWave shows states in colour. Each state then has a row in the table too.
+        plain: whether rows replace the texts, which IEEE 1364 does not have.
 
     Raises:
-        SimulationError: if a pattern matches nothing, or a signal cannot stand in a waveform.
+        SimulationError: if a pattern matches nothing, or a signal is invalid.
     """
 
     def __init__(
@@ -85,20 +85,20 @@ class Waveform:
     ) -> None:
         self._colours, self._plain = colours, plain
         self.variables: list[Variable] = []
-        self.table: dict[str, int] = {}  # the number of each row
+        self.table: dict[str, int] = {}  # row number by text
         self._wiring = wiring
-        self._occupancies: dict[int, int] = {}  # position of each shown channel, by its identity
+        self._occupancies: dict[int, int] = {}  # position of each channel in the waveform, by identity
         own = {component.index: self._add(component) for component in choose(components, scopes)}
         ordered = sorted(components, key=lambda component: component.index)
         probes = [self._probe(component, own.get(component.index, range(0))) for component in ordered]
         self.probes = Probes(len(self.variables), probes)
 
     def _add(self, component: Component) -> range:
-        """Add the variables of a component's scope; gives the positions of its state and own signals."""
+        """Add the variables of a component's scope; return the positions of its state and its signals."""
         first = len(self.variables)
         state = Variable(component.name, STATE, "text", 1, tuple(self._states(component)))
         if self._colours:
-            state = replace(state, rows=tuple(map(self._row, map(_marked, state.texts))))
+            state = replace(state, rows=tuple(map(self._row, map(_with_colour, state.texts))))
         signals = [state, *(_variable(component, signal) for signal in component.signals())]
         self.variables.extend(map(self._numbered, signals) if self._plain else signals)
         own = range(first, len(self.variables))
@@ -110,14 +110,14 @@ class Waveform:
         return own
 
     def _states(self, component: Component) -> Iterator[str]:
-        """Texts of the accounting states; the stalls name the port as its occupancy signal does."""
+        """Yield the texts of the accounting states. A stall names its port as the occupancy signal does."""
         yield from ("busy", "idle")
         for stall in self._wiring.stalls(component):
             kind = "wait" if stall.direction == "input" else "full"
             yield f"{kind}:{_port_signal(component, stall.label)}"
 
     def _numbered(self, variable: Variable) -> Variable:
-        """The variable with rows of the table in place of its texts, if it has any."""
+        """Return the variable with rows of the table in place of its texts, if it has texts."""
         if not variable.texts:
             return variable
         return replace(variable, rows=tuple(map(self._row, variable.texts)), is_number=True)
@@ -135,8 +135,8 @@ class Waveform:
         return Probe(component, own, list(channels.items())) if own or channels else None
 
 
-def _marked(state: str) -> str:
-    """A state with its colour."""
+def _with_colour(state: str) -> str:
+    """Return a state with the prefix of its colour."""
     return f"?{COLOURS[state.partition(':')[0]]}?{state}"
 
 
@@ -165,7 +165,7 @@ def _occupancy(component: Component, label: str, channel: Channel) -> Variable:
 
 
 def _port_signal(component: Component, label: str) -> str:
-    """The port's name as a signal's: ``ways[3]`` of 64 is ``ways_03``, for brackets would select a bit."""
+    """Return the signal name of a port: ``ways_03`` for ``ways[3]`` of 64, as brackets would select a bit."""
     match = _INDEXED.fullmatch(label)
     if match is None:
         return label

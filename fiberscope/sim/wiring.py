@@ -1,4 +1,4 @@
-"""Wiring: channels between declared ports, checked before anything runs."""
+"""Wiring: channels between declared ports, checked before the first cycle."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Places: TypeAlias = dict[tuple[type[Port], str], int]
 
 
 class Stall(NamedTuple):
-    """Meaning of a component's stall state: it waits at a port, or at any of an array of them.
+    """Meaning of a stall state: the component waits at a port, or at any port of an array.
 
-    ``label`` is the port's, ``name`` or ``name[i]``, or the array's name alone for any of it.
+    ``label`` is ``name`` or ``name[i]`` for a port, and the array's name for any port of the array.
     """
 
     label: str
@@ -39,7 +39,8 @@ class Stall(NamedTuple):
 class End:
     """One end of a channel: a port of a component, with its index if the port is an array.
 
-    ``place`` is the port's among those declared, ``label`` says which it is, as in ``ways[3]``.
+    ``place`` is the position of the port among the declared ports. ``label`` is the port's name with its
+    index, such as ``ways[3]``.
     """
 
     component: Component
@@ -50,7 +51,7 @@ class End:
 
     @property
     def name(self) -> str:
-        """The component and the port."""
+        """The names of the component and the port."""
         return f"{self.component.name}.{self.label}"
 
 
@@ -68,8 +69,8 @@ class Wiring:
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
-        self._by_channel: dict[int, Link] = {}  # as connected
-        self._taken: dict[int, dict[str, End]] = {}  # by component and label
+        self._by_channel: dict[int, Link] = {}  # by identity of the channel, in the order of connection
+        self._connected_ends: dict[int, dict[str, End]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
         self._declared: dict[int, tuple[Ports, Places]] = {}  # by identity of the tuple of ports
 
@@ -79,11 +80,11 @@ class Wiring:
         return list(self._by_channel.values())
 
     def link(self, channel: Channel) -> Link:
-        """Return a channel's ends."""
+        """Return the ends of a channel."""
         return self._by_channel[id(channel)]
 
     def peers(self, stall: Stall) -> tuple[str, ...]:
-        """Return the names of the components at the other ends of a stall's channels, each once."""
+        """Return the distinct names of the components at the other ends of a stall's channels."""
         links = [self.link(channel) for channel in stall.channels]
         ends = [link.producer if stall.direction == "input" else link.consumer for link in links]
         return tuple(dict.fromkeys(end.component.name for end in ends))
@@ -97,10 +98,11 @@ class Wiring:
         capacity: int | None,
         latency: int,
     ) -> Channel:
-        """A new channel; checks everything before it changes anything.
+        """Create a channel. A fault leaves the wiring unchanged.
 
         Raises:
-            SimulationError: saying what does not match.
+            SimulationError: if a port does not exist or is connected already, the protocols differ, or a
+                number is below 1.
         """
         start = self._end(producer, output, Output)
         finish = self._end(consumer, input_, Input)
@@ -111,7 +113,7 @@ class Wiring:
                     f"{start.name} to {finish.name}: {quantity} must be at least 1, not {number}"
                 )
         for end in (start, finish):
-            if end.label in self._taken.get(id(end.component), {}):
+            if end.label in self._connected_ends.get(id(end.component), {}):
                 raise SimulationError(
                     f"{end.name} is connected already: a channel has one writer and one reader"
                 )
@@ -119,11 +121,11 @@ class Wiring:
         self.channels.append(channel)
         self._by_channel[id(channel)] = Link(channel, start, finish)
         for end in (start, finish):
-            self._taken.setdefault(id(end.component), {})[end.label] = end
+            self._connected_ends.setdefault(id(end.component), {})[end.label] = end
         return channel
 
     def _end(self, component: Component, label: str, kind: type[Port]) -> End:
-        name, index = _read(label)
+        name, index = _parse_label(label)
         ports = component.declared_ports()
         if id(ports) not in self._declared:
             self._declared[id(ports)] = ports, _places(ports)
@@ -138,10 +140,10 @@ class Wiring:
         return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
 
     def check(self, components: Sequence[Component]) -> None:
-        """Look for every fault of the wiring.
+        """Check the wiring of all components.
 
         Raises:
-            BuildError: listing them all.
+            BuildError: listing every fault.
         """
         names = Counter(component.name for component in components)
         faults = [f"{count} components are named {name}" for name, count in names.items() if count > 1]
@@ -159,11 +161,11 @@ class Wiring:
         for name, count in Counter(port.name for port in component.declared_ports()).items():
             if count > 1:
                 yield f"{count} ports are named {name}"
-        taken: dict[int, set[str]] = {}
-        for end in self._taken.get(id(component), {}).values():
-            taken.setdefault(end.place, set()).add(end.label)
+        connected_labels: dict[int, set[str]] = {}
+        for end in self._connected_ends.get(id(component), {}).values():
+            connected_labels.setdefault(end.place, set()).add(end.label)
         for place, port in enumerate(component.declared_ports()):
-            labels = taken.get(place, set())
+            labels = connected_labels.get(place, set())
             if not labels and not port.optional:
                 yield f"port {port.name} ({port.carries}) is not connected"
             if port.array:
@@ -174,9 +176,9 @@ class Wiring:
                     yield f"the array {port.name} has gaps: {', '.join(missing)} not connected"
 
     def attach(self) -> None:
-        """Give every channel its clocks and every component its channels and accounting states.
+        """Set the clocks of every channel, and the channels and accounting states of every component.
 
-        States are in the order of the ports as declared, then by index.
+        States are in the order of the declared ports, then by index.
         """
         for link in self.connections:
             writer, reader = link.producer.component, link.consumer.component
@@ -199,7 +201,7 @@ class Wiring:
             yield link.consumer, link.channel
 
     def _register_one(self, end: End, channel: Channel) -> None:
-        """Give a component a state for waiting at one port."""
+        """Register the stall state of a component for one port."""
         state = self._register(end.component, end.label, end.port, (channel,))
         if isinstance(end.port, Input):
             channel.reader_state = state
@@ -207,7 +209,7 @@ class Wiring:
             channel.writer_state = state
 
     def _register_any(self, component: Component, port: Port) -> None:
-        """Give a component a state for waiting at any of an array of ports."""
+        """Register the stall state of a component for any port of an array."""
         channels = tuple(component.channels(port.name))
         state = self._register(component, port.name, port, channels)
         for channel in channels:
@@ -227,12 +229,14 @@ class Wiring:
         return self._stalls.get(id(component), [])
 
     def links(self, component: Component) -> list[Stall]:
-        """The stall states of a component that are of one channel each, in the order of the ports."""
-        return [stall for stall in self.stalls(component) if stall.label in self._taken[id(component)]]
+        """Return the stall states of a component for single channels, in the order of the ports."""
+        return [
+            stall for stall in self.stalls(component) if stall.label in self._connected_ends[id(component)]
+        ]
 
 
 def _places(ports: Ports) -> Places:
-    """Return the places of ports by kind and name, the first of several that are alike."""
+    """Return the position of each port by kind and name; of equal ports, the first position."""
     places: Places = {}
     for place, port in enumerate(ports):
         places.setdefault((Input if isinstance(port, Input) else Output, port.name), place)
@@ -240,18 +244,18 @@ def _places(ports: Ports) -> Places:
 
 
 def check_attributes(components: Sequence[Component]) -> None:
-    """Look for counters and signals that no attribute is behind, when all components are elaborated.
+    """Check that every declared counter and signal is an attribute, after all components are elaborated.
 
     Raises:
-        BuildError: listing them all.
+        BuildError: listing every fault.
     """
     names_by_class = {
         kind: _declared_attributes(kind) for kind in set(map(type, components))
-    }  # a machine has many of each
+    }  # one lookup for each class, as a machine has many instances
     faults = [
-        f"{component.name}: the {what} is no attribute of {type(component).__name__}; set it in __init__"
+        f"{component.name}: the {kind} is no attribute of {type(component).__name__}; set it in __init__"
         for component in components
-        for what, name in names_by_class[type(component)]
+        for kind, name in names_by_class[type(component)]
         if not hasattr(component, name)
     ]
     if faults:
@@ -259,7 +263,7 @@ def check_attributes(components: Sequence[Component]) -> None:
 
 
 def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
-    """Return the kinds of a component's attributes, with their names."""
+    """Return the description and the name of each counter and signal that must be an attribute."""
     counters = kind.COUNTERS if kind.counters is Component.counters else ()
     signals = kind.SIGNALS if kind.sample is Component.sample else ()
     return [(f"counter {name}", name) for name in counters] + [
@@ -267,23 +271,29 @@ def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
     ]
 
 
-@lru_cache(maxsize=4096)  # a machine of many equal parts says the same again
-def _read(label: str) -> tuple[str, int | None]:
-    """A port's name, nothing if the label is no port's, and its index."""
+@lru_cache(maxsize=4096)  # many equal parts repeat their labels
+def _parse_label(label: str) -> tuple[str, int | None]:
+    """Parse a port label into its name, empty if the label is malformed, and its index."""
     match = _PORT.fullmatch(label)
     name, index = match.group("name", "index") if match else ("", None)
     return name, None if index is None else int(index)
 
 
 def _common_protocol(start: End, finish: End) -> Protocol:
-    """Return the protocol that both ends carry."""
-    carried, expected = start.port.carries, finish.port.carries
-    if carried is expected:
-        return carried
-    if ANY not in (carried, expected) and carried != expected:
-        full = carried.name == expected.name
-        carried_text, wanted = (
-            protocol.describe() if full else protocol.name for protocol in (carried, expected)
+    """Return the protocol that both ends carry.
+
+    Raises:
+        SimulationError: if the protocols differ.
+    """
+    protocol, expected = start.port.carries, finish.port.carries
+    if protocol is expected:
+        return protocol
+    if ANY not in (protocol, expected) and protocol != expected:
+        full = protocol.name == expected.name
+        carried_text, expected_text = (
+            each.describe() if full else each.name for each in (protocol, expected)
         )
-        raise SimulationError(f"{start.name} carries {carried_text}, but {finish.name} expects {wanted}")
-    return expected if carried == ANY else carried
+        raise SimulationError(
+            f"{start.name} carries {carried_text}, but {finish.name} expects {expected_text}"
+        )
+    return expected if protocol == ANY else protocol

@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 
 __all__ = ["new_machine"]
 
-NAME = "row_wise"  # of the machine in the template
+NAME = "row_wise"  # name of the machine in the template
 TEMPLATE = Path(__file__).with_name(NAME)
 FILES = ("*.py", "*.yaml")
 
@@ -34,7 +34,7 @@ def new_machine(name: str, folder: Path) -> Path:
     if place.exists():
         raise InputError(f"{place} exists already; choose another name, or another folder by --in")
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as folder_:
-        whole = Path(folder_) / name  # renamed at the end: the folder is complete or does not exist
+        whole = Path(folder_) / name  # renamed at the end, so that the folder is never incomplete
         whole.mkdir()
         for file in (file for pattern in FILES for file in TEMPLATE.glob(pattern)):
             text = file.read_text(encoding="utf-8").replace(NAME, name).replace(_class(NAME), _class(name))

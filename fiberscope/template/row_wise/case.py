@@ -1,4 +1,4 @@
-"""Small configurations of the machine for its tests, and operands that make every part work."""
+"""Small configurations of the machine for its tests, and operands that exercise every part."""
 
 from __future__ import annotations
 

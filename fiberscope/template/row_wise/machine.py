@@ -36,12 +36,12 @@ from fiberscope.workloads.canonical import CsrArray
 
 from .parts import RowSums
 
-A, B, Z = range(3)  # numbers of the tensors, the upper bits of an address
-SHARE = 1 << 32  # bytes: a processing element has a range of addresses for its rows of A, and one for Z
+A, B, Z = range(3)  # numbers of the tensors: the upper bits of an address
+SHARE = 1 << 32  # bytes of address space for the rows of A, and for the rows of Z, of a processing element
 
 
 class ProcessingElements(Configuration):
-    """The section ``pe`` of ``config.yaml``, which has the meaning and the unit of each parameter."""
+    """Parameters of the section ``pe`` of ``config.yaml``, which documents their meaning and units."""
 
     count: int = Field(ge=1, le=256)
     latency: int = Field(ge=1, le=1000)
@@ -109,7 +109,7 @@ class RowWise(Composition[RowWiseParameters]):
         return self.add(RowReader, name, self.a, self.b, self.shares[i], port, starts=starts, **sizes)
 
     def _port(self, tensor: int, i: int) -> int:
-        """Return the number of a memory port: the place of its component in ``_users``."""
+        """Return the number of a memory port: the position of its component in ``_users``."""
         return tensor * self.parameters.pe.count + i
 
     def _add_pipeline(self, i: int) -> tuple[Component, Component]:
@@ -122,7 +122,7 @@ class RowWise(Composition[RowWiseParameters]):
         return multiplier, sums
 
     def _users(self) -> Iterator[User]:
-        """Yield the users of memory in the order of their ports. Users without replies come last."""
+        """Yield the users of memory in the order of their ports. Users without replies are last."""
         for i in range(len(self.names)):
             yield self._add_stream(i, READ, A, self.readers[i], "a"), "requests", "replies"
         yield from ((reader, "requests", "replies") for reader in self.readers)
@@ -130,7 +130,7 @@ class RowWise(Composition[RowWiseParameters]):
             yield self._add_stream(i, WRITE, Z, self.sums[i], "z"), "requests", ""
 
     def _add_stream(self, i: int, operation: int, tensor: int, user: Component, port: str) -> MemoryStream:
-        """Add the stream that moves the rows of A or Z of a processing element in the order of their use."""
+        """Add the stream that moves the rows of A or Z of a processing element, in the order of use."""
         pe, connect = self.parameters.pe, self.kernel.connect
         sizes = {"line_bytes": pe.line, "lines": pe.lines, "most_jobs": pe.rows}
         place = operation, tensor, i * SHARE
@@ -153,7 +153,7 @@ class RowWise(Composition[RowWiseParameters]):
         return {"multiply": count("multiply", *self.multipliers), "add": count("add", *self.sums)}
 
     def layouts(self) -> Sequence[Layout]:
-        """Return where the tensors lie: B row after row; A and Z by processing element."""
+        """Return the memory layout of the tensors: B row after row; A and Z by processing element."""
         named = np.unique(np.asarray(self.a.coordinates, np.intp))  # the rows of B that A names
         return [
             *self.places.layouts(named),
@@ -161,7 +161,7 @@ class RowWise(Composition[RowWiseParameters]):
         ]
 
     def progress(self) -> tuple[int, int]:
-        """Return the number of rows of Z that are done, and of all rows."""
+        """Return the number of finished rows of Z, and the number of all rows."""
         return sum(sum_unit.finished for sum_unit in self.sums), self.shape[0]
 
 

@@ -11,17 +11,17 @@ from fiberscope.sim.component import Component, Input, Output
 
 
 class RowSums(Component):
-    """Adds up the products of a row of Z by coordinate, and requests that the finished row is written.
+    """A unit that adds up the products of a row of Z by coordinate and requests its write to memory.
 
-    Interface: products arrive on ``products``. A token of ``z_jobs`` requests that a number of bytes is
-    written. A token of ``z_done`` reports that the requests for these bytes are sent.
+    Interface: products arrive on ``products``. A token of ``z_jobs`` requests the write of a number of bytes.
+    A token of ``z_done`` reports that all requests for these bytes are sent.
 
     Timing: one product in a cycle. After the stop of a row, one cycle for each element of the row.
 
     Args:
         name: instance name.
         product: the rows of Z; each maps a coordinate to its sum.
-        rows: the numbers of the rows that this component computes, in order.
+        rows: numbers of the rows that this component computes, in order.
         element_bytes: bytes of an element.
     """
 
@@ -39,12 +39,12 @@ class RowSums(Component):
         self.product = product
         self.rows = rows
         self.element_bytes = element_bytes
-        self.finished = 0  # rows that are done
+        self.finished = 0  # finished rows
         self.ready = -1  # cycle in which the last element of the row has left; -1 before the stop arrives
         self.add = 0
 
     def tick(self, now: int) -> int:
-        """Take a product, or request that a row is written."""
+        """Add a product, or request the write of a finished row."""
         if self._retire() | self._take(now) | self._write(now):
             return self.busy(now + 1)
         if now < self.ready:

@@ -1,4 +1,4 @@
-"""The rules of all machines, and the product and the counts against a plain model."""
+"""The laws of all machines, and a comparison of the product and the counts with a plain model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_laws_of_all_machines(variant: str) -> None:
 
 
 def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return ones in all places where a matrix has an entry, also an explicit zero."""
+    """Return a matrix with 1 for each stored entry, explicit zeros included."""
     return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
