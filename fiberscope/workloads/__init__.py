@@ -1,8 +1,9 @@
-"""Tensors to run: read from files, looked up by name, generated, or stood in for.
+"""Workloads: tensors that are read from files, looked up by name, generated, or replaced by surrogates.
 
-``load("wiki-Vote")``, ``load("a/file.mtx.gz")`` and ``load("uniform:rows=100,cols=100,nonzeros=500")`` give
-a ``Workload``; ``from_scipy(matrix)`` wraps one from memory, and ``draw("gemm:m=...")`` draws both operands
-of a GEMM. Whatever a user can put right is a ``WorkloadError``. All but that are imported when first used.
+``load("wiki-Vote")``, ``load("a/file.mtx.gz")`` and ``load("uniform:rows=100,cols=100,nonzeros=500")`` return
+a ``Workload``. ``from_scipy(matrix)`` wraps a matrix in memory, and ``draw("gemm:m=...")`` draws both
+operands of a GEMM. A fault that a user can correct is a ``WorkloadError``. Only this class is imported
+eagerly.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fiberscope.workloads.vertex_program import VertexProgram, from_root
     from fiberscope.workloads.workload import Workload, from_scipy, load
 
-if __name__ != "fiberscope.workloads":  # a second name would make a second copy of every class
+if __name__ != "fiberscope.workloads":  # a second name would create a second copy of every class
     raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""Checks that every reader of arrays makes, with messages that begin with the name of the file or operand.
+"""Checks of arrays that all readers share. Messages begin with the name of the file or operand.
 
-Values must be finite real numbers that doubles hold; coordinates must be whole numbers within the shape.
+Values must be finite real numbers that doubles represent. Coordinates must be whole numbers within the shape.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ __all__ = [
     "is_number",
 ]
 
-MOST_EXACT = 2**53  # up to which a double holds every integer
+MOST_EXACT = 2**53  # a double represents every integer up to this limit
 MOST_COORDINATE = 2**63 - 1
-_EXTENDED = "ml_dtypes"  # the library with narrow floating-point types, bfloat16 among these
+_EXTENDED = "ml_dtypes"  # the library with narrow floating-point types such as bfloat16
 
 
 def is_number(kind: np.dtype[Any]) -> bool:
-    """Return whether a data type is of real numbers: no dates, strings, objects or complex numbers."""
+    """Return whether a data type holds real numbers: no dates, strings, objects or complex numbers."""
     return kind.kind in "biuf" or kind.type.__module__ == _EXTENDED
 
 
 def as_doubles(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.float64]:
-    """Return values of any real type and byte order as doubles; NaN and infinity stay for ``check_finite``.
+    """Return values of any real type and byte order as doubles; ``check_finite`` checks NaN and infinity.
 
     Raises:
-        WorkloadError: values of another type, or an integer that no double holds.
+        WorkloadError: values of another type, or an integer that a double cannot represent.
     """
     if not is_number(values.dtype):
         raise WorkloadError(f"values of type {values.dtype}; they must be real numbers", where=where)
@@ -53,10 +53,10 @@ def as_doubles(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.float64]:
 
 
 def check_exact(values: npt.NDArray[Any], where: str) -> None:
-    """Refuse integers that a double would round.
+    """Check that a double represents each integer.
 
     Raises:
-        WorkloadError: naming ``where`` and the first such integer.
+        WorkloadError: naming ``where`` and the first integer that a double would round.
     """
     large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
     wrong = [value for value in large.tolist() if int(float(value)) != value]
@@ -68,15 +68,15 @@ def check_exact(values: npt.NDArray[Any], where: str) -> None:
 def check_finite(
     values: npt.NDArray[np.float64], columns: Sequence[npt.NDArray[np.signedinteger[Any]]], where: str
 ) -> None:
-    """Refuse NaN and infinity.
+    """Check that no value is NaN or infinite.
 
     Args:
         values: the values of the entries.
         columns: by rank, the coordinates of the entries, from 0.
-        where: the name of the file or operand.
+        where: name of the file or operand.
 
     Raises:
-        WorkloadError: naming the first such value and its place, counted from 1.
+        WorkloadError: naming the first such value and its position, counted from 1.
     """
     wrong = np.flatnonzero(~np.isfinite(values))
     if not wrong.size:
@@ -91,12 +91,13 @@ def as_whole(numbers: npt.NDArray[Any], what: str, where: str) -> npt.NDArray[np
     """Return coordinates, pointers or sizes as 64-bit integers.
 
     Args:
-        numbers: a vector; floating-point numbers will do where all are whole.
-        what: the plural that messages use, as ``coordinates``.
-        where: the name of the file or operand.
+        numbers: a vector of integers, or of floating-point numbers that are whole.
+        what: the plural noun in messages, such as ``coordinates``.
+        where: name of the file or operand.
 
     Raises:
-        WorkloadError: not a vector, another type, or a number that is not whole or too large.
+        WorkloadError: the array is no vector, has another type, or has a number that is not whole or too
+            large.
     """
     if numbers.ndim != 1:
         raise WorkloadError(f"{what} of rank {numbers.ndim}; they must be a vector", where=where)
@@ -115,7 +116,7 @@ def as_shape(sizes: npt.NDArray[Any], where: str) -> tuple[int, ...]:
     """Return the sizes of ranks.
 
     Raises:
-        WorkloadError: no vector of whole numbers, none at all, or a size below 1.
+        WorkloadError: the sizes are not a vector of whole numbers, are empty, or are below 1.
     """
     shape = tuple(int(size) for size in as_whole(np.atleast_1d(sizes), "sizes", where))
     if not shape or min(shape) < 1:
@@ -125,10 +126,10 @@ def as_shape(sizes: npt.NDArray[Any], where: str) -> tuple[int, ...]:
 
 
 def check_within(coordinates: npt.NDArray[np.int64], size: int, what: str, where: str) -> None:
-    """Refuse coordinates outside of a rank.
+    """Check that coordinates lie within a rank.
 
     Raises:
-        WorkloadError: naming the first coordinate below 0 or from ``size`` on.
+        WorkloadError: naming the first coordinate outside 0 to ``size`` - 1.
     """
     wrong = (coordinates < 0) | (coordinates >= size)
     if wrong.any():
@@ -137,10 +138,11 @@ def check_within(coordinates: npt.NDArray[np.int64], size: int, what: str, where
 
 
 def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, where: str) -> None:
-    """Refuse pointers that do not divide entries into fibers.
+    """Check that pointers divide entries into fibers.
 
     Raises:
-        WorkloadError: another number than ``fibers`` + 1, not from 0 on, falling, or beyond the entries.
+        WorkloadError: there are not ``fibers`` + 1 pointers, or they do not rise from 0 to at most
+            ``entries``.
     """
     if len(pointers) != fibers + 1:
         what = f"{len(pointers)} pointers for {fibers} rows or columns; there must be {fibers + 1}"
@@ -149,11 +151,11 @@ def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, w
         raise WorkloadError(f"the pointers do not rise from 0 to the {entries} entries", where=where)
 
 
-def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (whatever a file has)
-    """Refuse a sparse array whose missing entries are not 0.
+def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (any value of a file)
+    """Check that the missing entries of a sparse array are 0.
 
     Raises:
-        WorkloadError: they are not, or no single number says what they are.
+        WorkloadError: the fill value is not 0, or is not a single number.
     """
     array = np.asarray(fill)
     if array.size != 1 or not (is_number(array.dtype) or array.dtype.kind == "c"):
@@ -166,10 +168,10 @@ def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (whatever 
 def as_vectors(
     columns: Sequence[npt.NDArray[Any]], entries: int, shape: Sequence[int], where: str
 ) -> list[npt.NDArray[np.int64]]:
-    """Return the coordinates of entries by rank, all checked.
+    """Return the checked coordinates of entries by rank.
 
     Raises:
-        WorkloadError: another number of ranks or entries, or as ``as_whole`` and ``check_within``.
+        WorkloadError: the number of ranks or entries is wrong; or see ``as_whole`` and ``check_within``.
     """
     if len(columns) != len(shape):
         what = f"coordinates of {len(columns)} ranks for a shape of {len(shape)}"

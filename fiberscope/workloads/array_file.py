@@ -1,6 +1,6 @@
-"""Arrays of any rank that libraries wrote: of numpy, of the library sparse, MATLAB, and weights of networks.
+"""Arrays of any rank in files of numpy, the library sparse, MATLAB, and neural network weights.
 
-Of a file of several one is named behind the file: ``net.npz:fc1``.
+A file with several arrays needs the name of an array: ``net.npz:fc1``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _NAMED = re.compile(r"\.(?:npz|safetensors|mat):(?=.)", re.IGNORECASE | re.DOTAL
 
 
 def named_array(text: str) -> tuple[str, str] | None:
-    """Return file and array of a text such as ``net.npz:fc1``; None of any other text.
+    """Return the file and the array of a text such as ``net.npz:fc1``; None for any other text.
 
-    A text that is the name of a file is none, whatever it looks like.
-
-    A name of an array may have colons, as ``tf.npz:dense/kernel:0``: the file is the first that is there.
+    The text of an existing file name is never split. Array names may contain colons, such as
+    ``tf.npz:dense/kernel:0``: the split is after the first existing file.
     """
     places = [match.end() - 1 for match in _NAMED.finditer(text) if match.start() > 0]
     if not places or Path(text).exists():
@@ -45,10 +44,10 @@ def named_array(text: str) -> tuple[str, str] | None:
 
 
 def read_array(path: str, name: str) -> SparseTensor:
-    """An array of a file of several. Zeros are not stored.
+    """Read a named array of a file. Zeros are not stored.
 
     Raises:
-        WorkloadError: the file cannot be read, has no such array, or its values are no real numbers.
+        WorkloadError: the file cannot be read, has no such array, or the values are no real numbers.
     """
     where = f"{path}:{name}"
     if path.lower().endswith(".mat"):
@@ -61,7 +60,7 @@ def read_array(path: str, name: str) -> SparseTensor:
 
 
 def refuse_unnamed(path: str) -> None:
-    """Refuse the file of a network's weights, of which an array must be named; any other file passes.
+    """Refuse a weights file without the name of an array. Other files pass.
 
     Raises:
         WorkloadError: naming the first arrays.
@@ -77,10 +76,10 @@ def refuse_unnamed(path: str) -> None:
 
 
 def array_in(path: str) -> SparseTensor | None:
-    """Return the array of a file ``.npy`` or ``.npz`` that is no sparse matrix; None for any other file.
+    """Return the array of a ``.npy`` or ``.npz`` file that is no sparse matrix; None for any other file.
 
     Raises:
-        WorkloadError: it cannot be read, or does not say which of its arrays is the tensor.
+        WorkloadError: the file cannot be read, or has several arrays.
     """
     if not path.lower().endswith((".npy", ".npz")):
         return None
@@ -104,12 +103,12 @@ def _read(reader: Callable[..., Any], path: str, *name: str) -> Any:  # noqa: AN
         return reader(path, *name)
     except (WorkloadError, ModuleNotFoundError):
         raise
-    except Exception as error:  # damage shows in a dozen ways inside zipfile, numpy and safetensors
+    except Exception as error:  # the libraries raise many types of errors for damaged files
         raise WorkloadError(f"cannot be read ({type(error).__name__}: {error})", where=path) from error
 
 
 def _arrays(path: str) -> Mapping[str, Any]:
-    """The arrays of a file of numpy's by name; the one of ``.npy`` has none."""
+    """Return the arrays of a numpy file by name; the name of the array of a ``.npy`` file is empty."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as members:
             check_members(members, path)
@@ -145,7 +144,7 @@ def _names_in_safetensors(path: str) -> list[str]:
 
 
 def _raw_bytes(path: str, name: str) -> bytes:
-    """Return the bytes of an array, of a file whose header the library has checked."""
+    """Return the bytes of an array in a file whose header is valid."""
     with Path(path).open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         first, last = json.loads(file.read(length))[name]["data_offsets"]

@@ -1,4 +1,4 @@
-"""Matrices that libraries wrote: scipy's ``.npz``, numpy's ``.npy``, MATLAB's ``.mat``."""
+"""Matrices in binary formats: ``.npz`` of scipy, ``.npy`` of numpy, ``.mat`` of MATLAB."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["read_binary", "read_matlab_variable"]
 
-_MATLAB_HEADER = 128  # bytes; the last two tell the order of bytes
-_MATLAB_COMPRESSED = 15  # the type of an element that is a stream of zlib
+_MATLAB_HEADER = 128  # bytes; the last two are the byte order mark
+_MATLAB_COMPRESSED = 15  # type of an element that is a zlib stream
 
 
 def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
-    """The matrix of a file of one of the three formats; the zeros of a dense one are not stored.
+    """Read the matrix of a binary file. The zeros of a dense matrix are not stored.
 
     Args:
         stream: the file, at its beginning.
-        suffix: which format: ``.npz``, ``.npy`` or ``.mat``.
-        where: the file's name, for errors.
+        suffix: the format: ``.npz``, ``.npy`` or ``.mat``.
+        where: name of the file, for errors.
 
     Raises:
-        WorkloadError: damaged, not two-dimensional, not real numbers, or not one matrix.
+        WorkloadError: the file is damaged, not two-dimensional, not of real numbers, or not a single matrix.
     """
     read, writer = _READERS[suffix]
     try:
         content = read(stream, where)
     except WorkloadError:
         raise
-    except Exception as error:  # damage shows in a dozen ways inside zipfile, numpy and scipy
+    except Exception as error:  # many error types for damage
         raise WorkloadError(
             f"not a matrix of {writer} ({type(error).__name__}: {error})", where=where
         ) from error
@@ -50,7 +50,7 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
     if content.order not in (1, 2):
         raise WorkloadError(f"a tensor of rank {content.order}; a matrix has rank 2", where=where)
     check_shape(content.shape[0], content.shape[-1], content.nonzeros, where)
-    return content.unfolded(1).matrix() if content.order == 1 else content.matrix()  # a vector is a column
+    return content.unfolded(1).matrix() if content.order == 1 else content.matrix()  # vectors are columns
 
 
 def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
@@ -77,7 +77,7 @@ def _npy(stream: BinaryIO, where: str) -> SparseTensor:
 
 
 def read_matlab_variable(path: str, variable: str) -> SparseTensor:
-    """Return a matrix of a file of MATLAB by its name.
+    """Read a matrix of a MATLAB file by its name.
 
     Raises:
         WorkloadError: the file is damaged, or has no such matrix.
@@ -89,7 +89,7 @@ def read_matlab_variable(path: str, variable: str) -> SparseTensor:
 
 
 def _mat(stream: BinaryIO, where: str, variable: str = "") -> CsrArray | SparseTensor:
-    if not stream.read(len(MATLAB)).startswith(MATLAB):  # an older one says nothing by which to know it
+    if not stream.read(len(MATLAB)).startswith(MATLAB):  # older versions have no signature
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
     check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
     stream.seek(0)
@@ -101,7 +101,7 @@ def _mat(stream: BinaryIO, where: str, variable: str = "") -> CsrArray | SparseT
 
 
 def _compressed(stream: BinaryIO) -> Iterator[bytes]:
-    """The compressed elements of a file of MATLAB's, each a stream of zlib."""
+    """Yield the compressed elements of a MATLAB file, each a zlib stream."""
     stream.seek(_MATLAB_HEADER - 2)
     tag = struct.Struct("<II" if stream.read(2) == b"IM" else ">II")
     while len(begin := stream.read(tag.size)) == tag.size:

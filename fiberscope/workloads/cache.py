@@ -1,8 +1,8 @@
-"""Search path of files: the data path, what comes with Fiberscope, and the cache of downloads.
+"""Search path of files: the data path, the matrices that ship with Fiberscope, and the download cache.
 
-``FIBERSCOPE_DATA``: folders, separated as in PATH. ``FIBERSCOPE_CACHE``: the cache, else the user's cache
-folder. ``FIBERSCOPE_OFFLINE=1``: no downloads. The cache has a folder a name: the file, its sha256 beside it,
-and the sha256 of what was downloaded, which later downloads must match.
+``FIBERSCOPE_DATA``: folders, separated as in PATH. ``FIBERSCOPE_CACHE``: the cache; by default in the user's
+cache folder. ``FIBERSCOPE_OFFLINE=1``: no downloads. The cache has a folder for each name with the file, its
+sha256, and the sha256 of the download, which later downloads must match.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ __all__ = [
 ]
 
 SHIPPED = Path(__file__).with_name("matrices")
-LOCK_SECONDS = 3600  # how long to wait for another process that downloads the same matrix
+LOCK_SECONDS = 3600  # timeout while another process downloads the same matrix
 _ARCHIVES = (".tar.gz", ".tgz")
 
 
 def data_folders() -> list[Path]:
-    """The folders of ``FIBERSCOPE_DATA``, in order.
+    """Return the folders of ``FIBERSCOPE_DATA``, in order.
 
     Raises:
-        WorkloadError: one of them does not exist.
+        WorkloadError: a folder does not exist.
     """
     folders = [Path(part) for part in os.environ.get("FIBERSCOPE_DATA", "").split(os.pathsep) if part]
     for folder in folders:
@@ -52,11 +52,11 @@ def data_folders() -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """``FIBERSCOPE_CACHE``, or ``fiberscope`` in the user's cache folder; it need not exist."""
+    """Return ``FIBERSCOPE_CACHE``, or ``fiberscope`` in the user's cache folder; it may not exist."""
     folder = os.environ.get("FIBERSCOPE_CACHE")
     if folder:
         return Path(folder)
-    import platformdirs  # noqa: PLC0415  (most runs ask for no cache)
+    import platformdirs  # noqa: PLC0415  (most runs use no cache)
 
     return Path(platformdirs.user_cache_dir("fiberscope"))
 
@@ -67,10 +67,10 @@ def offline() -> bool:
 
 
 def find(name: str) -> Path | None:
-    """The first file of the data path called ``name`` plus a suffix that can be read.
+    """Return the first readable file of the data path with the name ``name`` plus a known suffix.
 
     Raises:
-        WorkloadError: a folder that cannot be looked into.
+        WorkloadError: a folder cannot be read.
     """
     candidates = (folder / (name + suffix) for folder in data_folders() for suffix in SUFFIXES)
     try:
@@ -81,25 +81,25 @@ def find(name: str) -> Path | None:
 
 
 def on_data_path(entry: Entry) -> Path | None:
-    """The file that the data path has of a registered name."""
+    """Return the file of a registered name on the data path."""
     files = (find(name) for name in (entry.name, *entry.aliases))
     return next(filter(None, files), None)
 
 
 def shipped(entry: Entry) -> Path | None:
-    """The entry's file among those that come with Fiberscope; their sources stand beside them."""
+    """Return the file of an entry that ships with Fiberscope."""
     file = SHIPPED / f"{entry.name}.mtx.gz"
     return file if file.is_file() else None
 
 
 def arrived(entry: Entry) -> bool:
-    """Return whether a download of the entry lies in the cache, which nobody has looked into."""
+    """Return whether the cache has a download of the entry, without a check of its content."""
     file = _file(entry)
     return file.is_file() and _checksum_file(file).is_file()
 
 
 def whereabouts(entry: Entry) -> str:
-    """Locate a registered matrix: a ``file`` on the data path; ``ships``; ``fetched``; or nowhere."""
+    """Return the location of a registered matrix: ``file`` (data path), ``ships``, ``fetched``, or empty."""
     if on_data_path(entry) is not None:
         return "file"
     if shipped(entry) is not None:
@@ -108,7 +108,7 @@ def whereabouts(entry: Entry) -> str:
 
 
 def cached(entry: Entry) -> Path | None:
-    """The entry's file in the cache, if it is there and is what was put there."""
+    """Return the entry's file in the cache if it exists and its checksum matches."""
     file = _file(entry)
     if not arrived(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
         return None
@@ -116,10 +116,10 @@ def cached(entry: Entry) -> Path | None:
 
 
 def fetch(entry: Entry, progress: Progress | None = None) -> Path:
-    """The entry's file in the cache, downloaded if it is missing or broken; one process at a time.
+    """Return the entry's file in the cache; download a missing or damaged file, one process at a time.
 
     Raises:
-        DownloadError: no address, offline, or for what ``fiberscope.workloads.download.download`` raises it.
+        DownloadError: no address, offline, or see ``fiberscope.workloads.download.download``.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  (few runs download)
 
@@ -166,7 +166,7 @@ def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> 
 
 
 def _unpack(archive: Path, file: Path) -> None:
-    """Copy the one member called as ``file`` out of a .tar.gz; member paths are never used as paths."""
+    """Copy the member with the name of ``file`` out of a .tar.gz; member paths are never used as paths."""
     partly = file.with_name(file.name + ".unpacking")
     try:
         with tarfile.open(archive, "r:gz") as members:

@@ -1,4 +1,4 @@
-"""The one form every matrix takes here: CSR, float64 values, int64 indices, sorted, duplicates summed."""
+"""The canonical form of a matrix: CSR, float64 values, int64 indices, sorted, without duplicates."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ Values: TypeAlias = npt.NDArray[np.float64]
 
 # The SuiteSparse collection ends at 226 million rows (MAWI/mawi_201512020330).
 MOST_ROWS = 2**28
-# A matrix may be empty up to this size; beyond it, sixteen rows a nonzero. So a few bytes of input
-# never make us allocate gigabytes of row pointers.
+# Rows that a matrix may have without nonzeros, plus sixteen rows for each nonzero. A few bytes of input
+# therefore never allocate gigabytes of row pointers.
 EMPTY_ROWS = 10_000_000
 ROWS_A_NONZERO = 16
 
@@ -45,10 +45,10 @@ ROWS_A_NONZERO = 16
 def check_shape(
     rows: int, cols: int, nonzeros: int, where: str | None, line: int | None = None, fix: str | None = None
 ) -> None:
-    """Refuse a shape nothing real has, before anything is allocated for it.
+    """Refuse an unrealistic shape before memory is allocated for it.
 
     Raises:
-        WorkloadError: no rows or columns, or more of them than ``nonzeros`` entries can justify.
+        WorkloadError: no rows or columns, or too many for ``nonzeros`` entries.
     """
     if rows < 1 or cols < 1:
         raise WorkloadError(f"the shape {rows} x {cols} is empty; at least 1 x 1", where=where, line=line)
@@ -66,23 +66,23 @@ def from_coordinates(
     where: str,
     duplicates: Duplicates = "sum",
 ) -> CsrArray:
-    """The matrix with these values at 0-based rows and columns, sorted; zeros are kept as nonzeros.
+    """Return the matrix with these values at 0-based rows and columns, sorted. Zeros are kept as nonzeros.
 
     Args:
-        rows: the rows of each value.
-        cols: the cols of each value.
-        values: as many.
-        shape: the shape of the matrix.
-        where: named in errors.
-        duplicates: values at the same place are added, or the least is taken, or all are kept, and the matrix
-            is not canonical.
+        rows: row of each value.
+        cols: column of each value.
+        values: the values.
+        shape: shape of the matrix.
+        where: name in errors.
+        duplicates: values at the same position are added, or the least is taken, or all are kept; the matrix
+            is then not canonical.
 
     Raises:
-        WorkloadError: as ``canonical``.
+        WorkloadError: see ``canonical``.
     """
     check_shape(*shape, len(values), where)
     entries: Any = sparse.coo_array((values, (rows, cols)), shape=shape)
-    entries.has_canonical_format = duplicates != "sum"  # or scipy adds them up
+    entries.has_canonical_format = duplicates != "sum"  # otherwise scipy sums duplicates
     matrix = entries.tocsr()
     matrix.sort_indices()
     if duplicates == "least":
@@ -90,8 +90,8 @@ def from_coordinates(
     return finished(matrix, where, duplicates)
 
 
-def _take_least(matrix: Any) -> None:  # noqa: ANN401 - types of its arrays are narrower than they may be
-    """Keep the least of the values at each place."""
+def _take_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narrow types
+    """Keep the least value at each position."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     first = np.append(True, (np.diff(rows) > 0) | (np.diff(matrix.indices) > 0))[: matrix.nnz]
     starts = np.flatnonzero(first)
@@ -101,26 +101,26 @@ def _take_least(matrix: Any) -> None:  # noqa: ANN401 - types of its arrays are 
 
 
 def compressed(shape: tuple[int, int], pointers: Integers, columns: Integers, values: Values) -> CsrArray:
-    """The matrix of these very arrays: scipy would copy indices into narrower ones where they fit."""
+    """Return the matrix of these arrays without a copy. scipy would copy indices to a narrower type."""
     matrix: Any = sparse.csr_array(shape)
     matrix.indptr, matrix.indices, matrix.data = pointers, columns, values
     return cast(CsrArray, matrix)
 
 
-def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type
-    """Return a sound scipy matrix of doubles in canonical CSR, as a copy; explicit zeros stay.
+def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - no common type
+    """Return a valid scipy matrix of doubles as a canonical copy. Explicit zeros stay.
 
-    What comes from outside goes through ``sparse_layouts.decode_scipy``, which checks its arrays.
+    Matrices from outside need ``sparse_layouts.decode_scipy``, which checks the arrays.
 
     Raises:
-        WorkloadError: a NaN or an infinity, or a shape that nothing real has.
+        WorkloadError: a value is NaN or infinite, or the shape is unrealistic.
     """
     check_shape(int(matrix.shape[0]), int(matrix.shape[1]), int(matrix.nnz), where)
     return finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
 
 
 def finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
-    """The matrix of doubles itself, sorted, duplicates summed if asked for, with wide indices."""
+    """Bring a matrix of doubles into canonical form in place; duplicates are summed on request."""
     if duplicates == "sum":
         matrix.sum_duplicates()
     matrix.sort_indices()
@@ -131,12 +131,12 @@ def finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> Cs
 
 
 def digest(matrix: CsrArray) -> str:
-    """The sha256, in hexadecimal, over shape, indptr, indices (little-endian int64) and values (float64)."""
+    """Return the hexadecimal sha256 of shape, indptr, indices (little-endian int64) and values (float64)."""
     return hashed(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
 
 
 def hashed(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Values) -> str:
-    """The sha256, in hexadecimal, over sizes and places (little-endian int64) and values (float64)."""
+    """Return the hexadecimal sha256 of sizes and coordinates (little-endian int64) and values (float64)."""
     state = hashlib.sha256(np.asarray(shape, dtype="<i8").tobytes())
     for part in places:
         state.update(np.ascontiguousarray(part, dtype="<i8").data)

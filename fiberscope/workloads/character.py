@@ -1,4 +1,4 @@
-"""Description of a matrix before it is run: its density, and the positions of its nonzeros."""
+"""Statistics and a picture of a matrix: its density, and the positions of its nonzeros."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fiberscope.workloads.workload import Workload
 __all__ = ["Character", "Degrees", "character", "picture"]
 
 SHADES = " ░▒▓█"
-WIDTH, HEIGHT = 64, 24  # characters of a picture at the most
+WIDTH, HEIGHT = 64, 24  # maximum size of a picture in characters
 TALL = 2  # a character is twice as high as wide
 
 
 @dataclass(frozen=True)
 class Degrees:
-    """Nonzeros of the rows, or the columns, of a matrix: how many have none, and the others' spread."""
+    """Distribution of the nonzeros of the rows, or of the columns, of a matrix; ``empty`` have none."""
 
     empty: int
     mean: float
@@ -29,15 +29,15 @@ class Degrees:
 
 @dataclass(frozen=True)
 class Character:
-    """A matrix in numbers.
+    """Statistics of a matrix.
 
     Args:
-        source: ``real``, ``surrogate``, ``generated``, or from ``memory``.
-        density: its nonzeros over its places.
+        source: ``real``, ``surrogate``, ``generated``, or ``memory``.
+        density: nonzeros divided by positions.
         whole: whether every value is a whole number.
-        diagonal: nonzeros on it.
-        symmetric: whether the transpose has its nonzeros in the same places.
-        multiplies: the multiplies of A times A, None if it is not square.
+        diagonal: number of nonzeros on the diagonal.
+        symmetric: whether the pattern equals its transpose.
+        multiplies: multiplications of A times A; None if the matrix is not square.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Character:
 
 
 def character(workload: Workload) -> Character:
-    """Count what a matrix is like."""
+    """Compute the statistics of a matrix."""
     matrix = workload.matrix
     of_rows = np.diff(matrix.indptr)
     of_columns = np.bincount(matrix.indices, minlength=matrix.shape[1])
@@ -85,7 +85,7 @@ def _degrees(counts: NDArray[np.int64]) -> Degrees:
 
 
 def _rows(matrix: CsrArray) -> NDArray[np.int64]:
-    """The row of every nonzero."""
+    """Return the row of every nonzero."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
@@ -96,9 +96,9 @@ def _symmetric(matrix: CsrArray) -> bool:
 
 
 def picture(matrix: CsrArray) -> list[str]:
-    """Draw the positions of the nonzeros of a matrix: a character a block, the darker the more it has.
+    """Draw the positions of nonzeros: one character for each block, darker for more nonzeros.
 
-    Shades go by the logarithm of the number, so that a block with one nonzero is seen beside full ones.
+    The shade is logarithmic in the number of nonzeros, so that a block with a single nonzero is visible.
     """
     rows, columns = matrix.shape
     height, width = _size(rows, columns)
@@ -110,7 +110,7 @@ def picture(matrix: CsrArray) -> list[str]:
 
 
 def _size(rows: int, columns: int) -> tuple[int, int]:
-    """Lines and characters of a picture that is as high and wide as the matrix, as far as there is room."""
+    """Return the lines and characters of a picture with the proportions of the matrix."""
     height = min(HEIGHT, max(1, round(WIDTH * rows / columns / TALL)))
     width = min(WIDTH, max(1, round(HEIGHT * TALL * columns / rows)))
     return min(height, rows), min(width, columns)

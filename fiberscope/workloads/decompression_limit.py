@@ -1,4 +1,4 @@
-"""A bound on what compressed files unpack to: a few kilobytes of them can fill any memory, or any disk."""
+"""A limit on the size of decompressed data, as a few kilobytes can expand to fill memory or disk."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from fiberscope.workloads.errors import WorkloadError
 __all__ = ["Unpacked", "check_deflated", "check_members", "check_unpacked"]
 
 ALWAYS_BYTES = 2**30
-CHUNK_BYTES = 2**20  # that are unpacked at once, to be counted
-FACTOR = 100  # text of matrices packs to a tenth; patterns that repeat themselves to a fiftieth
+CHUNK_BYTES = 2**20  # decompressed in one step
+FACTOR = 100  # matrix text compresses to a tenth, repeated patterns to a fiftieth
 
 
 def check_unpacked(unpacked: int, packed: int, where: str) -> None:
-    """Refuse what is much larger unpacked than a matrix could be.
+    """Refuse data that is much larger decompressed than a matrix could be.
 
     Args:
-        unpacked: bytes, or as many of them as have come so far.
+        unpacked: decompressed bytes so far.
         packed: bytes of the file.
-        where: the file's name, for errors.
+        where: name of the file, for errors.
 
     Raises:
-        WorkloadError: it is.
+        WorkloadError: the data exceed the limit.
     """
     bound = _bound(packed)
     if unpacked > bound:
@@ -43,10 +43,10 @@ def _bound(packed: int) -> int:
 
 
 def check_members(archive: ZipFile, where: str) -> None:
-    """The same of all that a zip file holds; none of it is read.
+    """Apply the limit to all members of a zip file without reading them.
 
     Raises:
-        WorkloadError: as ``check_unpacked``.
+        WorkloadError: see ``check_unpacked``.
     """
     members = archive.infolist()
     unpacked, packed = (
@@ -57,16 +57,16 @@ def check_members(archive: ZipFile, where: str) -> None:
 
 
 def check_deflated(streams: Iterator[bytes], packed: int, where: str) -> None:
-    """The same of streams of zlib within a file, which are unpacked a piece at a time, and not kept.
+    """Apply the limit to zlib streams within a file. Each is decompressed in pieces that are not kept.
 
     Args:
-        streams: each of them whole.
+        streams: the complete streams.
         packed: bytes of the file.
-        where: its name, for errors.
+        where: name of the file, for errors.
 
     Raises:
-        WorkloadError: as ``check_unpacked``.
-        zlib.error: one is damaged.
+        WorkloadError: see ``check_unpacked``.
+        zlib.error: a stream is damaged.
     """
     unpacked = 0
     for stream in streams:
@@ -78,11 +78,11 @@ def check_deflated(streams: Iterator[bytes], packed: int, where: str) -> None:
 
 
 class Unpacked(gzip.GzipFile):
-    """The bytes within a gzip file, as far as the bound.
+    """The decompressed bytes of a gzip file, up to the limit.
 
     Args:
         packed: the file.
-        where: its name, for errors.
+        where: name of the file, for errors.
     """
 
     def __init__(self, packed: BinaryIO, where: str) -> None:

@@ -1,4 +1,4 @@
-"""GEMM as a problem: the product of two matrices as a dense array, by machines that write all of it."""
+"""GEMM as a problem: the dense product of two matrices, for machines that write every element."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
 Dense = npt.NDArray[np.floating[Any]]
 
-MOST_ELEMENTS = 1 << 28  # of a product
-FP32_INTEGERS = 1 << 24  # up to which an FP32 holds all of them
+MOST_ELEMENTS = 1 << 28  # elements of a product
+FP32_INTEGERS = 1 << 24  # FP32 represents every integer up to this limit
 ELEMENTS_A_BLOCK = 1 << 20
-FEW_PRODUCTS = 1 << 22  # up to which, and
-SPARSE = 0.03  # part of nonzeros below which a multiplication by a sparse matrix is the faster one
+# A sparse multiplication is faster below either limit.
+FEW_PRODUCTS = 1 << 22  # products
+SPARSE = 0.03  # density
 
 
 class Gemm(MatrixProduct):
-    """The product of two matrices of which every element is written, zeros too.
-
-    Operands may be such as are drawn slice by slice.
-    """
+    """The product of two matrices as a dense array. Operands may be drawn slice by slice."""
 
     kind = "gemm"
     reference = "numpy"
 
     def machine_inputs(self) -> tuple[Sliced, Sliced]:
-        """The two matrices, to be had slice by slice along K."""
+        """Return the two matrices, sliced along K."""
         first, second = self.both
         return sliced(first, 1), sliced(second, 0)
 
     def check_operands(self) -> None:
-        """Refuse two matrices that have no product, or one too large to be held.
+        """Refuse two matrices without a product, or with a product that is too large.
 
         Raises:
-            WorkloadError: the inner dimensions differ, the product has too many elements, or its values do
-                not fit a double.
+            WorkloadError: the inner dimensions differ, the product has too many elements, or a value
+                overflows a double.
         """
         super().check_operands()
         first, second = self.both
@@ -53,7 +51,7 @@ class Gemm(MatrixProduct):
         if rows * columns > MOST_ELEMENTS:
             what = f"{self.title} has {rows} x {columns} elements, each of which is written; at most"
             raise WorkloadError(f"{what} {MOST_ELEMENTS} are held", fix="give smaller matrices")
-        if isinstance(first, Workload) and isinstance(second, Workload):  # values that are drawn are small
+        if isinstance(first, Workload) and isinstance(second, Workload):  # drawn values are small
             self.refuse_overflow(first.matrix, second.matrix)
 
     def check(self, answer: Dense) -> Comparison:
@@ -81,12 +79,12 @@ class Gemm(MatrixProduct):
         return Comparison(error, 0, 0, rounding.tolerance, overflows)
 
     def outline(self, answer: Dense) -> tuple[tuple[int, ...], int]:
-        """Shape, and elements that are not zero."""
+        """Return the shape and the number of nonzero elements."""
         return answer.shape, int(np.count_nonzero(answer))
 
 
 def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
-    """The smaller of FP32 and double in which values and all sums of products are exact, None if none is."""
+    """Return the narrower of FP32 and double that represents all values and sums exactly; None if neither."""
     if a.integers is None or b.integers is None:
         return None
     largest = max(a.integers, 1) * max(b.integers, 1) * a.shape[1]
@@ -96,7 +94,7 @@ def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
 
 
 def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
-    """Add a product to a dense array of its shape, in the array's precision."""
+    """Add a product to a dense array, in the array's precision."""
     dense = right.toarray() if sparse.issparse(right) else right
     dense = dense.astype(into.dtype, copy=False)
     factor = left.astype(into.dtype, copy=False)
@@ -105,7 +103,7 @@ def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
 
 
 def _error(answer: Dense, expected: Dense, sizes: Dense | None, rounding: Rounding) -> tuple[float, int]:
-    """Return the largest error of an element against the size of what was added up, and overflows."""
+    """Return the largest relative error of an element against the size of its terms, and the overflows."""
     worst, overflows, step = 0.0, 0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
     for row in range(0, len(answer), step):
         rows = slice(row, row + step)

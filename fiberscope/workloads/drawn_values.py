@@ -1,4 +1,4 @@
-"""Values of generated matrices and tensors: uniform, small integers, bfloat16, or all 1."""
+"""Random values of generated matrices and tensors: uniform, small integers, bfloat16, or all 1."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def draw_uniform(rng: np.random.Generator, count: int) -> Values:
 
 
 def _draw_integers(rng: np.random.Generator, count: int) -> Values:
-    """Return 1 to ``LARGEST_INTEGER``, of either sign: sums are exact in any order."""
+    """Return integers of 1 to ``LARGEST_INTEGER`` and either sign, whose sums are exact in any order."""
     size = rng.integers(1, LARGEST_INTEGER, count, endpoint=True)
     return np.where(rng.random(count) < 0.5, -size, size).astype(float)
 
 
 def _draw_bf16(rng: np.random.Generator, count: int) -> Values:
-    """Return values between 0.5 and 1.5, cut to the upper 16 bits of an FP32."""
+    """Return values between 0.5 and 1.5, truncated to the upper 16 bits of an FP32."""
     drawn = (0.5 + rng.random(count)).astype(np.float32)
     return (drawn.view(np.uint32) & 0xFFFF0000).view(np.float32).astype(float)
 

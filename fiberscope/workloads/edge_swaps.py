@@ -1,9 +1,9 @@
-"""Joins of nodes, made distinct by swaps that keep every degree and the joins between every two classes.
+"""Edges of nodes, made distinct by swaps that keep all degrees and the edges between any two classes.
 
-A join that repeats another, or joins a node with itself, swaps an end with another join that has an end of
-the same class, near it if possible, so that both stand. Where classes are so dense that none is found, it
-takes the place of another, which is then to be settled; and where that does not end, it goes to any free
-place between its two classes, and some degrees are off by one.
+A duplicate edge or a loop swaps an endpoint with another edge that has an endpoint of the same class, near it
+if possible, so that both edges are valid. If no partner exists in a dense class, the edge displaces another
+edge, which must then be repaired. If repairs do not end, the edge moves to a free position between its two
+classes; some degrees are then off by one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from fiberscope.workloads.canonical import Integers
 
 __all__ = ["Joins"]
 
-# How far away the partner of a swap may be: first near, then ever further, twice at each distance.
+# Maximum distances of the partner of a swap, in order: increasing, each tried twice.
 _REACHES = tuple(8 << doublings for doublings in range(12) for _ in range(2))
-_ROUNDS = 20  # in which joins take others' places, before one goes to a free place
+_ROUNDS = 20  # of displacement, before an edge moves to a free position
 
 
 class _Neighbours:
-    """The joins by the class of one of their ends, in the order in which they lie."""
+    """The edges in order of the class of one endpoint."""
 
     def __init__(self, kinds: Integers) -> None:
         self._order = np.argsort(kinds, kind="stable")
@@ -32,7 +32,7 @@ class _Neighbours:
         self._kinds = kinds
 
     def near(self, join: int, reach: int, chance: random.Random) -> int:
-        """A join with an end of the same class, at most ``reach`` away among these."""
+        """Return a random edge with an endpoint of the same class, at most ``reach`` positions away."""
         place, kind = int(self._place[join]), self._kinds[join]
         first = max(place - reach, int(self._starts[kind]))
         last = min(place + reach + 1, int(self._starts[kind + 1]))
@@ -40,13 +40,13 @@ class _Neighbours:
 
 
 class Joins:
-    """Joins of nodes; ``repaired`` makes them distinct.
+    """Edges of nodes; ``repaired`` makes them distinct.
 
     Args:
-        kinds: each node's class, sorted.
-        ends: the nodes at either end, in the order in which they are joined.
-        rng: chooses what to swap.
-        both_ways: whether a join of x with y is also one of y with x.
+        kinds: class of each node, sorted.
+        ends: the nodes at both ends of each edge.
+        rng: chooses swaps.
+        both_ways: whether an edge from x to y is also an edge from y to x.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Joins:
         stands = np.zeros(len(keys), dtype=np.bool_)
         stands[np.unique(keys, return_index=True)[1]] = True
         stands &= ends[0] != ends[1]
-        self._taken = set(keys[stands].tolist())  # the places of the joins that stand
-        self._pending = dict.fromkeys(np.flatnonzero(~stands).tolist())  # the other joins, in order
+        self._taken = set(keys[stands].tolist())  # keys of the valid edges
+        self._pending = dict.fromkeys(np.flatnonzero(~stands).tolist())  # the other edges, in order
 
     def _keys(self) -> Integers:
         first, other = self._ends
@@ -77,7 +77,7 @@ class Joins:
         return first * len(self._kinds) + other
 
     def repaired(self) -> tuple[Integers, Integers]:
-        """The joins, all distinct and none of a node with itself."""
+        """Return the edges, all distinct and without loops."""
         for _ in range(_ROUNDS):
             for join in list(self._pending):
                 if join in self._pending and not self._settle(join):
@@ -90,9 +90,9 @@ class Joins:
         return any(self._swap(join, reach, displace=False) for reach in _REACHES)
 
     def _swap(self, join: int, reach: int, *, displace: bool) -> bool:
-        """Swap an end with a join at most ``reach`` away; whether this one stands now, and that one too.
+        """Swap an endpoint with an edge at most ``reach`` away; return whether both edges are then valid.
 
-        With ``displace``, the other may be left pending.
+        With ``displace``, the other edge may become invalid.
         """
         side = self._chance.randrange(2)
         partner = self._neighbours[side].near(join, reach, self._chance)
@@ -123,7 +123,7 @@ class Joins:
         self._pending.pop(join, None)
 
     def _move(self, join: int) -> None:
-        """Move an edge to a free place between the same classes; other profiles are refused."""
+        """Move an edge to a free position between the same classes."""
         ranges = [self._range_of(int(ends[join])) for ends in self._ends]
         ends = [0, 0]
         while not self._is_free(*ends):
@@ -133,7 +133,7 @@ class Joins:
         self._stand(join, ends)
 
     def _range_of(self, node: int) -> tuple[int, int]:
-        """First node of a node's class, and the one after its last."""
+        """Return the first node of a node's class, and the first node after the class."""
         kind = self._kinds[node]
         first, last = np.searchsorted(self._kinds, [kind, kind + 1]).tolist()
         return first, last

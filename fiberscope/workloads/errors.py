@@ -1,4 +1,4 @@
-"""The one exception this room raises for anything a user can put right."""
+"""The exception of this package for faults that a user can correct."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MOST_NAMED = 20
 
 
 class WorkloadError(ValueError):
-    """A workload that cannot be had: one line that says what is wrong, where, and what would be right.
+    """A workload that is not available: one line with the fault, its location and the remedy.
 
-    The command line maps it to exit code 2.
+    The command line exits with code 2.
 
     >>> str(WorkloadError("row 9 is outside the 8 rows", where="a.mtx", line=4))
     'a.mtx:4: row 9 is outside the 8 rows'
@@ -24,10 +24,10 @@ class WorkloadError(ValueError):
         """Compose the message.
 
         Args:
-            what: is wrong.
+            what: the fault.
             where: file or key.
-            line: the line of the file, counted from 1.
-            fix: what would be right.
+            line: line of the file, counted from 1.
+            fix: the remedy.
         """
         place = ":".join(str(part) for part in (where, line) if part is not None)
         text = f"{place}: {what}" if place else what
@@ -35,7 +35,7 @@ class WorkloadError(ValueError):
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Advice naming which of ``names`` looks most like ``word``; if nothing does, all or the first."""
+    """Return advice with the name most similar to ``word``, or else all names or the first names."""
     import difflib  # noqa: PLC0415  (the package is imported before Ctrl-C is handled)
 
     choices = sorted(names)

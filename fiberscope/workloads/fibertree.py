@@ -1,12 +1,12 @@
-"""Sparse tensors as trees of fibers, any number of ranks deep, kept in a few numpy arrays.
+"""Sparse tensors as trees of fibers, with any number of ranks, stored in a few numpy arrays.
 
-A fiber is a list of elements with increasing coordinates; an element's payload is a fiber of the next rank,
-or a value at the last (Sze et al., "Efficient Processing of Deep Neural Networks", chapter 8; TeAAL, MICRO
-2023, Section 2.1). All fibers of a rank lie behind one another in two arrays: the coordinates of their
-elements, and the place where each fiber begins, as in compressed sparse rows. Every transformation works on
-whole arrays and gives a new tree; what does not change is shared. For a hundred million nonzeros, on one
-core, what sorts (``from_coo``, ``swizzle``) takes 7 to 12 s, one that follows a leader of three million
-fibers 5 s, the others 1 to 3 s, where memory that was freed is used again (docs/workloads.md).
+A fiber is a list of elements with increasing coordinates. The payload of an element is a fiber of the next
+rank, or a value at the last rank (Sze et al., "Efficient Processing of Deep Neural Networks", chapter 8;
+TeAAL, MICRO 2023, Section 2.1). All fibers of a rank are consecutive in two arrays, as in compressed sparse
+rows: the coordinates of their elements, and the first element of each fiber. Every transformation works on
+whole arrays and returns a new tree, which shares unchanged arrays. Times for a hundred million nonzeros on
+one core, with reused memory: sorting transformations (``from_coo``, ``swizzle``) 7 to 12 s,
+``partition_by_leader`` with three million fibers 5 s, the others 1 to 3 s (docs/workloads.md).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Rank:
 
     Args:
         name: unique in its tree.
-        shape: coordinates are below it.
-        tensor_rank: the rank of the tensor whose coordinates these are; empty for an upper rank made by a
-            partition, which says where a range begins and adds nothing, and for a flattened rank.
-        parts: for a flattened rank, the ranks whose coordinates make up one of its own, the upper first.
+        shape: upper bound of the coordinates, exclusive.
+        tensor_rank: the tensor's rank with these coordinates. Empty for a flattened rank, and for the upper
+            rank of a partition, whose coordinates only mark the starts of ranges.
+        parts: for a flattened rank, the two original ranks, the upper rank first.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Boundaries:
     """Boundaries of the partitions of a leader's fibers, by which followers are partitioned.
 
     Args:
-        rank: name of the rank that was cut.
+        rank: name of the partitioned rank.
         above: names of the ranks above it.
-        fibers: one row a fiber: its coordinates in the ranks above.
+        fibers: one row for each fiber: its coordinates in the ranks above.
         segments: partition p of fiber f is ``starts[segments[f] + p]``.
         starts: first coordinate of each partition.
     """
@@ -70,10 +70,10 @@ class FiberTree:
 
     Args:
         ranks: from the root to the leaves.
-        segments: for each rank, where its fibers begin in ``coordinates``; one more than there are fibers.
-            Fiber i is the payload of element i of the rank above; the first rank has one fiber.
+        segments: for each rank, the index in ``coordinates`` of the first element of each fiber, and the end.
+            Fiber i is the payload of element i of the rank above. The first rank has one fiber.
         coordinates: for each rank, the coordinates of the elements of all its fibers.
-        values: one for each element of the last rank.
+        values: one value for each element of the last rank.
     """
 
     ranks: tuple[Rank, ...]
@@ -85,16 +85,16 @@ class FiberTree:
     def from_coo(
         cls, shape: Mapping[str, int], coordinates: Sequence[npt.ArrayLike], values: npt.ArrayLike
     ) -> FiberTree:
-        """The tree of a tensor given by its nonzeros, in any order.
+        """Build the tree of a tensor from its nonzeros, in any order.
 
         Args:
-            shape: of each rank by name, in the order of the tree.
-            coordinates: for each rank, one coordinate a nonzero.
-            values: one a nonzero; a value of zero is kept.
+            shape: size of each rank by name, in the order of the tree.
+            coordinates: for each rank, the coordinate of each nonzero.
+            values: value of each nonzero; zeros are kept.
 
         Raises:
-            ValueError: lengths that differ, coordinates that are no integers or outside of the shape, or a
-                point given twice.
+            ValueError: lengths differ, coordinates are no integers or outside of the shape, or a point occurs
+                twice.
         """
         ranks = tuple(Rank(name, size, name) for name, size in shape.items())
         arrays, numbers = [np.asarray(column) for column in coordinates], np.asarray(values)
@@ -103,7 +103,7 @@ class FiberTree:
         return _grown(ranks, columns, numbers, len(ranks))
 
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
-        """The coordinates of all nonzeros by rank of the tensor, and their values, in the tree's order."""
+        """Return the coordinates of all nonzeros by rank of the tensor, and the values, in tree order."""
         columns: dict[str, Integers] = {}
         for rank, column in zip(self.ranks, self.columns(), strict=True):
             _unravel(rank, column, columns)
@@ -116,24 +116,24 @@ class FiberTree:
 
     @property
     def nonzeros(self) -> int:
-        """Values stored."""
+        """Number of stored values."""
         return len(self.values)
 
     def level(self, name: str) -> int:
-        """The place of a rank, counted from 0 at the root.
+        """Return the position of a rank, counted from 0 at the root.
 
         Raises:
-            ValueError: there is none of this name.
+            ValueError: the tree has no such rank.
         """
         if name not in self.names:
             raise ValueError(f"the tree has no rank {name}; {nearest(name, self.names)}")
         return self.names.index(name)
 
     def swizzle(self, names: Sequence[str]) -> FiberTree:
-        """The same tensor with its ranks in another order, given from the root.
+        """Return the same tensor with its ranks in another order, from the root.
 
         Raises:
-            ValueError: if the names are not those of the tree's ranks, each once.
+            ValueError: the names are not a permutation of the tree's ranks.
         """
         if sorted(names) != sorted(self.names):
             raise ValueError(f"swizzle needs each of {', '.join(self.names)} once, not {', '.join(names)}")
@@ -146,32 +146,32 @@ class FiberTree:
     def partition_by_shape(self, name: str, size: int, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank into ranges of ``size`` coordinates.
 
-        The ``upper`` rank holds the first coordinate of each range that is not empty, the ``lower`` one the
-        elements with the coordinates that they had.
+        The ``upper`` rank has the first coordinate of each non-empty range. The ``lower`` rank has the
+        elements with their original coordinates.
 
         Raises:
-            ValueError: if the size is below 1, there is no such rank, or a new name is taken.
+            ValueError: the size is below 1, there is no such rank, or a new name exists already.
         """
         level = self.level(name)
         _check_size(size)
         return self._cut(level, self.coordinates[level] // size * size, upper, lower)
 
     def partition_by_occupancy(self, name: str, size: int, upper: str, lower: str) -> FiberTree:
-        """Cut each fiber of a rank into pieces of ``size`` elements, the last perhaps shorter.
+        """Cut each fiber of a rank into pieces of ``size`` elements. The last piece may be shorter.
 
-        As ``partition_by_shape``; the ``upper`` coordinate is that of the first element of the piece.
+        The ``upper`` coordinate is the coordinate of the first element of the piece.
 
         Raises:
-            ValueError: as there.
+            ValueError: see ``partition_by_shape``.
         """
         level = self.level(name)
         return self._cut(level, self._occupancy_starts(level, size), upper, lower)
 
     def boundaries(self, name: str, size: int) -> Boundaries:
-        """Return the boundaries of ``partition_by_occupancy``, to partition other trees alike.
+        """Return the boundaries of ``partition_by_occupancy``, for ``partition_by_leader`` of other trees.
 
         Raises:
-            ValueError: if the size is below 1 or there is no such rank.
+            ValueError: the size is below 1 or there is no such rank.
         """
         level = self.level(name)
         starts = self._occupancy_starts(level, size)
@@ -180,14 +180,14 @@ class FiberTree:
         return Boundaries(name, self.names[:level], self._points(level), _pointers(counts), starts[first])
 
     def partition_by_leader(self, name: str, leader: Boundaries, upper: str, lower: str) -> FiberTree:
-        """Cut each fiber of a rank where the leader's fiber at the same place is cut.
+        """Cut each fiber of a rank at the boundaries of the leader's fiber with the same coordinates above.
 
-        What lies below the leader's first coordinate goes into its first piece; a fiber that the leader does
-        not have stays whole, under the coordinate 0. So the pieces of all trees that are cut alike meet.
+        Elements below the leader's first coordinate belong to the first piece. A fiber that the leader lacks
+        stays whole, under the coordinate 0. The pieces of all trees with the same leader therefore match.
 
         Raises:
-            ValueError: if the ranks above are not those of the leader, there is no such rank, or a new name
-                is taken.
+            ValueError: the ranks above are not those of the leader, there is no such rank, or a new name
+                exists already.
         """
         level = self.level(name)
         if self.names[:level] != leader.above:
@@ -198,10 +198,10 @@ class FiberTree:
         return self._cut(level, self._leader_starts(level, leader), upper, lower)
 
     def flatten(self, upper: str, lower: str, name: str) -> FiberTree:
-        """Make two neighbouring ranks one; a coordinate is (upper coordinate) x (lower shape) + (lower one).
+        """Combine two adjacent ranks; a coordinate is (upper coordinate) x (lower shape) + (lower one).
 
         Raises:
-            ValueError: if the ranks are not neighbours, their shapes are too large, or the name is taken.
+            ValueError: the ranks are not adjacent, their shapes are too large, or the name exists already.
         """
         level = self.level(upper)
         if self.level(lower) != level + 1:
@@ -222,7 +222,7 @@ class FiberTree:
         )
 
     def _cut(self, level: int, starts: Integers, upper: str, lower: str) -> FiberTree:
-        """Put a rank above this one; ``starts`` has the upper coordinate of each element."""
+        """Insert a rank above a level; ``starts`` has the upper coordinate of each element."""
         fibers = self._fiber_of(level)
         first = np.flatnonzero(_is_first(fibers, starts))
         counts = np.bincount(fibers[first], minlength=len(self.segments[level]) - 1)
@@ -243,7 +243,7 @@ class FiberTree:
         segments: tuple[Integers, ...],
         coordinates: tuple[Integers, ...],
     ) -> FiberTree:
-        """The tree with ``count`` ranks from ``level`` on replaced by others."""
+        """Return the tree with the ``count`` ranks from ``level`` on replaced by others."""
         end = level + count
         changed = (*self.ranks[:level], *ranks, *self.ranks[end:])
         _check_names([rank.name for rank in changed])
@@ -255,7 +255,7 @@ class FiberTree:
         )
 
     def _fiber_of(self, level: int) -> Integers:
-        """Return the number of the fiber of each element of a rank."""
+        """Return the fiber number of each element of a rank."""
         lengths = np.diff(self.segments[level])
         return np.repeat(np.arange(len(lengths)), lengths)
 
@@ -269,7 +269,7 @@ class FiberTree:
         return columns[::-1]
 
     def _points(self, level: int) -> Integers:
-        """Return the coordinates of each fiber in the ranks above, a row each."""
+        """Return the coordinates of each fiber in the ranks above, one row for each fiber."""
         fibers = len(self.segments[level]) - 1
         points = np.zeros((fibers, level), dtype=np.int64)
         below = np.arange(fibers + 1)
@@ -279,14 +279,14 @@ class FiberTree:
         return points
 
     def _occupancy_starts(self, level: int, size: int) -> Integers:
-        """Return the coordinate of the first element of each element's piece."""
+        """Return for each element the coordinate of the first element of its piece."""
         _check_size(size)
         begins = np.repeat(self.segments[level][:-1], np.diff(self.segments[level]))
         place = np.arange(len(begins)) - begins
         return self.coordinates[level][begins + place // size * size]
 
     def _leader_starts(self, level: int, leader: Boundaries) -> Integers:
-        """Return the first coordinate of the leader's piece that contains each element."""
+        """Return for each element the first coordinate of the leader's piece that contains it."""
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
         starts = np.zeros(len(coordinates), np.int64)
         counts = np.diff(leader.segments)
@@ -296,7 +296,7 @@ class FiberTree:
         led = np.flatnonzero(theirs >= 0)
         theirs, cuts, ours = theirs[led], leader.starts, coordinates[led]
         wide = max(self.ranks[level].shape, int(cuts.max(initial=0)) + 1)
-        if wide * len(counts) > MOST:  # ranks among all cuts: smaller numbers in the same order
+        if wide * len(counts) > MOST:  # replace coordinates by their ranks among all cuts
             distinct = np.unique(cuts)
             wide = len(distinct) + 1
             cuts, ours = (np.searchsorted(distinct, numbers, side="right") for numbers in (cuts, ours))
@@ -334,13 +334,14 @@ def _check_size(size: int) -> None:
 
 
 def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values, unsorted: int) -> FiberTree:
-    """The tree with these ranks.
+    """Build a tree.
 
     Args:
         ranks: from the root to the leaves.
-        columns: for each rank the coordinate of every nonzero.
+        columns: for each rank, the coordinate of every nonzero.
         values: the values of the nonzeros.
-        unsorted: nonzeros whose coordinates in so many ranks from the root are equal are in order.
+        unsorted: number of ranks, from the root, by which nonzeros must be sorted; the ranks below are in
+            order.
     """
     order = lexical_order(columns[:unsorted], [rank.shape for rank in ranks[:unsorted]])
     if order is not None:
@@ -361,7 +362,7 @@ def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values,
 
 
 def _unsorted(levels: Sequence[int]) -> int:
-    """Ranks from the root by which a swizzle sorts; those below follow one another as they did before."""
+    """Return how many ranks, from the root, a swizzle must sort by; the ranks below keep their order."""
     count = len(levels) - 1
     while count > 0 and levels[count - 1] < levels[count]:
         count -= 1
@@ -369,7 +370,7 @@ def _unsorted(levels: Sequence[int]) -> int:
 
 
 def _places(first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) -> Integers:
-    """The number of the element with which each fiber begins; both are given by their first nonzeros."""
+    """Return the number of the first element of each fiber, both given by their first nonzeros."""
     if len(elements) in (0, len(first)):
         return fibers
     places: Integers = np.cumsum(first)[fibers] - 1
@@ -377,7 +378,7 @@ def _places(first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) 
 
 
 def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:
-    """Return a mask of the elements whose fiber or coordinate differs from that of the element before."""
+    """Return a mask of the elements whose fiber or coordinate differs from the element before."""
     first = np.ones(len(fibers), dtype=bool)
     first[1:] = (fibers[1:] != fibers[:-1]) | (coordinates[1:] != coordinates[:-1])
     return first
@@ -388,7 +389,7 @@ def _pointers(counts: Integers) -> Integers:
 
 
 def _unravel(rank: Rank, column: Integers, columns: dict[str, Integers]) -> None:
-    """Add the coordinates of the tensor's ranks that a rank of the tree holds."""
+    """Add the coordinates of the tensor's ranks that a rank of the tree combines."""
     if rank.parts:
         high, low = rank.parts
         _unravel(high, column // low.shape, columns)

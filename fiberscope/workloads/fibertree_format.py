@@ -1,7 +1,7 @@
-"""Size of a fiber tree in bits, in a format chosen for each rank (TeAAL, MICRO 2023, Section 4.1).
+"""Size of a fiber tree in bits, with a format for each rank (TeAAL, MICRO 2023, Section 4.1).
 
-A ``RankFormat`` says how large fibers are in memory, of whatever bits; formats of levels of graphs
-(``fiberscope.models.graphs.levels``) say how they lie in arrays, and which blocks go through them.
+A ``RankFormat`` gives the size of fibers in memory. Level formats of graphs
+(``fiberscope.models.graphs.levels``) give their layout in arrays and the blocks that access them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class RankFormat:
         kind: ``U``, uncompressed: a payload for each coordinate of the shape, and no coordinates; ``C``,
             compressed: a coordinate and a payload for each element; ``B``, bitmask: one bit for each
             coordinate of the shape, and a payload for each element.
-        coordinate: bits of a coordinate; only ``C`` stores them.
+        coordinate: bits of a coordinate; only ``C`` stores coordinates.
         payload: bits of a payload.
-        header: bits that each fiber takes before its elements.
-        layout: ``structs``: coordinate and payload of an element lie side by side, and each such pair fills
-            whole words; ``arrays``: all coordinates, then all payloads of a fiber, each array in whole words.
-        word: bits of a word; 1 pads nothing.
+        header: bits of each fiber before its elements.
+        layout: ``structs``: coordinate and payload of an element are adjacent, and each pair fills whole
+            words; ``arrays``: all coordinates of a fiber, then all payloads, each array in whole words.
+        word: bits of a word; 1 adds no padding.
 
     Raises:
-        ValueError: another kind or layout, a size below 0, or a word below 1.
+        ValueError: an unknown kind or layout, a size below 0, or a word below 1.
     """
 
     kind: Literal["U", "C", "B"]
@@ -46,7 +46,7 @@ class RankFormat:
     word: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Check the parameters."""
         for name, values_allowed in (("kind", "UCB"), ("layout", ("structs", "arrays"))):
             if getattr(self, name) not in values_allowed:
                 raise ValueError(f"{name} should be {' or '.join(values_allowed)}, not {getattr(self, name)}")
@@ -55,10 +55,10 @@ class RankFormat:
                 raise ValueError(f"{name} should be at least {least} bits, not {getattr(self, name)}")
 
     def bits(self, occupancy: Integers, shape: int) -> Integers:
-        """Bits of fibers with so many elements, coordinates below ``shape``.
+        """Return the bits of fibers with these numbers of elements and coordinates below ``shape``.
 
         Raises:
-            ValueError: together they have more than 64-bit numbers can tell, as U and B of a vast shape may.
+            ValueError: the total exceeds 64-bit numbers, as is possible for U and B with a large shape.
         """
         if self.kind != "C" and len(occupancy) * shape * max(1, self.payload) > MOST:
             raise ValueError(
@@ -80,7 +80,7 @@ class RankFormat:
 
 
 def fiber_bits(tree: FiberTree, name: str, chosen: RankFormat) -> Integers:
-    """Bits of each fiber of a rank, without what is below it.
+    """Return the bits of each fiber of a rank, without the ranks below.
 
     Raises:
         ValueError: there is no such rank, or it has too many bits (``RankFormat.bits``).
@@ -90,7 +90,7 @@ def fiber_bits(tree: FiberTree, name: str, chosen: RankFormat) -> Integers:
 
 
 def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, int]:
-    """Bits of each rank; ranks without a format are not stored.
+    """Return the bits of each rank. Ranks without a format are not stored.
 
     Raises:
         ValueError: a format for a rank that the tree does not have.
@@ -99,10 +99,10 @@ def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, i
 
 
 def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
-    """Return the bits below each element of a rank; ranks without a format are not stored.
+    """Return the bits below each element of a rank. Ranks without a format are not stored.
 
     Raises:
-        ValueError: there is no such rank, or a format is for one that the tree does not have.
+        ValueError: there is no such rank, or a format for a rank that the tree does not have.
     """
     for other in formats:
         tree.level(other)

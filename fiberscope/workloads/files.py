@@ -1,4 +1,4 @@
-"""Which file a text means: a path, what the data path has of a name, what a view or a generator reads."""
+"""Resolution of a text to a file: a path, a name on the data path, or the input of a view or generator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["file_of", "is_path"]
 
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:
-    """The file that ``load`` would read: a path, what the data path has of a name, a profile; else None."""
+    """Return the file that ``load`` would read: a path, a file on the data path, or a profile; else None."""
     text = os.fspath(name)
     if spec.view_in(text):
         return file_of(spec.split_view(text)[1])

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when first used, so that importing it costs nothing."""
+"""Lazy imports: public names of a package whose modules are imported at first use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def imported_at_first_use(
     homes: Mapping[str, str],
     advice: Callable[[ModuleNotFoundError], str | None] = lambda _error: None,
 ) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package (PEP 562) whose names are in other modules.
+    """Return the ``__getattr__`` of a package (PEP 562) whose names are in other modules.
 
-    No module of the package may be called as one of the names: once imported, it would take its place.
+    No module of the package may have one of the names, as its import would replace the name.
 
     Args:
-        package: its name.
-        homes: the module of each name.
-        advice: what to install for a module that was not found; None if it does not know.
+        package: name of the package.
+        homes: module of each name.
+        advice: returns an installation hint for a missing module, or None.
     """
 
     def home_of(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Files that hold something else than their name says: pointers of Git LFS, web pages, other archives."""
+"""Detection of files whose content contradicts their name: Git LFS pointers, web pages, archives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fiberscope.workloads.errors import WorkloadError
 
 __all__ = ["BEGINNING", "check_content", "check_file"]
 
-BEGINNING = 512  # bytes of a file that tell
+BEGINNING = 512  # bytes of a file that are inspected
 _FOREIGN = {
     b"version https://git-lfs.github.com/": (
         "a pointer of Git LFS, not the file itself",
@@ -29,19 +29,19 @@ _FOREIGN = {
     b"\x28\xb5\x2f\xfd": ("a zstd archive", "unpack it first, or pack it by gzip"),
 }
 _BOEING = re.compile(rb"^[RPCI][SUHZR][AE][ \t]+\d+[ \t]+\d+[ \t]+\d+[ \t]+\d+", re.MULTILINE | re.IGNORECASE)
-_ARCHIVE, _TAR = 257, b"ustar"  # where a tar archive has its mark
+_ARCHIVE, _TAR = 257, b"ustar"  # position and signature of a tar archive
 
 
 def check_content(beginning: bytes, where: str) -> None:
-    """Refuse content that is of no format of matrices, by its name.
+    """Refuse content in a known foreign format.
 
     Args:
         beginning: the first ``BEGINNING`` bytes of a file.
-        where: the file's name, for errors.
+        where: name of the file, for errors.
 
     Raises:
-        WorkloadError: a pointer of Git LFS, a web page, an HDF5 file, an archive, a graph or matrix in a form
-            that is not read.
+        WorkloadError: a Git LFS pointer, a web page, an HDF5 file, an archive, or an unsupported matrix
+            format.
     """
     text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for mark, (what, fix) in _FOREIGN.items():
@@ -58,7 +58,7 @@ def check_file(path: str) -> None:
     """Refuse a file with foreign content.
 
     Raises:
-        WorkloadError: as ``check_content``.
+        WorkloadError: see ``check_content``.
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:

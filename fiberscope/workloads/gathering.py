@@ -1,4 +1,4 @@
-"""Blocks of numbers gathered into coordinates and values, with the line of whatever is wrong."""
+"""Conversion of blocks of numbers to coordinates and values, with the line number of any fault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Entries", "check_entries", "gather", "gather_columns"]
 
 @dataclass(frozen=True)
 class Entries:
-    """Coordinates (0-based) and values, one of each an entry."""
+    """Coordinates (0-based) and values of entries."""
 
     rows: Coordinates
     cols: Coordinates
@@ -32,14 +32,19 @@ def gather(
     base: int = 0,
     least: int | None = None,
 ) -> Entries:
-    """Gather the entries of ``blocks``, with fields value; row, column; or row, column, value.
+    """Gather the entries of ``blocks`` with the fields value; row, column; or row, column, value.
 
-    Indices count from ``base`` and must fit ``shape``; a missing value is 1. There may be ``least`` entries
-    instead of as many as ``declared``.
+    Args:
+        blocks: the blocks of a file.
+        where: name of the file, for errors.
+        declared: the declared number of entries; None if there is none.
+        shape: rows and columns. Indices must fit.
+        base: the first index.
+        least: minimum number of entries; by default ``declared``.
 
     Raises:
-        WorkloadError: with the line: an index out of range, a value that is not finite, more or fewer entries
-            than ``declared``.
+        WorkloadError: with the line: an index out of range, a value that is not finite, or a wrong number of
+            entries.
     """
     parts: list[Entries] = []
     seen, line = 0, 0
@@ -60,10 +65,10 @@ def gather(
 def gather_columns(
     blocks: Iterable[Block], where: str, declared: int, shape: Sequence[int]
 ) -> tuple[list[Integers], Values]:
-    """Return the coordinates, from 0, of entries of any number of ranks, and their values.
+    """Return the 0-based coordinates of entries of any number of ranks, and their values.
 
     Raises:
-        WorkloadError: as ``gather``.
+        WorkloadError: see ``gather``.
     """
     parts, seen, line = [], 0, 0
     for block in blocks:
@@ -86,7 +91,7 @@ def gather_columns(
 
 
 def _check_values(block: Block, where: str) -> None:
-    """Refuse values that no double holds."""
+    """Refuse values that a double cannot represent."""
     kind, values = block.grammar.fields[-1], block.numbers[:, -1]
     if kind == "index":
         return
@@ -113,7 +118,7 @@ def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Ent
 
 
 def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which integers a double rounds; only large integers can be."""
+    """Return a mask of the integers that a double rounds. Only large integers can be rounded."""
     wrong = np.abs(values) >= MOST_EXACT
     if wrong.any():
         width = len(block.grammar.fields)
@@ -126,10 +131,10 @@ def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np
 def check_entries(
     block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, where: str
 ) -> None:
-    """Refuse the first entry of a block that is wrong, with its line.
+    """Refuse a block with a wrong entry; name the line of the first.
 
     Raises:
-        WorkloadError: one is.
+        WorkloadError: ``wrong`` marks an entry.
     """
     if wrong.any():
         line = block.line_of(int(np.argmax(wrong)))

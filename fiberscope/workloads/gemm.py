@@ -1,9 +1,9 @@
-"""The operands of a sparse GEMM, drawn slice by slice: ``gemm:m=128,n=2048,k=4096,a=0.2,b=0.9``.
+"""Random operands of a sparse GEMM, drawn slice by slice: ``gemm:m=128,n=2048,k=4096,a=0.2,b=0.9``.
 
-Z (M x N) = A (M x K) times B (K x N). The densities ``a`` and ``b`` are those of nonzeros; their counts are
-exact: round(a M K) and round(b K N) distinct places, all sets equally likely. Both operands are cut along K
-into slices of ``SLICE``, each drawn from a seed of its own, so that one that is too large to hold can be made
-slice by slice, as often as it is needed, and always the same.
+Z (M x N) = A (M x K) times B (K x N). ``a`` and ``b`` are densities; the numbers of nonzeros are exactly
+round(a M K) and round(b K N), at distinct positions, with all sets equally likely. Both operands are cut
+along K into slices of ``SLICE``. Each slice has its own seed, so that an operand that does not fit in memory
+can be drawn slice by slice, repeatedly, with the same result.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from fiberscope.workloads.workload import Workload
 __all__ = ["DrawnOperand", "HeldMatrix", "Operand", "Sliced", "draw", "is_gemm", "sliced"]
 
 KIND = "gemm"
-SLICE = 128  # of K, in which operands are drawn, whatever slices a machine takes
-MOST_PLACES = 10**9 - 1  # of an operand: up to which numpy draws how many nonzeros fall into a slice
-MOST_HELD = 1 << 25  # nonzeros of an operand that is made whole
+SLICE = 128  # coordinates of K in a drawn slice, independent of the slices of a machine
+MOST_PLACES = 10**9 - 1  # positions of an operand: the limit of numpy's multivariate hypergeometric draw
+MOST_HELD = 1 << 25  # nonzeros of an operand that is kept in memory
 
 _Density = Annotated[float, Field(ge=0, le=1)]
 
@@ -44,7 +44,7 @@ class _Gemm(Spec):
 
 
 class Sliced(Protocol):
-    """A matrix that is had slice by slice, along the one rank that it shares with another."""
+    """A matrix that is read slice by slice, along the rank that it shares with the other operand."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,29 +52,29 @@ class Sliced(Protocol):
 
     @property
     def nonzeros(self) -> int:
-        """Stored entries."""
+        """Number of stored entries."""
 
     @property
     def integers(self) -> int | None:
-        """The largest size of a value if all are integers, else None."""
+        """The largest magnitude of a value if all values are integers, else None."""
 
     def slice(self, first: int, last: int) -> CsrArray:
-        """The coordinates ``first`` to ``last`` - 1 of the shared rank, with all of the other."""
+        """Return the coordinates ``first`` to ``last`` - 1 of the shared rank."""
 
 
 class HeldMatrix:
-    """A matrix in memory, sliced.
+    """A matrix in memory, read slice by slice.
 
     Args:
         matrix: canonical CSR.
-        axis: the shared rank: 0 of rows, 1 of columns.
+        axis: the shared rank: 0 for rows, 1 for columns.
     """
 
     def __init__(self, matrix: CsrArray, axis: int) -> None:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.nonzeros = int(matrix.nnz)
         self._axis = axis
-        self._along = matrix.tocsc() if axis else matrix  # a slice is then neighbours in memory
+        self._along = matrix.tocsc() if axis else matrix  # so that a slice is contiguous in memory
 
     @cached_property
     def integers(self) -> int | None:
@@ -94,15 +94,15 @@ class HeldMatrix:
 
 @dataclass(frozen=True)
 class DrawnOperand:
-    """One operand of a drawn GEMM; it stands for a ``Workload``, whose attributes it has.
+    """One operand of a drawn GEMM, with the attributes of a ``Workload``.
 
     Args:
-        name: what it is called.
-        origin: the GEMM in full.
+        name: name of the operand.
+        origin: the full text of the GEMM.
         shape: rows and columns.
-        nonzeros: exactly so many.
-        axis: the shared rank: 0 of rows, 1 of columns.
-        seed: numbers from which its slices are drawn.
+        nonzeros: the exact number of nonzeros.
+        axis: the shared rank: 0 for rows, 1 for columns.
+        seed: seed of its slices.
         values: ``integer`` (1 to 4, of either sign) or ``bf16`` (between 0.5 and 1.5).
     """
 
@@ -118,7 +118,7 @@ class DrawnOperand:
 
     @property
     def digest(self) -> str:
-        """The sha256 over what it is drawn from; the values themselves may be too many to be held."""
+        """The sha256 of the name and the origin, as the values may not fit in memory."""
         return hashlib.sha256(f"{self.name} {self.origin}".encode()).hexdigest()
 
     @property
@@ -131,7 +131,7 @@ class DrawnOperand:
         """Return the matrix in canonical CSR.
 
         Raises:
-            WorkloadError: it has more nonzeros than ``MOST_HELD``.
+            WorkloadError: the matrix has more nonzeros than ``MOST_HELD``.
         """
         if self.nonzeros > MOST_HELD:
             what = f"{self.name} has {self.nonzeros} nonzeros; at most {MOST_HELD} are held in memory"
@@ -142,7 +142,7 @@ class DrawnOperand:
 
     @cached_property
     def _counts(self) -> Integers:
-        """Nonzeros of each slice: as many as fall into it when all places are equally likely."""
+        """Return the nonzeros of each slice: a random division with all positions equally likely."""
         width, length = self.shape[1 - self.axis], self.shape[self.axis]
         sizes = np.diff(np.append(np.arange(0, length, SLICE), length)) * width
         rng = np.random.default_rng([*self.seed, len(sizes)])
@@ -163,7 +163,7 @@ class DrawnOperand:
         return drawn[inside] if self.axis == 0 else drawn[:, inside]
 
     def drawn(self, number: int) -> CsrArray:
-        """One slice as it is drawn."""
+        """Return one slice as drawn."""
         length = min(SLICE, self.shape[self.axis] - number * SLICE)
         shape = (length, self.shape[1]) if self.axis == 0 else (self.shape[0], length)
         rng = np.random.default_rng([*self.seed, number])
@@ -180,7 +180,7 @@ Operand: TypeAlias = Workload | DrawnOperand | NamedTensor
 
 @lru_cache(maxsize=2)
 def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
-    """A slice as drawn, kept for who takes it in narrower ones."""
+    """Return a slice as drawn, cached for machines that read narrower slices."""
     return operand.drawn(number)
 
 
@@ -189,15 +189,15 @@ def _joined(parts: list[CsrArray], axis: int) -> CsrArray:
 
 
 def is_gemm(text: object) -> bool:
-    """Return whether this is a GEMM written as text, which stands for both operands."""
+    """Return whether the text describes a GEMM, which stands for both operands."""
     return isinstance(text, str) and text.partition(":")[0].strip().lower() == KIND and ":" in text
 
 
 def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
-    """A and B of a GEMM written as text.
+    """Return A and B of a GEMM text.
 
     Raises:
-        WorkloadError: a key that does not exist, a value out of range, or an operand of too many places.
+        WorkloadError: an unknown key, a value out of range, or an operand with too many positions.
     """
     spec = parse_parameters(text, _Gemm)
     full = full_text(KIND, spec)
@@ -215,9 +215,9 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
 
 
 def sliced(operand: Operand | CsrArray, axis: int) -> Sliced:
-    """An operand to be had slice by slice along its rows (axis 0) or columns (axis 1).
+    """Return an operand that is read slice by slice along its rows (axis 0) or columns (axis 1).
 
-    What is drawn along the other axis, or lies in memory, is held whole.
+    An operand that is drawn along the other axis is kept in memory as a whole.
     """
     if isinstance(operand, DrawnOperand) and operand.axis == axis:
         return operand

@@ -1,7 +1,7 @@
-"""Synthetic matrices: seeded, vectorised, with the exact number of nonzeros where the definition permits.
+"""Synthetic matrices: seeded, vectorised, with an exact number of nonzeros where the definition permits.
 
-Every generator takes a ``seed`` and draws from numpy's PCG64; the same arguments give the same matrix. Values
-are uniform in (0.5, 1.5), so that no product vanishes and none overflows; ``drawn_values`` has others.
+Every generator takes a ``seed`` and draws from numpy's PCG64. Equal arguments give equal matrices. Values are
+uniform in (0.5, 1.5), so that products neither vanish nor overflow; ``drawn_values`` has other values.
 Results are canonical CSR (see ``fiberscope.workloads.readers.read_matrix``).
 """
 
@@ -25,10 +25,10 @@ _MOST_ROUNDS = 200
 
 
 def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
-    """``nonzeros`` distinct places of a ``rows`` x ``cols`` matrix, all sets equally likely.
+    """Draw ``nonzeros`` distinct positions of a ``rows`` x ``cols`` matrix, all sets equally likely.
 
     Raises:
-        WorkloadError: more nonzeros than places.
+        WorkloadError: more nonzeros than positions.
     """
     _check_room("uniform", rows, cols, nonzeros, rows * cols)
     rng = np.random.default_rng(seed)
@@ -37,10 +37,10 @@ def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
 
 
 def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor:
-    """``nonzeros`` distinct places of a tensor of this shape, all sets equally likely.
+    """Draw ``nonzeros`` distinct positions of a tensor of this shape, all sets equally likely.
 
     Raises:
-        WorkloadError: more nonzeros than places, or more places than 64-bit integers number.
+        WorkloadError: more nonzeros than positions, or more positions than 64-bit integers can number.
     """
     room = places_of(shape)
     _check_count("tensor", nonzeros, room)
@@ -50,10 +50,10 @@ def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor
 
 
 def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -> CsrArray:
-    """``nonzeros`` distinct places, all with |row - column| <= ``bandwidth``, uniform over the band.
+    """Draw ``nonzeros`` distinct positions with |row - column| <= ``bandwidth``, uniform over the band.
 
     Raises:
-        WorkloadError: more nonzeros than places in the band.
+        WorkloadError: more nonzeros than positions in the band.
     """
     first = np.maximum(np.arange(rows, dtype=np.int64) - bandwidth, 0)
     last = np.minimum(np.arange(rows, dtype=np.int64) + bandwidth, cols - 1)
@@ -66,12 +66,12 @@ def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -
 
 
 def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArray:
-    """``blocks`` distinct dense blocks of ``size`` x ``size`` on a grid.
+    """Draw ``blocks`` distinct dense blocks of ``size`` x ``size`` on a grid.
 
-    The nonzeros are exactly ``blocks`` x ``size`` x ``size``.
+    The number of nonzeros is exactly ``blocks`` x ``size`` x ``size``.
 
     Raises:
-        WorkloadError: ``size`` does not divide ``rows`` and ``cols``, or more blocks than fit the grid.
+        WorkloadError: ``size`` does not divide ``rows`` and ``cols``, or the grid has fewer blocks.
     """
     if rows % size or cols % size:
         raise WorkloadError(f"size={size} divides neither or only one of {rows} and {cols}", where="block")
@@ -89,13 +89,14 @@ def block(rows: int, cols: int, blocks: int, size: int, seed: int = 0) -> CsrArr
 def rmat(
     scale: int, nonzeros: int, a: float = 0.57, b: float = 0.19, c: float = 0.19, seed: int = 0
 ) -> CsrArray:
-    """R-MAT, 2^``scale`` square: edges fall into quadrants with chances ``a``, ``b``, ``c``, 1 - a - b - c.
+    """Draw an R-MAT graph: 2^``scale`` vertices, quadrant probabilities ``a``, ``b``, ``c``, 1 - a - b - c.
 
     Exactly ``nonzeros`` distinct edges. Source: D. Chakrabarti, Y. Zhan, C. Faloutsos, "R-MAT: A Recursive
-    Model for Graph Mining", SDM 2004; the defaults are Graph 500's.
+    Model for Graph Mining", SDM 2004; the defaults are those of Graph 500.
 
     Raises:
-        WorkloadError: chances that are none, more nonzeros than places, or more than come up in many draws.
+        WorkloadError: invalid probabilities, more nonzeros than positions, or too few distinct edges after
+            many draws.
     """
     check_chances(a, b, c, "rmat")
     size = 2**scale
@@ -115,10 +116,10 @@ def rmat(
 
 
 def check_chances(a: float, b: float, c: float, where: str) -> None:
-    """Refuse what are not the chances of three quadrants out of four.
+    """Check the probabilities of three of four quadrants.
 
     Raises:
-        WorkloadError: a negative one, or more than 1 in all.
+        WorkloadError: a probability is negative, or the sum exceeds 1.
     """
     if min(a, b, c) < 0 or a + b + c > 1:
         raise WorkloadError(f"a={a}, b={b}, c={c} are not chances; a + b + c <= 1", where=where)
@@ -127,7 +128,7 @@ def check_chances(a: float, b: float, c: float, where: str) -> None:
 def quadrant(
     row: Integers, col: Integers, chance: npt.NDArray[Any], bounds: tuple[Any, Any, Any]
 ) -> tuple[Integers, Integers]:
-    """One level down: places in the halves that draws fall into; ``bounds`` end three quadrants."""
+    """Descend one level: choose a quadrant by random numbers. ``bounds`` are the ends of three quadrants."""
     first, second, third = bounds
     low = chance >= second
     right = (chance >= first) & ~low | (chance >= third)
@@ -135,15 +136,15 @@ def quadrant(
 
 
 def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: int = 0) -> CsrArray:
-    """Power-law rows and columns: expected counts follow a density falling with ``exponent`` > 1.
+    """Draw power-law rows and columns: expected counts have a density that falls with ``exponent`` > 1.
 
-    Exactly ``nonzeros`` distinct places, drawn with chance in proportion to row weight x column weight. Rows
+    Exactly ``nonzeros`` distinct positions, with probability proportional to row weight x column weight. Rows
     and columns are in random order. Source: F. Chung, L. Lu, "Connected components in random graphs with
     given expected degree sequences", Annals of Combinatorics 6, 2002.
 
     Raises:
-        WorkloadError: an exponent of 1 or less, more nonzeros than places, or more than come up in many
-            draws.
+        WorkloadError: an exponent of 1 or less, more nonzeros than positions, or too few distinct positions
+            after many draws.
     """
     if not exponent > 1:
         raise WorkloadError(f"exponent={exponent}; it must be above 1", where="chung-lu")
@@ -163,7 +164,7 @@ def chung_lu(rows: int, cols: int, nonzeros: int, exponent: float = 2.1, seed: i
 
 
 def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
-    """n:m sparsity: in each row, exactly ``n`` of every ``m`` consecutive columns.
+    """Draw n:m sparsity: in each row, exactly ``n`` of every ``m`` consecutive columns.
 
     Raises:
         WorkloadError: ``n`` above ``m``, or ``m`` does not divide ``cols``.
@@ -181,13 +182,13 @@ def structured(rows: int, cols: int, n: int, m: int, seed: int = 0) -> CsrArray:
 
 
 def runs(rows: int, cols: int, nonzeros: int, length: int, seed: int = 0) -> CsrArray:
-    """Runs of ``length`` consecutive nonzeros in a row, on a grid of ``length``.
+    """Draw runs of ``length`` consecutive nonzeros in a row, on a grid of ``length``.
 
-    Exactly ``nonzeros``; where ``length`` does not divide it, one run is shorter. Neighbouring runs may
-    touch.
+    The number of nonzeros is exact. If ``length`` does not divide it, one run is shorter. Runs may be
+    adjacent.
 
     Raises:
-        WorkloadError: ``length`` does not divide ``cols``, or more nonzeros than places.
+        WorkloadError: ``length`` does not divide ``cols``, or more nonzeros than positions.
     """
     if cols % length:
         raise WorkloadError(f"length={length} does not divide cols={cols}", where="runs")
@@ -222,14 +223,14 @@ def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Val
 
 
 def _distinct_of(rng: np.random.Generator, total: int, wanted: int) -> Integers:
-    """``wanted`` distinct integers below ``total``, sorted, all sets equally likely."""
+    """Draw ``wanted`` distinct integers below ``total``, sorted, all sets equally likely."""
     if 2 * wanted > total:
         return np.sort(rng.permutation(total)[:wanted]).astype(np.int64)
     return _distinct(rng, lambda count: rng.integers(0, total, count), wanted, "uniform")
 
 
 def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) -> Integers:
-    """``wanted`` distinct keys, sorted: repeats are thrown away, what is too much is left out at random."""
+    """Draw ``wanted`` distinct keys, sorted; drop repeated keys, and surplus keys at random."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
         missing = wanted - len(keys)

@@ -1,10 +1,9 @@
-"""Graphs as adjacency matrices, from the files of METIS, of the DIMACS challenges, of GAPBS and of KONECT.
+"""Readers of graphs as adjacency matrices: files of METIS, the DIMACS challenges, GAPBS and KONECT.
 
-An edge from u to v with weight w is the entry (u, v) with value w, or 1 in a graph without weights.
-
-Sources: METIS 5.1.0 manual, section 4.1.1; 9th DIMACS Implementation Challenge, "Shortest Paths"; S. Beamer,
-K. Asanovic, D. Patterson, "The GAP Benchmark Suite", arXiv 1508.03619, and its reference code;
-J. Kunegis, "KONECT: the Koblenz network collection", WWW 2013 Companion, and its handbook, section 9.
+An edge from u to v with weight w is the entry (u, v) with value w, or 1 in a graph without weights. Sources:
+METIS 5.1.0 manual, section 4.1.1; 9th DIMACS Implementation Challenge, "Shortest Paths"; S. Beamer, K.
+Asanovic, D. Patterson, "The GAP Benchmark Suite", arXiv 1508.03619, and its reference code; J. Kunegis,
+"KONECT: the Koblenz network collection", WWW 2013 Companion, and its handbook, section 9.
 """
 
 from __future__ import annotations
@@ -42,22 +41,22 @@ _KONECT = re.compile(
     rb"(?:%[ \t]*\d+[ \t]+(\d{1,18})[ \t]+(\d{1,18}))?"  # edges, and the nodes of both sides
 )
 _TIME = re.compile(rb"^([^%\r\n]\S*[ \t]+\S+[ \t]+\S+)[ \t]+[-+.\deE]+(?=[ \t\r]*$)", re.MULTILINE)
-_MOST_DIGITS = 18  # of a number in 64 bits
-_Line: TypeAlias = tuple[int, list[bytes]]  # its number and its words
+_MOST_DIGITS = 18  # digits of a 64-bit number
+_Line: TypeAlias = tuple[int, list[bytes]]  # line number and words
 _SERIALIZED = np.dtype([("directed", "u1"), ("edges", "<i8"), ("nodes", "<i8")])
 
 
 def read_dimacs(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
-    """Return the directed, weighted graph of a ``.gr`` file of the DIMACS challenge on shortest paths.
+    """Read the directed, weighted graph of a ``.gr`` file of the DIMACS challenge on shortest paths.
 
     Args:
         stream: the file, at its beginning.
-        where: the file's name, for errors.
-        duplicates: what becomes of arcs between the same nodes.
+        where: name of the file, for errors.
+        duplicates: treatment of arcs between the same nodes.
 
     Raises:
-        WorkloadError: a binary graph of Galois, another problem than ``sp``, or a line that is none of the
-            format, more or fewer arcs than declared, a node out of range.
+        WorkloadError: a binary graph of Galois, another problem than ``sp``, a malformed line, a wrong number
+            of arcs, or a node out of range.
     """
     text = stream.read()
     if text.startswith(_GALOIS):
@@ -82,19 +81,19 @@ def _line_at(text: bytes, place: int) -> int:
 
 
 def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
-    """Return the graph of a ``.graph`` file of METIS: a line a vertex, with its neighbours from 1 on.
+    """Read the graph of a ``.graph`` file of METIS: one line for each vertex, with its 1-based neighbours.
 
-    An undirected graph lists each edge at both of its vertices. A file that lists as many neighbours as it
-    declares edges is directed, as GAPBS has them. Sizes and weights of vertices are ignored.
+    An undirected graph lists each edge at both vertices. A file with as many neighbours as declared edges is
+    directed, as in GAPBS. Vertex sizes and weights are ignored.
 
     Args:
         stream: the file, at its beginning.
-        where: the file's name, for errors.
-        duplicates: what becomes of edges between the same vertices.
+        where: name of the file, for errors.
+        duplicates: treatment of edges between the same vertices.
 
     Raises:
-        WorkloadError: with the line: a number that is none, a vertex out of range, a weight that is missing;
-            too few or too many lines or edges.
+        WorkloadError: with the line: a malformed number, a vertex out of range, a missing weight, or a wrong
+            number of lines or edges.
     """
     lines = [
         (number, line.split())
@@ -121,7 +120,7 @@ def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> 
 
 
 def _layout(words: Sequence[bytes], lines: Sequence[_Line], where: str, number: int) -> tuple[int, int]:
-    """Return how many words stand before a vertex's neighbours, and how many a neighbour has."""
+    """Return the number of words before a vertex's neighbours, and the words of a neighbour."""
     layout = words[0].zfill(3) if words else b"000"
     if len(layout) != 3 or layout.strip(b"01"):
         what = f"the format {words[0].decode()}; it has three digits, each 0 or 1"
@@ -141,7 +140,7 @@ def _adjacency(
     where: str,
     duplicates: Duplicates,
 ) -> CsrArray:
-    """Return the matrix of the lines, of which each has ``lead`` words, then ``width`` a neighbour."""
+    """Return the matrix of lines with ``lead`` words, then ``width`` words for each neighbour."""
     vertices = len(lines)
     counts = np.array([len(words) for _number, words in lines]) - lead
     if (wrong := (counts < 0) | (counts % width != 0)).any():
@@ -164,15 +163,15 @@ def _adjacency(
 
 
 def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
-    """Return a serialized graph of GAPBS: outgoing edges by node, then incoming ones, which are ignored.
+    """Read a serialized graph of GAPBS: outgoing edges by node, then incoming edges, which are ignored.
 
     Args:
         stream: the file, at its beginning, in little-endian byte order.
-        weighted: whether each neighbour, in 32 bits, is followed by a weight (``.wsg``).
-        where: the file's name, for errors.
+        weighted: whether a weight follows each 32-bit neighbour (``.wsg``).
+        where: name of the file, for errors.
 
     Raises:
-        WorkloadError: another length than the header says, pointers that fall, a neighbour out of range.
+        WorkloadError: the length contradicts the header, pointers fall, or a neighbour is out of range.
     """
     data = stream.read()
     if len(data) < _SERIALIZED.itemsize:
@@ -195,23 +194,23 @@ def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
 
 
 def is_konect(beginning: bytes) -> bool:
-    """Return whether a file begins as those of KONECT, with the kind of graph and of weights."""
+    """Return whether a file begins with the header of KONECT."""
     return _KONECT.match(beginning) is not None
 
 
 def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
-    """Return a graph of KONECT: ``from to``, perhaps a weight, perhaps a time, which is ignored.
+    """Read a graph of KONECT: ``from to``, optionally a weight, optionally a time, which is ignored.
 
-    Nodes count from 1. An undirected graph is symmetric, and a bipartite one has the nodes of the right side
-    as columns. Without sizes in the second line, the largest nodes give the shape.
+    Nodes count from 1. An undirected graph is symmetric. In a bipartite graph, the nodes of the right side
+    are columns. Without sizes in the second line, the largest nodes determine the shape.
 
     Args:
         stream: the file, at its beginning.
-        where: the file's name, for errors.
-        duplicates: what becomes of edges between the same nodes.
+        where: name of the file, for errors.
+        duplicates: treatment of edges between the same nodes.
 
     Raises:
-        WorkloadError: with the line: another number of columns, or a node out of range.
+        WorkloadError: with the line: a wrong number of columns, or a node out of range.
     """
     text = stream.read()
     header = _KONECT.match(text)

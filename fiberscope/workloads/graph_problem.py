@@ -1,4 +1,4 @@
-"""Graph algorithms as a problem: BFS, SSSP and PageRank, or a vertex program of one's own."""
+"""Graph algorithms as a problem: BFS, SSSP, PageRank, or a user's vertex program."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from fiberscope.workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgr
 __all__ = ["GraphAlgorithm"]
 
 MAX_DEGREE = "max-degree"
-MOST_VERTICES = 1 << 31  # tokens carry ids as C's int
+MOST_VERTICES = 1 << 31  # tokens carry vertex numbers as C's int
 PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
-RANKS_AGREE = 1e-6  # relative: sums of the same messages in another order
+RANKS_AGREE = 1e-6  # relative error of sums in another order
 
 
 def _root(root: object) -> int | str:
-    """A vertex, or ``MAX_DEGREE``."""
+    """Validate a vertex number, or ``MAX_DEGREE``."""
     if root == MAX_DEGREE:
         return MAX_DEGREE
     if isinstance(root, bool) or not isinstance(root, int) or root < 0:
@@ -38,10 +38,10 @@ def _root(root: object) -> int | str:
 
 
 class GraphParameters(ProblemParameters):
-    """The algorithm (``bfs``, ``sssp``, ``pagerank``, or a Python file with a ``PROGRAM``) and what it takes.
+    """The algorithm (``bfs``, ``sssp``, ``pagerank``, or a Python file with a ``PROGRAM``) and its options.
 
-    ``root`` is a 0-based vertex, or the one of largest out-degree (the first of several); ``weights`` those
-    of ``GraphTask``; ``iterations`` how many of PageRank.
+    ``root`` is a 0-based vertex, or ``max-degree``: the first vertex with the largest out-degree.
+    ``weights``: see ``GraphTask``. ``iterations`` is the number of iterations of PageRank.
     """
 
     algorithm: str = "bfs"
@@ -51,9 +51,9 @@ class GraphParameters(ProblemParameters):
 
 
 class GraphAlgorithm(Problem):
-    """An algorithm on one graph, whose rows are sources and whose columns are destinations.
+    """An algorithm on a graph, whose rows are sources and whose columns are destinations.
 
-    Its answer is a number for each vertex: distance from the root, infinite where there is no way, or rank.
+    The answer is a number for each vertex: a rank, or the distance from the root, infinite if unreachable.
     """
 
     kind = "graph"
@@ -65,7 +65,7 @@ class GraphAlgorithm(Problem):
 
     @property
     def title(self) -> str:
-        """The algorithm, and where it begins."""
+        """The algorithm, and its root or iterations."""
         program = self.task.program
         if program.all_active:
             return f"{program.name}, {self.task.iterations} iterations"
@@ -73,15 +73,15 @@ class GraphAlgorithm(Problem):
 
     @property
     def graph(self) -> CsrArray:
-        """The graph's matrix."""
+        """The matrix of the graph."""
         return self.operands["G"].matrix
 
     def check_operands(self) -> None:
-        """Refuse what is no graph, and a root or weights that it has not.
+        """Check the graph, the root and the weights.
 
         Raises:
-            WorkloadError: not square, too many vertices, no such root or algorithm, a program that does not
-                work, or a negative cycle.
+            WorkloadError: not square, too many vertices, an unknown root or algorithm, a program that fails,
+                or a negative cycle.
         """
         shape, name = self.operands["G"].shape, self.operands["G"].name
         if shape[0] != shape[1]:
@@ -108,7 +108,7 @@ class GraphAlgorithm(Problem):
             )
         most = (
             parameters.iterations if program.all_active else vertices + 1
-        )  # a search passes each vertex once
+        )  # a search visits each vertex once
         return GraphTask(program, root, most, parameters.weights)
 
     def _reference(self) -> tuple[str, float]:
@@ -127,14 +127,14 @@ class GraphAlgorithm(Problem):
             raise WorkloadError(what, where=self.operands["G"].name, fix="use problem.weights=rule")
 
     def machine_inputs(self) -> tuple[CsrArray, GraphTask]:
-        """The graph, canonical CSR of doubles but perhaps with parallel edges, and the task."""
+        """Return the graph as CSR of doubles, which may have parallel edges, and the task."""
         return self.graph, self.task
 
     def matrices(self) -> dict[str, CsrArray]:
-        """Weights by destination and source, of BFS 1; the active vertex with its property; all properties.
+        """Return weights by destination and source (1 for BFS), the root's property, and all properties.
 
         Raises:
-            WorkloadError: neither BFS nor SSSP, or parallel edges, which a tensor has not.
+            WorkloadError: the algorithm is neither BFS nor SSSP, or the graph has parallel edges.
         """
         graph, task = self.machine_inputs()
         if task.program not in (BFS, SSSP):
@@ -158,20 +158,20 @@ class GraphAlgorithm(Problem):
         }
 
     def check(self, answer: Values) -> Comparison:
-        """Compare with scipy's distances, or with a synchronous loop's properties."""
+        """Compare with scipy's distances, or with the properties of a synchronous loop."""
         return _compare(answer, self._expected(), self._allowed())
 
     def cut_to(self, iterations: int) -> Self:
-        """Return the problem of the first iterations alone, whose answer can be checked."""
+        """Return the problem of the first ``iterations`` iterations, whose answer can be checked."""
         first = copy(self)
         first.task = replace(self.task, iterations=iterations)
         return first
 
     def _allowed(self) -> float:
-        """The largest relative error; of values of a type what rounding explains of sums of no negative ones.
+        """Return the largest relative error; for floating-point values, that of rounding in nonnegative sums.
 
-        No path has more edges than there are other vertices; in an iteration of all, as many messages meet as
-        a vertex has edges, and its rank is rounded on.
+        A path has fewer edges than the graph has vertices. In an iteration with all vertices active, a vertex
+        receives as many messages as it has edges, and its rank is rounded again.
         """
         if self.precision is None or not self.precision.floats:
             return self.tolerance
@@ -188,7 +188,7 @@ class GraphAlgorithm(Problem):
         return properties * np.maximum(np.diff(graph.indptr), 1) if task.program is PAGERANK else properties
 
     def outline(self, answer: Any) -> None:  # noqa: ANN401 - as of the base
-        """The answer is no tensor."""
+        """Return None, as the answer is no tensor."""
 
 
 def _program(algorithm: str) -> VertexProgram:
@@ -201,19 +201,19 @@ def _program(algorithm: str) -> VertexProgram:
 
 
 def _column(values: Values, places: Integers) -> CsrArray:
-    """Return values, also zeros and infinities, as a matrix with one column."""
+    """Return values, including zeros and infinities, as a matrix with one column."""
     column = np.zeros(len(places), np.int64)
     return sparse.coo_array((values[places], (places, column)), shape=(len(values), 1)).tocsr()
 
 
 def _hops(graph: CsrArray, root: int) -> Values:
-    """Edges from the root, by scipy's breadth-first search; infinite where there is no way."""
+    """Return the edges from the root, by scipy's breadth-first search; infinite for unreachable vertices."""
     from scipy.sparse import csgraph  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
 
     order, before = csgraph.breadth_first_order(graph, root)
     places = np.empty(graph.shape[0], np.int64)
     places[order] = np.arange(len(order))
-    parents = places[before[order[1:]]]  # grow from one found to the next
+    parents = places[before[order[1:]]]  # positions where the next vertex in order was discovered
     hops = np.full(graph.shape[0], np.inf)
     hops[root], first, last, level = 0.0, 0, 1, 0.0
     while first < last:
@@ -232,7 +232,7 @@ def _distances(graph: CsrArray, task: GraphTask) -> Values:
 
 
 def _compare(answer: Values, expected: Values, tolerance: float) -> Comparison:
-    """Relative errors of those reached; those that only one of the two has reached."""
+    """Compare the vertices that both have reached; count the vertices that only one has reached."""
     ours, theirs = np.isfinite(answer), np.isfinite(expected)
     both = ours & theirs
     difference, size = np.abs(answer[both] - expected[both]), np.abs(expected[both])

@@ -1,6 +1,6 @@
-"""A workload read as a graph in a way one says: ``graph:order=degree,duplicates=least,of=wiki-Vote``.
+"""Views of a workload as a graph: ``graph:order=degree,duplicates=least,of=wiki-Vote``.
 
-The edges are those of the workload behind ``of``, which comes last and may be any text that names one.
+The edges are those of the workload after ``of``, which is last and may be any text that names a workload.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ GRAPH = "graph"
 
 
 class GraphView(Spec):
-    """View of a graph; its operations are applied in the order of the keys.
+    """View of a graph. Its operations are applied in the order of the keys.
 
     ``loops``: edges from a vertex to itself. ``edges``: as they are, or each in both directions.
-    ``duplicates``: the values of edges with the same ends are added, or the least is taken, or all stay.
-    ``order``: vertices as they are numbered, by falling degree (in and out), or at random from ``seed``.
+    ``duplicates``: values of parallel edges are added, or the least is taken, or all are kept. ``order`` of
+    vertices: as ``given``, by falling ``degree`` (in and out), or ``random`` by ``seed``.
     """
 
     loops: Literal["keep", "drop"] = "keep"
@@ -41,22 +41,22 @@ class GraphView(Spec):
 
 
 def graph_view(text: str) -> tuple[GraphView, str]:
-    """Parse the view of a graph, and the text of the workload that it reads.
+    """Parse the view of a graph, and the text of its workload.
 
     Raises:
-        WorkloadError: no workload, an unknown key (naming the nearest), or a value that is none.
+        WorkloadError: no workload, an unknown key (naming the nearest), or an invalid value.
     """
     head, of = split_view(text)
     return parse_parameters(head, GraphView), of
 
 
 def full_view(view: GraphView, of: str) -> str:
-    """The text of a view, with all that was left to defaults."""
+    """Return the text of a view with all defaults."""
     return f"{full_text(GRAPH, view)},of={of}"
 
 
 def seen(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
-    """The graph of a matrix, read so; not canonical if parallel edges are kept.
+    """Return the graph of a matrix under a view; not canonical if parallel edges are kept.
 
     Raises:
         WorkloadError: the matrix is not square.
@@ -71,7 +71,7 @@ def seen(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
         differ = rows != cols
         rows, cols, values = rows[differ], cols[differ], values[differ]
     if view.edges == "undirected":
-        other = rows != cols  # a loop is its own other direction
+        other = rows != cols  # a loop is its own reverse
         rows, cols = np.concatenate([rows, cols[other]]), np.concatenate([cols, rows[other]])
         values = np.concatenate([values, values[other]])
     if view.order != "given":
@@ -81,7 +81,7 @@ def seen(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
 
 
 def _places(rows: Coordinates, cols: Coordinates, vertices: int, view: GraphView) -> Integers:
-    """The new number of each vertex."""
+    """Return the new number of each vertex."""
     if view.order == "random":
         order = np.argsort(words(view.seed, ORDER, 0, vertices), kind="stable")
     else:

@@ -1,6 +1,6 @@
-"""R-MAT graphs with a given number of vertices and a tail: stand-ins for graphs too large to come along.
+"""R-MAT graphs with any number of vertices and a tail: surrogates for graphs that are too large to ship.
 
-All draws are words of Philox, a counter-based generator, by seed, purpose and number of the draw: they are
+All random numbers are words of Philox, a counter-based generator, by seed, purpose and draw number. They are
 the same in every version of numpy. Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel
 Random Numbers: As Easy as 1, 2, 3", SC 2011.
 """
@@ -18,13 +18,13 @@ from fiberscope.workloads.generators import check_chances, quadrant
 
 __all__ = ["busiest", "rmat_graph", "words"]
 
-EDGES, ORDER, VALUES = range(3)  # what draws are for
-CANDIDATES = 2**18  # edges that are drawn together
+EDGES, ORDER, VALUES = range(3)  # purposes of draws
+CANDIDATES = 2**18  # edges of one draw
 _MOST_ROUNDS = 200
 
 
 def words(seed: int, purpose: int, number: int, count: int) -> npt.NDArray[np.uint64]:
-    """``count`` random words: those of draw ``number`` for a ``purpose``."""
+    """Return ``count`` random words of draw ``number`` for a ``purpose``."""
     return np.random.Philox(key=seed, counter=[0, 0, number, purpose]).random_raw(count)
 
 
@@ -38,25 +38,25 @@ def rmat_graph(
     c: float = 0.19,
     seed: int = 0,
 ) -> CsrArray:
-    """An R-MAT graph of any number of vertices, in random order, and behind it a chain of ``tail`` vertices.
+    """Draw an R-MAT graph of any number of vertices in random order, and a chain of ``tail`` vertices.
 
-    Edges fall into quadrants of 2^scale vertices with chances ``a``, ``b``, ``c``, 1 - a - b - c; those of a
-    vertex that is not there are drawn again. The chain hangs on the vertex that a breadth-first search from
-    the vertex of largest out-degree reaches last, so that every search from there has ``tail`` levels more.
+    Edges fall into quadrants of 2^scale vertices with probabilities ``a``, ``b``, ``c``, 1 - a - b - c. Edges
+    of nonexistent vertices are drawn again. The chain starts at the vertex that a breadth-first search from
+    the vertex of largest out-degree reaches last. Every search from there has ``tail`` more levels.
 
     Args:
-        vertices: without the tail, whose vertices come after them.
-        edges: without the tail, which has one for each of its vertices.
-        tail: the vertices of the chain.
-        duplicates: ``drop`` draws edges that are there again until all differ; ``keep`` leaves them, and so
-            the result is not canonical.
-        a: the chance of the first quadrant; the defaults are Graph 500's.
-        b: the chance of the upper right quadrant.
-        c: the chance of the lower left quadrant.
-        seed: the seed of all draws.
+        vertices: number of vertices without the tail.
+        edges: number of edges without the tail.
+        tail: number of vertices of the chain, which has as many edges.
+        duplicates: ``drop`` draws duplicate edges again until all differ; ``keep`` keeps them, so that the
+            result is not canonical.
+        a: probability of the first quadrant; the defaults are those of Graph 500.
+        b: probability of the upper right quadrant.
+        c: probability of the lower left quadrant.
+        seed: seed of all draws.
 
     Raises:
-        WorkloadError: chances that are none, more edges than places, or more than come up in many draws.
+        WorkloadError: invalid probabilities, more edges than positions, or too few distinct edges.
     """
     check_chances(a, b, c, "rmat-graph")
     check_shape(vertices + tail, vertices + tail, edges, "rmat-graph")
@@ -68,7 +68,7 @@ def rmat_graph(
 
 
 class _Edges:
-    """Edges as they are drawn, each as source times ``vertices`` plus destination."""
+    """A stream of drawn edges, each as source times ``vertices`` plus destination."""
 
     def __init__(self, vertices: int, bounds: tuple[float, float, float], seed: int) -> None:
         self.vertices, self.seed = vertices, seed
@@ -82,10 +82,10 @@ class _Edges:
         self.left: Integers = np.empty(0, dtype=np.int64)
 
     def take(self, count: int) -> Integers:
-        """The next ``count`` edges.
+        """Return the next ``count`` edges.
 
         Raises:
-            WorkloadError: hardly any edge has vertices that are there.
+            WorkloadError: hardly any edge has existing vertices.
         """
         taken = np.empty(count, dtype=np.int64)
         place = 0
@@ -109,7 +109,7 @@ class _Edges:
         raise WorkloadError(what, where="rmat-graph", fix="take chances that are less steep")
 
     def _drawn(self, number: int) -> Integers:
-        """Return the candidates without those of missing vertices."""
+        """Return the candidates without edges of nonexistent vertices."""
         chances = words(self.seed, EDGES, number, CANDIDATES // 2 * self.levels).view(np.uint32)
         row: Integers = np.zeros(CANDIDATES, dtype=np.int64)
         col = row
@@ -121,7 +121,7 @@ class _Edges:
 
 
 def _distinct(drawn: _Edges, edges: int) -> Integers:
-    """Return this number of distinct edges, sorted; duplicates are drawn again."""
+    """Return ``edges`` distinct edges, sorted; duplicates are drawn again."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
         fresh = drawn.take(edges - len(keys))
@@ -135,12 +135,12 @@ def _distinct(drawn: _Edges, edges: int) -> Integers:
 
 
 def _differing(keys: Integers) -> npt.NDArray[np.bool_]:
-    """Return which sorted keys differ from the key before."""
+    """Return a mask of the sorted keys that differ from the key before."""
     return np.append(True, keys[1:] != keys[:-1])
 
 
 def _among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
-    """Return which of ``keys`` are among ``sorted_keys``."""
+    """Return a mask of the ``keys`` that are in ``sorted_keys``."""
     if not len(sorted_keys):
         return np.zeros(len(keys), dtype=bool)
     is_among: npt.NDArray[np.bool_] = (
@@ -150,7 +150,7 @@ def _among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
 
 
 def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
-    """The matrix of sorted edges, and the chain behind it."""
+    """Return the matrix of sorted edges, followed by the chain."""
     edges = len(keys)
     firsts = np.arange(vertices + 1, dtype=np.int64) * vertices
     pointers: Integers = np.searchsorted(keys, firsts).astype(np.int64)
@@ -173,7 +173,7 @@ def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:
 
 
 def _values(seed: int, count: int) -> Values:
-    """Values uniform in (0.5, 1.5)."""
+    """Return values uniform in (0.5, 1.5)."""
     values = np.empty(count)
     for number, start in enumerate(range(0, count, CANDIDATES)):
         part = values[start : start + CANDIDATES]
@@ -183,5 +183,5 @@ def _values(seed: int, count: int) -> Values:
 
 
 def busiest(matrix: CsrArray) -> int:
-    """The vertex of largest out-degree, the smallest of several."""
+    """Return the vertex of largest out-degree, the smallest of several."""
     return int(np.argmax(np.diff(matrix.indptr)))

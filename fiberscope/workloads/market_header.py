@@ -1,6 +1,6 @@
-"""The banner and the size line of a MatrixMarket file, as the standard and its users have them.
+"""The banner and the size line of a MatrixMarket file, as in the standard and in common use.
 
-Vectors are those of GraphBLAS, tensors those of the compiler taco, whose files may be called ``.ttx``.
+Vectors are an extension of GraphBLAS, tensors an extension of the compiler taco (suffix ``.ttx``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_RANKS = 64
 
 
 def is_market(beginning: bytes) -> bool:
-    """Return whether a file that begins so is a MatrixMarket file."""
+    """Return whether a file with this beginning is a MatrixMarket file."""
     return beginning.lower().decode("latin-1").startswith(_BANNERS)
 
 
@@ -37,9 +37,9 @@ class Header:
         layout: ``coordinate`` or ``array``.
         field: ``pattern``, ``integer`` or ``real``.
         symmetry: ``general``, ``symmetric`` or ``skew-symmetric``.
-        shape: the size of each rank.
-        entries: how many follow; of a symmetric array those of one triangle.
-        line: the number of the size line.
+        shape: size of each rank.
+        entries: number of entries that follow; for a symmetric array, of one triangle.
+        line: number of the size line.
     """
 
     object: str
@@ -52,17 +52,17 @@ class Header:
 
     @property
     def rows(self) -> int:
-        """The size of the first rank."""
+        """Size of the first rank."""
         return self.shape[0]
 
     @property
     def cols(self) -> int:
-        """The size of the second rank; 1 of a vector."""
+        """Size of the second rank; 1 for a vector."""
         return self.shape[1] if len(self.shape) > 1 else 1
 
     @property
     def words(self) -> list[str]:
-        """The fields of a line."""
+        """Kinds of the words of a line."""
         if self.layout == "array":
             return ["real" if self.field == "real" else "integer"]
         return ["index"] * len(self.shape) + ([] if self.field == "pattern" else [self.field])
@@ -72,7 +72,7 @@ def read_header(stream: BinaryIO, where: str) -> Header:
     """Read banner, comments and size line.
 
     Raises:
-        WorkloadError: with the line, a banner or a size line that is none, or a shape that nothing real has.
+        WorkloadError: with the line: a malformed banner or size line, or an unrealistic shape.
     """
     kind, layout, field, symmetry = read_banner(stream, where)
     line, text = 1, b"%"
@@ -96,7 +96,7 @@ def read_header(stream: BinaryIO, where: str) -> Header:
 
 
 def _sizes(text: bytes, kind: str, layout: str, where: str, line: int) -> list[int]:
-    """Return the numbers of a size line: those of the shape, and of a coordinate file the entries."""
+    """Return the numbers of a size line: the shape, and for a coordinate file the entries."""
     counted = layout == "coordinate"
     names = {"matrix": ["<rows>", "<columns>"], "vector": ["<length>"]}.get(kind, ["<size>", "..."])
     words = text.split()
@@ -112,10 +112,10 @@ def _sizes(text: bytes, kind: str, layout: str, where: str, line: int) -> list[i
 
 
 def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
-    """Return object, layout, field and symmetry of the first line.
+    """Return object, layout, field and symmetry from the first line.
 
     Raises:
-        WorkloadError: the line is no banner, or has a word that is not supported.
+        WorkloadError: the line is no banner, or has an unsupported word.
     """
     words = stream.readline(1024).decode("utf-8", "backslashreplace").lower().split()
     if len(words) != 5 or words[0] not in _BANNERS:

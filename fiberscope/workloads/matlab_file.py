@@ -1,6 +1,6 @@
-"""Files of MATLAB, read in a process of their own: scipy's reader may crash on a damaged one.
+"""Reader of MATLAB files in a separate process, as scipy's reader may crash on a damaged file.
 
-As a program, the module reads a file from standard input and writes its matrix to standard output as
+Run as a program, the module reads a file from standard input. It writes the matrix to standard output as
 ``numpy.savez`` does: the array ``dense``, the arrays of a sparse layout, or the text ``error``.
 """
 
@@ -23,15 +23,15 @@ _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structur
 
 
 def read_matlab(stream: BinaryIO, where: str, variable: str = "") -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a matrix in a file: ``dense``, or those of a sparse layout.
+    """Return the arrays of a matrix in a file: ``dense``, or the arrays of a sparse layout.
 
     Args:
         stream: the file, at its beginning.
-        where: the file's name, for errors.
-        variable: the name of the matrix, or of a field of the structure of SuiteSparse; empty: the only one.
+        where: name of the file, for errors.
+        variable: name of the matrix, or of a field of SuiteSparse's structure; empty for the only matrix.
 
     Raises:
-        WorkloadError: the file is damaged, has no such matrix, or several and none is named.
+        WorkloadError: the file is damaged, has no such matrix, or has several matrices and none is named.
     """
     program = "from fiberscope.workloads.matlab_file import _main; _main()"
     command = [sys.executable, "-c", program, where, variable]
@@ -50,13 +50,13 @@ def read_matlab(stream: BinaryIO, where: str, variable: str = "") -> dict[str, n
 
 
 def _main() -> None:
-    """Read a file from standard input and write what it holds to standard output."""
+    """Read a file from standard input and write its matrix to standard output."""
     from scipy.io import loadmat  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
 
     source: Any = sys.stdin.buffer if sys.stdin.seekable() else io.BytesIO(sys.stdin.buffer.read())
     try:
         arrays = _arrays(_matrix(loadmat(source), *sys.argv[1:]))
-    except Exception as error:  # damage shows in a dozen ways inside scipy
+    except Exception as error:  # scipy raises many types of errors for damaged files
         reason = str(error) if isinstance(error, WorkloadError) else _damage(error)
         arrays = {"error": np.asarray(" ".join(reason.split()))}
     archive = io.BytesIO()
@@ -69,7 +69,7 @@ def _damage(error: Exception) -> str:
 
 
 def _matrix(held: dict[str, Any], where: str, variable: str) -> Any:  # noqa: ANN401
-    """Return the matrix of a name, or the only one; of SuiteSparse's structure, a field, or its field A."""
+    """Return the named or only matrix; in SuiteSparse's structure, the named field or field A."""
     matrices = {name: value for name, value in held.items() if not name.startswith("__")}
     if _COLLECTION in held:
         record = held[_COLLECTION]
@@ -86,7 +86,7 @@ def _matrix(held: dict[str, Any], where: str, variable: str) -> Any:  # noqa: AN
 
 
 def _arrays(matrix: Any) -> dict[str, npt.NDArray[Any]]:  # noqa: ANN401
-    """Return a matrix as arrays without Python objects, which are read by nobody."""
+    """Return a matrix as arrays without Python objects."""
     if hasattr(matrix, "format"):
         held = matrix if matrix.format == "csc" else matrix.tocsc()
         arrays = {"format": np.asarray("csc"), "shape": np.asarray(held.shape)}

@@ -28,12 +28,13 @@ __all__ = ["read_market_tensor", "read_matrix_market"]
 
 
 def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> CsrArray:
-    """The matrix of a MatrixMarket ``stream``; the zeros of an array file are not stored.
+    """Read the matrix of a MatrixMarket ``stream``. The zeros of an array file are not stored.
 
-    A vector is a column, and a tensor of taco has to have two ranks.
+    A vector becomes a column. A tensor of taco must have two ranks.
 
     Raises:
-        WorkloadError: with the line number: banner, size line, an entry, too few or too many entries.
+        WorkloadError: with the line: a fault in the banner, the size line or an entry, or a wrong number of
+            entries.
     """
     header = read_header(stream, where)
     if len(header.shape) > 2:
@@ -56,12 +57,12 @@ def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "s
 
 
 def read_market_tensor(stream: BinaryIO, where: str) -> SparseTensor | None:
-    """Return the tensor or vector of a ``stream``; None of a matrix.
+    """Read the tensor or vector of a ``stream``; return None for a matrix.
 
-    Entries at the same place are added; the zeros of an array file are not stored.
+    Entries at the same position are added. The zeros of an array file are not stored.
 
     Raises:
-        WorkloadError: as ``read_matrix_market``.
+        WorkloadError: see ``read_matrix_market``.
     """
     header = read_header(stream, where)
     return None if header.object == "matrix" else _tensor(stream, header, where)
@@ -81,7 +82,7 @@ def _tensor(stream: BinaryIO, header: Header, where: str) -> SparseTensor:
 
 
 def _check_room(stream: BinaryIO, header: Header, where: str) -> None:
-    """Refuse at once a plain file too short for what it declares; a gzip file is read to see."""
+    """Refuse a plain file that is too short for its declared entries. A gzip file is read first."""
     if not hasattr(stream, "raw"):
         return
     left = os.fstat(stream.fileno()).st_size - stream.tell() + 1
@@ -92,7 +93,7 @@ def _check_room(stream: BinaryIO, header: Header, where: str) -> None:
 
 
 def _dense_coordinates(header: Header, values: Values, where: str) -> Entries:
-    """An array file goes down the columns; a symmetric one holds the lower triangle, or the full square."""
+    """Return the entries of a column-major array file; a symmetric array may be a lower triangle."""
     places = np.flatnonzero(values)
     if header.symmetry == "general" or len(values) != header.entries:
         entries = Entries(places % header.rows, places // header.rows, values[places])
@@ -105,7 +106,7 @@ def _dense_coordinates(header: Header, values: Values, where: str) -> Entries:
 
 
 def _lower(header: Header, entries: Entries, values: Values, where: str) -> Entries:
-    """Return the lower triangle of a full square, which must have the symmetry that the file declares."""
+    """Return the lower triangle of a full square, which must have the declared symmetry."""
     square = values.reshape(header.rows, header.rows)
     if not np.array_equal(square, -square.T if header.symmetry == "skew-symmetric" else square.T):
         what = f"the full square of a {header.symmetry} matrix is not {header.symmetry}"

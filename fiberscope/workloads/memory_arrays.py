@@ -1,4 +1,4 @@
-"""Matrices and tensors from objects of other libraries: numpy, scipy, the library sparse, networkx, torch."""
+"""Conversion of objects of other libraries: numpy, scipy, the library sparse, networkx, torch."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _COO, _GCXS = ("coords",), ("indices", "indptr", "compressed_axes")  # attribute
 
 
 def decode_object(value: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - whatever a user has
-    """Return a sparse matrix as a matrix, and anything else as a tensor.
+    """Return a sparse matrix as a matrix, and any other object as a tensor.
 
-    A graph of networkx is its adjacency matrix, nodes in the graph's order, missing weights 1. Explicit zeros
-    of a sparse object stay; zeros of a dense array are not stored.
+    A networkx graph becomes its adjacency matrix, with nodes in the order of the graph and missing weights 1.
+    Explicit zeros of a sparse object stay. Zeros of a dense array are not stored.
 
     Raises:
-        WorkloadError: naming ``where``: the object is no array, or its arrays are not sound.
+        WorkloadError: naming ``where``: the object is no array, or its arrays are invalid.
     """
     if sparse.issparse(value):
         return decode_scipy(value, where)
@@ -45,7 +45,7 @@ def decode_object(value: Any, where: str) -> CsrArray | SparseTensor:  # noqa: A
 def _decode_graph(networkx: Any, graph: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401
     try:
         matrix = networkx.to_scipy_sparse_array(graph)
-    except Exception as error:  # weights that numpy makes no array of, or a graph without nodes
+    except Exception as error:  # weights that are no numbers, or a graph without nodes
         raise WorkloadError(f"the graph has no matrix ({error})", where=where) from error
     return decode_scipy(matrix, where)
 
@@ -57,5 +57,5 @@ def _dense(value: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
         return value
     try:
         return np.asarray(value)
-    except Exception as error:  # rows of different lengths, a tensor on another device
+    except Exception as error:  # ragged rows, or a tensor on another device
         raise WorkloadError(f"no array can be made of it ({error})", where=where) from error

@@ -1,4 +1,4 @@
-"""Tensors by name that need not be matrices: files of tensors, arrays, the windows of an image."""
+"""Named tensors of any order: tensor files, arrays, and the windows of an image."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ Source = Literal["real", "surrogate", "generated", "memory"]
 
 @dataclass(frozen=True)
 class NamedTensor:
-    """A tensor and where it came from.
+    """A tensor and its origin.
 
     Args:
-        name: what it is called.
-        source: ``real``, ``surrogate``, ``generate_tensor`` or from ``memory``.
-        tensor: its entries.
-        origin: the file's name, the address, or the generator in full.
-        digest: sha256 over its shape and entries; of a matrix or a vector that of the ``Workload``.
-        notice: what the user must be told, loudly, in one line.
-        sized: whether its shape was given, and is not just what its coordinates reach.
-        rows: how many of its ranks are the rows where a matrix is asked for; 0 if it cannot be one.
-        ranks: names of its ranks, if the user gave them, as in ``A[m, k]=a.mtx``.
+        name: name of the tensor.
+        source: ``real``, ``surrogate``, ``generated`` or ``memory``.
+        tensor: the entries.
+        origin: name of the file, URL, or full text of the generator.
+        digest: sha256 of the shape and the entries; for a matrix or vector, equal to that of the
+            ``Workload``.
+        notice: one line that the user must see.
+        sized: whether the source gives the shape, and not only the largest coordinates.
+        rows: number of ranks that become rows in a matrix; 0 if the tensor cannot become a matrix.
+        ranks: names of the ranks if the user gave them, as in ``A[m, k]=a.mtx``.
     """
 
     name: str
@@ -52,7 +53,7 @@ class NamedTensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of its ranks."""
+        """Sizes of the ranks."""
         return self.tensor.shape
 
     @property
@@ -66,10 +67,10 @@ class NamedTensor:
         return self.tensor.matrix()
 
     def of_order(self, order: int, called: str) -> NamedTensor:
-        """Return the tensor with so many ranks; ranks of size 1 can be dropped; a matrix joins ``rows``.
+        """Return the tensor with ``order`` ranks: drop ranks of size 1, or join ``rows`` ranks for a matrix.
 
         Raises:
-            WorkloadError: it has others; ``called`` is what asks.
+            WorkloadError: the tensor has another order; ``called`` names the requester.
         """
         if self.tensor.order == order:
             return self
@@ -89,7 +90,7 @@ class NamedTensor:
         )
 
     def _unfolded(self, called: str) -> NamedTensor:
-        """Return the tensor as a matrix; report what a user might not expect."""
+        """Return the tensor as a matrix, with a notice if its shape changes."""
         tensor = self.tensor.unfolded(self.rows or 1)
         check_shape(tensor.shape[0], tensor.shape[1], tensor.nonzeros, called)
         if self.tensor.order == 1:
@@ -100,7 +101,7 @@ class NamedTensor:
 
 
 def generate_tensor(full: str, tensor: SparseTensor) -> NamedTensor:
-    """A tensor that was drawn, by the generator in full."""
+    """Return a drawn tensor, named by the full text of its generator."""
     return _named(full, "generated", tensor, full)
 
 
@@ -109,10 +110,10 @@ def _named(name: str, source: Source, tensor: SparseTensor, origin: str, **more:
 
 
 def tensor_in(text: str) -> NamedTensor | None:
-    """The tensor that a text names; None of what is a matrix, or nothing.
+    """Return the tensor that a text names; None for a matrix or an unknown text.
 
     Raises:
-        WorkloadError: it cannot be read or drawn, or its file is not there.
+        WorkloadError: the tensor cannot be read or drawn, or its file is missing.
     """
     if (view := spec.view_in(text)) is not None:
         return _in_windows(text) if view == WINDOWS else None
@@ -134,7 +135,7 @@ def tensor_in(text: str) -> NamedTensor | None:
 
 
 def _in_market(file: Path) -> SparseTensor | None:
-    """Return the tensor or vector of a MatrixMarket file; None of any other file."""
+    """Return the tensor or vector of a MatrixMarket file; None for any other file."""
     if suffix_of(file) not in (".mtx", ".ttx"):
         return None
     with open_text(file, str(file)) as stream:
@@ -156,7 +157,7 @@ def _in_windows(text: str) -> NamedTensor:
 
 
 def _tensor_file(text: str) -> Path | None:
-    """The file that is meant, of a tensor or of a matrix."""
+    """Return the file that a text names, of a tensor or a matrix."""
     if not registry.is_registered(text) or Path(text).is_file():
         return file_of(text)
     entry = registry.lookup(text)

@@ -1,4 +1,4 @@
-"""Floating-point numbers of 8 and 16 bits that numpy lacks, as doubles, exactly.
+"""Exact conversion of 8-bit and 16-bit floating-point numbers that numpy lacks to doubles.
 
 Source: OCP 8-bit Floating Point Specification (OFP8), revision 1.0, 2023, for E4M3 and E5M2; OCP Microscaling
 Formats (MX) Specification, version 1.0, 2023, for E8M0; B. Noune et al., "8-bit Numerical Formats for Deep
@@ -17,13 +17,13 @@ __all__ = ["NARROW", "decode_narrow"]
 
 @dataclass(frozen=True)
 class _Float8:
-    """A type of 8 bits: a sign, an exponent with a bias, a mantissa.
+    """An 8-bit type: a sign, an exponent with a bias, a mantissa.
 
     Args:
-        mantissa: its bits.
-        bias: the bias of the exponent.
-        special: ``ieee`` has infinities and NaN at the largest exponent; ``finite`` has NaN where all bits
-            but the sign are 1; ``unsigned`` has NaN in the place of negative zero.
+        mantissa: bits of the mantissa.
+        bias: bias of the exponent.
+        special: ``ieee`` has infinities and NaN at the largest exponent; ``finite`` has NaN if all bits
+            except the sign are 1; ``unsigned`` has NaN in place of negative zero.
     """
 
     mantissa: int
@@ -56,7 +56,7 @@ _FLOAT8 = {
     "F8_E5M2FNUZ": _Float8(2, 16, "unsigned"),
 }
 _BF16, _E8M0 = "BF16", "F8_E8M0"
-NARROW = (_BF16, *_FLOAT8, _E8M0)  # as safetensors calls them
+NARROW = (_BF16, *_FLOAT8, _E8M0)  # names of safetensors
 
 
 def decode_narrow(kind: str, stored: bytes) -> npt.NDArray[np.float64]:

@@ -1,8 +1,6 @@
-"""Numbers out of lines of text, fast: by a compiled loop what ``fiberscope.workloads.text`` has a grammar
-for.
+"""Fast parser for lines of numbers: a compiled loop for the grammar of ``fiberscope.workloads.text``.
 
-It knows what is right and nothing of what is wrong: at the first line that does not fit it gives up, and
-the grammar finds and names the fault.
+The loop stops at the first line that does not match. The grammar then finds and names the fault.
 """
 
 from __future__ import annotations
@@ -17,25 +15,25 @@ from fiberscope.workloads.canonical import Values
 
 __all__ = ["COMPILED", "NumberLines"]
 
-COMPILED = not __file__.endswith(".py")  # interpreted, the grammar's regular expression is faster
+COMPILED = not __file__.endswith(".py")  # uncompiled, the regular expression is faster
 
 INDEX, INTEGER, REAL = range(3)
 _KINDS = ("index", "integer", "real")
 
-MOST_DIGITS = 19  # of a mantissa, in 64 bits
+MOST_DIGITS = 19  # digits of a mantissa in 64 bits
 MOST_EXPONENT_DIGITS = 4
-FAR_EXPONENT = 10_000  # in place of a longer one: as far out of reach
-LEAST_POWER, MOST_POWER = -307, 288  # of ten: no product is subnormal or infinite
-LEAST_SCALE = -1074  # of two, for which there is a double
+FAR_EXPONENT = 10_000  # replaces longer exponents, which overflow or underflow too
+LEAST_POWER, MOST_POWER = -307, 288  # powers of ten for which no product is subnormal or infinite
+LEAST_SCALE = -1074  # smallest power of two that is a double
 LOWER_WORD = 2**64 - 1
 EXACT_INTEGER = 2**53
-BELOW_MANTISSA = 9  # bits of a product's upper word below a double's 53 and the one that rounds it
+BELOW_MANTISSA = 9  # bits of a product's upper word below the 53 bits of a double and its rounding bit
 TAB, NEWLINE, RETURN, SPACE, PLUS, MINUS, POINT, ZERO, LOWER_E = b"\t\n\r +-.0e"
 TO_LOWER = 32
 
 
 def _leading_word(power: int) -> int:
-    """The highest 64 bits of ten to a power; the rest is cut off."""
+    """Return the highest 64 bits of a power of ten, truncated."""
     whole = int(10 ** abs(power))
     if power >= 0:
         return whole << 63 >> whole.bit_length() - 1
@@ -43,11 +41,11 @@ def _leading_word(power: int) -> int:
 
 
 class NumberLines:
-    """Reads text of which each line holds a number for every field, or a comment, or nothing.
+    """A parser for text in which each line has a number for every field, a comment, or nothing.
 
     Args:
-        fields: of a line, each ``index``, ``integer`` or ``real``.
-        comment: the characters with which a comment begins.
+        fields: kinds of the numbers of a line, each ``index``, ``integer`` or ``real``.
+        comment: the characters that start a comment.
     """
 
     def __init__(self, fields: Sequence[str], comment: str) -> None:
@@ -62,10 +60,10 @@ class NumberLines:
         self.value = 0.0
 
     def table(self, text: bytes) -> Values | None:
-        """The numbers of ``text``, entries x fields; None if a line does not fit.
+        """Return the numbers of ``text``, entries x fields; None if a line does not match.
 
         Args:
-            text: whole lines, the last with its newline.
+            text: complete lines, including the last newline.
         """
         self.text = self.source = text
         self.at = entries = 0
@@ -79,7 +77,7 @@ class NumberLines:
         return numbers[: entries * self.width].reshape(entries, self.width)
 
     def _line(self, entry: int) -> int:
-        """Read a line as ``entry``: 1 if it is an entry, 0 if it holds none, -1 if it does not fit."""
+        """Parse a line as ``entry``; return 1 for an entry, 0 for no entry, -1 for a mismatch."""
         self._skip_blanks()
         first = self.text[self.at]
         if self.comments[first]:
@@ -96,7 +94,7 @@ class NumberLines:
         return has_entry
 
     def _skip_blanks(self) -> bool:
-        """Go over spaces and tabs; whether there are any."""
+        """Skip spaces and tabs; return whether there were any."""
         start = self.at
         while self.text[self.at] in (SPACE, TAB):
             self.at += 1
@@ -108,7 +106,7 @@ class NumberLines:
         self.at += 1
 
     def _entry(self, entry: int) -> bool:
-        """Read the numbers of a line; whether there is one of every field's kind."""
+        """Parse the numbers of a line; return whether all fields match."""
         for field in range(self.width):
             if field > 0 and not self._skip_blanks():
                 return False
@@ -118,7 +116,7 @@ class NumberLines:
         return True
 
     def _number(self, kind: int) -> bool:
-        """Read a number into ``value``; whether there is one of this kind."""
+        """Parse a number into ``value``; return whether it matches the kind."""
         start = self.at
         negative = self._sign(kind != INDEX)
         self.mantissa = self.significant = self.power = 0
@@ -139,14 +137,14 @@ class NumberLines:
         return True
 
     def _sign(self, minus: bool) -> bool:
-        """Go over a sign, a minus only where it is allowed; whether it is one."""
+        """Skip a sign; return whether it is an allowed minus."""
         sign = self.text[self.at]
         if sign == PLUS or (minus and sign == MINUS):
             self.at += 1
         return minus and sign == MINUS
 
     def _digits(self) -> int:
-        """Go over digits, adding them to ``mantissa`` (modulo 2^64 when compiled); how many there are."""
+        """Skip digits and append them to ``mantissa`` (modulo 2^64 when compiled); return their number."""
         at, mantissa, significant = self.at, self.mantissa, self.significant
         while ZERO <= self.text[at] <= ZERO + 9:
             mantissa = 10 * mantissa + self.text[at] - ZERO
@@ -157,7 +155,7 @@ class NumberLines:
         return digits
 
     def _exponent(self) -> bool:
-        """Go over an exponent, adding it to ``power``; whether it has digits."""
+        """Skip an exponent and add it to ``power``; return whether it has digits."""
         mantissa, significant = self.mantissa, self.significant
         self.at += 1
         negative = self._sign(True)
@@ -169,12 +167,12 @@ class NumberLines:
         return digits > 0
 
     def _nearest(self) -> bool:
-        """Set ``value`` to the double nearest to ``mantissa`` times ten to ``power``; whether that is sure.
+        """Set ``value`` to the double nearest to ``mantissa`` x 10^``power``; return whether it is certain.
 
-        The mantissa times the highest 64 bits of the power is a double's mantissa, one bit to round by, and
-        what lies below. It is not sure if what was cut off may carry into these, or if the product is halfway
-        between two doubles. Source: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Practice
-        and Experience 51, 2021.
+        The mantissa times the highest 64 bits of the power gives the mantissa of the double, one rounding
+        bit, and lower bits. The result is uncertain if the truncated bits could carry into the upper bits, or
+        if the product is halfway between two doubles. Source: D. Lemire, "Number Parsing at a Gigabyte per
+        Second", Software: Practice and Experience 51, 2021.
         """
         if self.mantissa == 0 or (self.power == 0 and self.mantissa <= EXACT_INTEGER):
             self.value = self.mantissa

@@ -1,4 +1,4 @@
-"""A tensor of any order by whatever names it, or out of memory."""
+"""Loading of a tensor of any order by name, path, generator or from memory."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ Progress = Callable[[int, int], None] | None
 def load_tensor(
     name: str | os.PathLike[str], *, exact: bool = False, progress: Progress = None
 ) -> NamedTensor:
-    """The tensor of this name.
+    """Load the tensor with this name.
 
     Args:
-        name: a ``.tns`` file, a tensor of the registry, its file on the data path, an array of numpy's or of
-            the library sparse, one of a file of several (``net.npz:conv1``), the windows of an image, or what
-            ``load`` takes.
-        exact: no surrogate.
-        progress: called during a download with the bytes had and the bytes in all.
+        name: a ``.tns`` file, a tensor of the registry, a file on the data path, an array of numpy or of the
+            library sparse, an array of a file with several (``net.npz:conv1``), the windows of an image, or
+            any argument of ``load``.
+        exact: whether surrogates are refused.
+        progress: called during a download with the bytes received and the total.
 
     Raises:
-        WorkloadError: unknown, unreadable, or a tensor of the registry whose file is not there.
+        WorkloadError: unknown, unreadable, or a tensor of the registry whose file is missing.
     """
     text = os.fspath(name)
     return tensor_in(text) or _of_matrix(load(text, exact=exact, progress=progress))
 
 
 def open_tensor(
-    operand: Any,  # noqa: ANN401 - whatever a user has
+    operand: Any,  # noqa: ANN401 - any object of a user
     name: str,
     *,
     exact: bool = False,
     progress: Progress = None,
 ) -> NamedTensor:
-    """Return an operand as a tensor with a name.
+    """Return an operand as a named tensor.
 
     Args:
-        operand: a name or path as of ``load_tensor``, a workload, an object that ``decode_object`` takes, or
-            a tensor.
+        operand: a name or path as for ``load_tensor``, a workload, an object that ``decode_object`` accepts,
+            or a tensor.
         name: name of the tensor, if the operand has no name.
-        exact, progress: as of ``load_tensor``.
+        exact, progress: see ``load_tensor``.
 
     Raises:
-        WorkloadError: as ``load_tensor``; or values that are no finite real numbers.
+        WorkloadError: see ``load_tensor``; or values that are no finite real numbers.
     """
     if isinstance(operand, NamedTensor):
         return operand

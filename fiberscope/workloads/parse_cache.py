@@ -1,10 +1,9 @@
-"""Files that were read before: their matrix lies in the cache and is opened, not read again.
+"""Cache of parsed files: the matrix of a file is mapped from the cache instead of being parsed again.
 
-``parsed/<sha256 of the file>`` in the cache has a folder for each way to read duplicates, with the three
-arrays of the matrix and their checksums. So that a large file need not be hashed each time, a record for each
-path says which content it had, by size and time of change. What is opened is mapped into memory, and copied
-where somebody writes. ``FIBERSCOPE_PARSED=0`` does without all this, and the folder ``parsed`` may be deleted
-at any time.
+``parsed/<sha256 of the file>`` in the cache has a folder for each treatment of duplicates, with the three
+arrays of the matrix and their checksums. A record for each path has the sha256 by size and time of change, so
+that a large file is not hashed each time. Matrices are mapped into memory, copy-on-write.
+``FIBERSCOPE_PARSED=0`` disables the cache. The folder ``parsed`` may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from fiberscope.workloads.text import STANDARD_INPUT
 __all__ = ["Parsed", "read_parsed"]
 
 RECORD = "record"
-VERSION = 1  # of what is kept; another one is not looked at
-LEAST_BYTES = 4 * 2**20  # of a file that is worth it
-SETTLED_NANOSECONDS = 2 * 10**9  # since its last change; before, a change might not show in the time
+VERSION = 1  # of the cache's format; other versions are ignored
+LEAST_BYTES = 4 * 2**20  # smallest file that is cached
+SETTLED_NANOSECONDS = 2 * 10**9  # minimum age of a change, as the time has a coarse resolution
 _ARRAYS = {"indptr": np.int64, "indices": np.int64, "data": np.float64}
 
 
 class Parsed(NamedTuple):
-    """A matrix, its digest, and what the user should know of how it was read."""
+    """A matrix, its digest, and a note for the user about the cache."""
 
     matrix: CsrArray
     digest: str
@@ -45,10 +44,10 @@ class Parsed(NamedTuple):
 
 
 def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> Parsed:
-    """The matrix of a file, from the cache if it lies there; the arguments are those of ``read_matrix``.
+    """Return the matrix of a file, from the cache if possible; the arguments are those of ``read_matrix``.
 
     Raises:
-        WorkloadError: as ``read_matrix``. What is wrong with the cache is no error: the file is read again.
+        WorkloadError: see ``read_matrix``. A fault of the cache is no error: the file is parsed again.
     """
     file = Path(path)
     if not _is_kept(file):
@@ -70,7 +69,7 @@ def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
 
 
 def _from_file(path: str | os.PathLike[str], duplicates: Duplicates) -> Parsed:
-    from fiberscope.workloads.readers import read_matrix  # noqa: PLC0415  (a drawn matrix needs no reader)
+    from fiberscope.workloads.readers import read_matrix  # noqa: PLC0415  (drawn matrices need no reader)
 
     matrix = read_matrix(path, duplicates)
     return Parsed(matrix, digest(matrix))
@@ -90,13 +89,13 @@ def _folder() -> Path:
 
 
 def _state(file: Path) -> list[int]:
-    """Return the state of a file that shows a change of it."""
+    """Return the attributes of a file that reveal a change."""
     status = file.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ino]
 
 
 def _content(file: Path) -> str:
-    """The sha256 of a file, looked up if it has not changed since it was taken."""
+    """Return the sha256 of a file, from its record if the file has not changed."""
     path = str(file.resolve())
     record = _folder() / f"{hashlib.sha256(path.encode()).hexdigest()}.json"
     state = _state(file)
@@ -120,7 +119,7 @@ def _write_whole(file: Path, record: dict[str, Any]) -> None:
 
 
 def _keep(parsed: Parsed, kept: Path) -> None:
-    """Write a matrix; it has its name once it is whole."""
+    """Write a matrix to the cache under a temporary name, then rename it."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     partly = Path(tempfile.mkdtemp(dir=kept.parent, prefix=kept.name, suffix=".partly"))
     try:
@@ -137,10 +136,10 @@ def _keep(parsed: Parsed, kept: Path) -> None:
 
 
 def _opened(kept: Path) -> Parsed:
-    """The matrix in a folder.
+    """Return the matrix in a folder of the cache.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError, EOFError: it is damaged.
+        OSError, ValueError, KeyError, TypeError, EOFError: the folder is damaged.
     """
     checksum, _, text = (kept / RECORD).read_text(encoding="utf-8").partition(" ")
     if int(checksum) != zlib.crc32(text.encode()):

@@ -32,14 +32,14 @@ class Problem(ABC):
     Attributes of the class:
         kind: name of the kind of problem.
         answer: name of the answer in messages.
-        reference, tolerance: what the answer is compared with, and the greatest relative error. A problem
-            may set both for itself.
+        reference, tolerance: name of the reference, and the largest relative error. An instance may override
+        both.
         counts_entries: whether an entry of the reference must be in the answer even if its value is 0.
         tensors: names of the operands, in their order.
-        least: number of operands that must be given.
+        least: minimum number of operands.
         Parameters: pydantic model of the other parameters.
-        inputs: names of the inputs of a cascade of Einsums for the problem, if these are not the operands.
-            The final state of the last input is the answer.
+        inputs: names of the inputs of a cascade of Einsums for the problem, if they differ from the operands.
+        The final state of the last input is the answer.
         samples: small operands by name, for commands that need only the machine; empty for one matrix.
         of_any_order: whether operands are tensors of any order, not only matrices.
         ranks: ranks of each operand, if their names may have ranks, as in ``A[m, k]``.
@@ -47,19 +47,19 @@ class Problem(ABC):
     Args:
         operands: the operands, in their order.
         parameters: validated parameters by name.
-        in_order: whether the user gave the operands in order, not by name.
+        in_order: whether the user gave the operands by position, not by name.
 
     Raises:
-        WorkloadError: the kind does not take these operands, or they do not fit together.
+        WorkloadError: the kind does not take these operands, or the operands do not match.
     """
 
     kind: ClassVar[str]
     answer: ClassVar[str]
     reference: str
     tolerance: float = 0.0
-    precision: Precision | None = None  # of the machine's values, where it says of what type they are
+    precision: Precision | None = None  # of the machine's values, if it declares their type
     counts_entries: ClassVar[bool] = False
-    values_only: bool = False  # whether explicit zeros do not matter where entries count
+    values_only: bool = False  # whether explicit zeros are ignored although entries count
     tensors: ClassVar[tuple[str, ...]]
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
@@ -90,14 +90,14 @@ class Problem(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Return a description of the problem in a few words, such as ``A times B``."""
+        """Return a short description of the problem, such as ``A times B``."""
 
     @abstractmethod
     def check_operands(self) -> None:
-        """Refuse operands that do not fit together.
+        """Check that the operands match.
 
         Raises:
-            WorkloadError: the operands do not fit together.
+            WorkloadError: the operands do not match.
         """
 
     @abstractmethod
@@ -144,7 +144,7 @@ class MatrixProduct(Problem):
         return a, self.operands.get("B", a)
 
     def check_operands(self) -> None:
-        """Refuse two matrices that have no product.
+        """Check that the matrices have a product.
 
         Raises:
             WorkloadError: the inner dimensions differ.
@@ -159,7 +159,7 @@ class MatrixProduct(Problem):
             raise WorkloadError(f"{what}: B should have {a[1]} rows")
 
     def refuse_overflow(self, a: CsrArray, b: CsrArray) -> None:
-        """Refuse operands whose products, or sums of these, are beyond the largest double.
+        """Refuse operands whose products, or sums of products, exceed the largest double.
 
         Raises:
             WorkloadError: naming the first entry.
@@ -184,11 +184,11 @@ class Spgemm(MatrixProduct):
         return first.matrix, second.matrix
 
     def check_operands(self) -> None:
-        """Refuse two matrices that have no product in doubles.
+        """Check that the matrices have a product in doubles.
 
         Raises:
-            WorkloadError: the inner dimensions differ, a matrix has two values at one place, or a value of
-                the product overflows a double.
+            WorkloadError: the inner dimensions differ, a matrix has several values at one position, or a
+                value of the product overflows a double.
         """
         super().check_operands()
         for operand in self.both:

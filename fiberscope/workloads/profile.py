@@ -1,8 +1,8 @@
-"""Profile of a matrix, from which another can be drawn that works a machine alike.
+"""Profile of a matrix, from which a similar matrix can be drawn that causes a similar workload.
 
-Nodes (row i with column i; in a matrix that is not square, rows and columns apart) are put into classes of
-like degree. Kept are every node's degree, as counts, and the nonzeros between each two classes: degrees alone
-forget how hubs hang together, and with that the dense core of a product.
+Nodes (row i with column i; in a matrix that is not square, rows and columns separately) are grouped into
+classes of similar degree. A profile keeps the degree distribution of each class and the nonzeros between any
+two classes. Degrees alone would lose the links between hubs, and with them the dense core of a product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["LEAST_DEGREES", "NodeClass", "Profile", "measure_profile", "profiles
 _Count = Annotated[int, Field(ge=0)]
 _Size = Annotated[int, Field(ge=1, le=2**28)]
 _CLASSES_A_DECADE = 10
-# Of each class from the second on; the first has degree 0.
+# Least degree of each class from the second on; the first class has degree 0.
 LEAST_DEGREES = np.unique(np.rint(10.0 ** (np.arange(9 * _CLASSES_A_DECADE) / _CLASSES_A_DECADE))).astype(
     np.int64
 )
@@ -34,11 +34,11 @@ class _Row(BaseModel):
 
 
 class NodeClass(_Row):
-    """Nodes of like degree: how many have which [nonzeros of their row, of their column].
+    """Nodes of similar degree.
 
     Args:
-        degrees: [nodes, row nonzeros, column nonzeros].
-        diagonal: how many have a nonzero on the diagonal.
+        degrees: [number of nodes, row nonzeros, column nonzeros] for each combination.
+        diagonal: number of nodes with a nonzero on the diagonal.
     """
 
     degrees: tuple[tuple[_Count, _Count, _Count], ...]
@@ -46,23 +46,23 @@ class NodeClass(_Row):
 
     @property
     def nodes(self) -> int:
-        """Nodes of the class."""
+        """Number of nodes of the class."""
         return sum(count for count, _row, _column in self.degrees)
 
 
 class Profile(_Row):
-    """A matrix without its places.
+    """A matrix without the positions of its nonzeros.
 
     Args:
-        format: the format of the file.
-        name: the name of the matrix.
-        source: where the numbers are from.
+        format: format of the file.
+        name: name of the matrix.
+        source: source of the numbers.
         shape: rows, columns.
-        nonzeros: in all.
+        nonzeros: total number.
         symmetric: whether the pattern equals its transpose.
-        locality: how near neighbours lie on a line of length 1 (see ``wiring``), 1 being anywhere.
-        classes: in a matrix that is not square, first of rows and then of columns.
-        nonzeros_between: at ``[a][b]`` those in a row of class a and a column of class b.
+        locality: distance of neighbours on a line of length 1 (see ``wiring``); 1 for no locality.
+        classes: for a matrix that is not square, the classes of rows, then of columns.
+        nonzeros_between: at ``[a][b]``, the nonzeros in rows of class a and columns of class b.
     """
 
     format: Literal["fiberscope profile 1"] = "fiberscope profile 1"
@@ -81,7 +81,7 @@ class Profile(_Row):
         return self.shape[0] == self.shape[1]
 
     def degrees(self) -> tuple[Integers, Integers, Integers]:
-        """Class, row nonzeros and column nonzeros of every node, by class."""
+        """Return class, row nonzeros and column nonzeros of every node, by class."""
         groups = [(kind, *row) for kind, class_ in enumerate(self.classes) for row in class_.degrees]
         kinds, counts, rows, columns = np.array(groups, dtype=np.int64).reshape(-1, 4).T
         return np.repeat(kinds, counts), np.repeat(rows, counts), np.repeat(columns, counts)
@@ -125,11 +125,11 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
-    """The profile of a matrix in canonical CSR, without its locality."""
+    """Return the profile of a matrix in canonical CSR, without its locality."""
     rows, columns = matrix.shape
     row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(matrix.indptr))
     column = matrix.indices
-    if rows != columns:  # as the nonzeros between two sets of nodes, of which one has only rows
+    if rows != columns:  # treated as two sets of nodes, one of rows and one of columns
         column = column + rows
     nodes = rows if rows == columns else rows + columns
     row_counts, column_counts = (np.bincount(ends, minlength=nodes) for ends in (row, column))
@@ -153,7 +153,7 @@ def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
 
 
 def _classes(degree: Integers, first_set: int) -> Integers:
-    """The class of every node, without gaps; nodes from ``first_set`` on have classes of their own."""
+    """Return the class of every node, without gaps; nodes from ``first_set`` on have separate classes."""
     kinds = np.searchsorted(LEAST_DEGREES, degree, side="right")
     kinds[first_set:] += len(LEAST_DEGREES) + 1
     dense: Integers = np.unique(kinds, return_inverse=True)[1].astype(np.int64)
@@ -172,10 +172,10 @@ def _is_symmetric(matrix: CsrArray) -> bool:
 
 
 def read_profile(path: str | Path) -> Profile:
-    """The profile in a file, as ``fiberscope profile`` writes it.
+    """Read a profile file, as ``fiberscope profile`` writes it.
 
     Raises:
-        WorkloadError: no such file, no JSON, or numbers that do not add up.
+        WorkloadError: no such file, no JSON, or numbers that contradict each other.
     """
     try:
         return Profile.model_validate_json(Path(path).read_bytes())
@@ -192,7 +192,7 @@ def read_profile(path: str | Path) -> Profile:
 
 @functools.cache
 def profiles() -> dict[str, Profile]:
-    """The profiles that come with Fiberscope, by the matrix's registry name."""
+    """Return the profiles that ship with Fiberscope, by the matrix's registry name."""
     folder = resources.files("fiberscope.workloads").joinpath("profiles")
     texts = sorted(
         file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".json")

@@ -1,4 +1,4 @@
-"""A vertex program of a user's own, from a Python file."""
+"""Reader of a user's vertex program in a Python file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ NAME = "PROGRAM"
 
 
 def read_program(path: Path) -> VertexProgram:
-    """Read the ``PROGRAM`` of the file.
+    """Return the ``PROGRAM`` of the file.
 
     Raises:
-        WorkloadError: there is no such file, it fails, or it has no program.
+        WorkloadError: the file is missing, fails, or has no program.
     """
     if not path.is_file():
         raise WorkloadError("there is no such file; a vertex program is a Python file", where=str(path))
@@ -37,10 +37,10 @@ def read_program(path: Path) -> VertexProgram:
 
 
 def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:
-    """Run the first iteration of a program by the plain loop, so that its faults show before any cycle.
+    """Run the first iteration of a program in the plain loop, to find its faults before the simulation.
 
     Raises:
-        WorkloadError: it fails, or breaks a rule by which machines may leave work out.
+        WorkloadError: the program fails, or breaks a rule that machines rely on.
     """
     try:
         before = task.program.start(np.diff(graph.indptr), task.root)
@@ -56,7 +56,7 @@ def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:
 
 
 def _check_unreached(graph: CsrArray, task: GraphTask, before: Values, after: Values) -> None:
-    """Vertices without a message must be as they were: most designs do not apply them."""
+    """Check that vertices without a message keep their property, as most designs do not apply them."""
     unreached = after != before
     unreached[graph.indices[graph.indptr[task.root] : graph.indptr[task.root + 1]]] = False
     if unreached.any():

@@ -14,17 +14,17 @@ BRACKETS = re.compile(r"(?P<name>\w+)\[(?P<ranks>[\w\s,]*)\]")
 
 
 def split_ranks(name: str, declared: Mapping[str, Sequence[str]]) -> tuple[str, tuple[str, ...]]:
-    """Return the tensor that a name means, and its ranks in the order of the operand's dimensions.
+    """Return the tensor of a name, and its ranks in the order of the operand's dimensions.
 
     Args:
-        name: ``A``, ``A[m, k]`` or ``A_MK``; a name that means no tensor is returned unchanged.
+        name: ``A``, ``A[m, k]`` or ``A_MK``; an unknown name is returned unchanged.
         declared: ranks of each tensor.
 
     Returns:
         The ranks are empty for a name without ranks.
 
     Raises:
-        WorkloadError: ranks in brackets that are not those of the tensor.
+        WorkloadError: ranks in brackets that are not the tensor's ranks.
     """
     if name in declared:
         return name, ()
@@ -47,10 +47,10 @@ def split_ranks(name: str, declared: Mapping[str, Sequence[str]]) -> tuple[str, 
 def without_ranks(
     operands: Mapping[str, object], declared: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, object], dict[str, tuple[str, ...]]]:
-    """Return operands by the names of their tensors, and the ranks of those whose names have ranks.
+    """Return operands by the names of their tensors, and the ranks of operands whose names have ranks.
 
     Raises:
-        WorkloadError: a tensor that is given twice; or as of ``split_ranks``.
+        WorkloadError: a tensor that is given twice; or see ``split_ranks``.
     """
     plain: dict[str, object] = {}
     ranks_by_name: dict[str, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""Files to matrices: MatrixMarket, SNAP edge lists, FROSTT, what libraries write; plain or gzip."""
+"""Readers of matrix files: MatrixMarket, SNAP edge lists, FROSTT, binary formats; plain or gzip."""
 
 from __future__ import annotations
 
@@ -32,29 +32,27 @@ _ATTRIBUTES = re.compile(
 
 
 def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> CsrArray:
-    """The matrix in a file, as CSR with float64 values and int64, sorted indices.
+    """Read the matrix of a file, as CSR with float64 values and int64, sorted indices.
 
-    Duplicates are summed, unless those of a MatrixMarket file or a list of edges are to be kept, or but the
-    least of them.
-
-    Explicit zeros stay as stored nonzeros (a pattern is a pattern), except those of a MatrixMarket *array*
-    file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip, KONECT), else its suffix:
+    Duplicates are summed; for a MatrixMarket file or an edge list, they can be kept, or reduced to the least.
+    Explicit zeros stay as stored nonzeros, except in a MatrixMarket *array* file, which is dense. The content
+    determines the format (gzip, MatrixMarket, zip, KONECT), or else the suffix:
 
     - ``.mtx``, ``.mtx.gz``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
-    - ``.npz``, ``.npy``, ``.mat``: of ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
+    - ``.npz``, ``.npy``, ``.mat``: ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
       ``fiberscope.workloads.binary``.
     - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see
       ``fiberscope.workloads.smtx``.
-    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``, each also ``.gz``: an edge list as
-      SNAP has them: ``#`` or ``%`` comments, then ``from to`` or ``from to weight``, with blanks or commas
-      between; nodes count from 0; square, its size is the largest node + 1. networkx writes ``{}`` or
+    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``, each also ``.gz``: an edge list as in
+      SNAP: ``#`` or ``%`` comments, then ``from to`` or ``from to weight``, separated by blanks or commas.
+      Nodes count from 0. The matrix is square, of the largest node + 1. networkx writes ``{}`` or
       ``{'weight': 3}`` as the weight.
-    - ``.tns``, ``.tns.gz``: FROSTT with two indices a line, counted from 1; the shape is the largest of each,
-      or that of a header, see ``fiberscope.workloads.tns_header``.
+    - ``.tns``, ``.tns.gz``: FROSTT with two indices in a line, counted from 1. The shape is the largest index
+      of each rank, or the shape of a header, see ``fiberscope.workloads.tns_header``.
     - ``.gr``, ``.graph``, ``.sg``, ``.wsg``: see ``fiberscope.workloads.graph_files``.
 
     Raises:
-        WorkloadError: for whatever is wrong, one line naming the file and, where it applies, the line of it.
+        WorkloadError: for any fault, one line with the file and, if possible, its line.
     """
     where = os.fspath(path)
     file = Path(path)
@@ -110,7 +108,7 @@ def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArra
 
 
 def _line(stream: BinaryIO, where: str, number: int) -> bytes:
-    """A line by its number from 1 on; the stream is back at its start."""
+    """Return a line by its number, counted from 1, and rewind the stream."""
     for before in range(1, number):
         read_line(stream, _COMMENTS.encode(), where, before)
     line = read_line(stream, _COMMENTS.encode(), where, number)
@@ -119,7 +117,7 @@ def _line(stream: BinaryIO, where: str, number: int) -> bytes:
 
 
 def _plain_edges(stream: BinaryIO, where: str) -> BinaryIO:
-    """The text of an edge list with blanks for commas, and plain weights for the attributes of networkx.
+    """Return an edge list with blanks for commas, and plain weights for the attributes of networkx.
 
     Raises:
         WorkloadError: an edge has attributes without a weight.

@@ -1,4 +1,4 @@
-"""The named matrices and tensors of the papers' tables: rows of ``registry.yaml``, looked up by name."""
+"""The registry of matrices and tensors in the papers' tables: rows of ``registry.yaml``, by name."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 
 __all__ = ["Entry", "entries", "lookup", "names"]
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C; PyYAML may lack it
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C, which PyYAML may lack
 
 _Text = Annotated[str, Field(min_length=1)]
 
 
 class RmatGraph(BaseModel):
-    """The R-MAT graph that stands in for one: it has the row's vertices, and a chain of ``tail`` more."""
+    """The R-MAT graph that replaces an entry, with the entry's vertices and a chain of ``tail`` vertices."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     edges: Annotated[int, Field(gt=0)]
     tail: Annotated[int, Field(ge=0)]
-    source: _Text  # of both
+    source: _Text  # of edges and tail
 
 
 class Entry(BaseModel):
-    """One matrix or tensor; every number has its ``source``."""
+    """One matrix or tensor of the registry. Every number has its ``source``."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
@@ -40,14 +40,14 @@ class Entry(BaseModel):
     group: _Text | None = None  # the SuiteSparse group
     shape: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=2)]
     nonzeros: Annotated[int, Field(ge=0)]
-    approximate: bool = False  # shape or nonzeros rounded, as the paper prints them
+    approximate: bool = False  # whether shape or nonzeros are rounded, as in the paper
     symmetric: bool = False  # the pattern equals its transpose
     kind: _Text
-    source: _Text  # where shape, nonzeros and kind come from, and which paper's table uses it
+    source: _Text  # source of shape, nonzeros and kind, and the paper whose table has the entry
     address: _Text | None = None
     checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # sha256 of the download
     checksum_source: _Text | None = None
-    rmat: RmatGraph | None = None  # what stands in for it; None chooses by profile or kind
+    rmat: RmatGraph | None = None  # the surrogate; None selects one by profile or kind
 
     @field_validator("address")
     @classmethod
@@ -58,7 +58,7 @@ class Entry(BaseModel):
 
     @property
     def is_matrix(self) -> bool:
-        """Return whether it has rank 2."""
+        """Return whether the entry has two ranks."""
         return len(self.shape) == 2
 
 
@@ -70,7 +70,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """The name of every row, in the order of the file."""
+    """Return the names of all rows, in the order of the file."""
     return tuple(entry.name for entry in entries())
 
 
@@ -80,15 +80,15 @@ def _by_name() -> dict[str, Entry]:
 
 
 def is_registered(name: str) -> bool:
-    """Return whether ``name`` is a row's name or alias, in whatever case."""
+    """Return whether ``name`` is the name or an alias of a row, in any case."""
     return name.lower() in _by_name()
 
 
 def lookup(name: str) -> Entry:
-    """The row called ``name``, in whatever case.
+    """Return the row with the name or alias ``name``, in any case.
 
     Raises:
-        WorkloadError: with the nearest names, if there is none.
+        WorkloadError: there is no such row; names the nearest.
     """
     entry = _by_name().get(name.lower())
     if entry is None:

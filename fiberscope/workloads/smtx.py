@@ -1,4 +1,4 @@
-"""``.smtx``: sparse patterns as the Deep Learning Matrix Collection writes them.
+"""Reader of ``.smtx``: sparse patterns of the Deep Learning Matrix Collection.
 
 Three lines: rows, columns and nonzeros; the row pointers; the column of each nonzero. There are no values.
 Source: T. Gale, M. Zaharia, C. Young, E. Elsen, "Sparse GPU Kernels for Deep Learning", SC 2020.
@@ -18,10 +18,10 @@ __all__ = ["read_smtx"]
 
 
 def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
-    """The pattern of a file, every value 1.
+    """Read the pattern of a file, with every value 1.
 
     Raises:
-        WorkloadError: with the line: numbers that are none, too few or too many, pointers that fall, a
+        WorkloadError: with the line: malformed or missing numbers, too many numbers, falling pointers, a
             column out of range, a fourth line.
     """
     sizes = _numbers(stream.readline(256).replace(b",", b" "), where, 1, 3)

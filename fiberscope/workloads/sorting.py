@@ -1,4 +1,4 @@
-"""Sorting many points by their coordinates, and finding points among others, on whole arrays."""
+"""Sorting of many points by their coordinates, and lookup of points, on whole arrays."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fiberscope.workloads.canonical import Integers
 
 __all__ = ["MOST", "lexical_order", "rows_in"]
 
-MOST = 1 << 62  # distinct points that one number may tell apart
+MOST = 1 << 62  # distinct points that a number can distinguish
 WORD = 63  # bits of an integer without its sign
 
 
 def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers | None:
-    """The order that sorts points, equal ones as they were; None if they are sorted.
+    """Return the stable order that sorts points; None if the points are sorted.
 
     Args:
-        columns: for each rank, the first being the most significant, the coordinate of every point.
-        sizes: for each rank what its coordinates are below.
+        columns: coordinates of every point by rank, the most significant rank first.
+        sizes: exclusive upper bound of the coordinates of each rank.
     """
     keys: list[Integers] = []
     size = MOST + 1
@@ -36,10 +36,10 @@ def lexical_order(columns: Sequence[Integers], sizes: Sequence[int]) -> Integers
 
 
 def _sorted_places(keys: Integers, size: int) -> Integers:
-    """``argsort`` of numbers below ``size``, equal ones as they were.
+    """Return the stable ``argsort`` of numbers below ``size``.
 
-    Each is sorted with its place as one integer, which numpy does several times as fast. Where the two have
-    more than 63 bits, the lowest of the numbers are left out, and what that left is put right.
+    Each number is sorted together with its position as one integer, which numpy does several times faster. If
+    both need more than 63 bits, the lowest bits of the numbers are sorted in a second pass.
     """
     places = max(1, len(keys) - 1).bit_length()
     dropped = max(0, (size - 1).bit_length() + places - WORD)
@@ -58,7 +58,7 @@ def _is_sorted(keys: Integers) -> bool:
 
 
 def rows_in(points: Integers, among: Integers) -> Integers:
-    """Return the place of each row of ``points`` in ``among``, whose rows are distinct and sorted, or -1."""
+    """Return the position of each row of ``points`` in the sorted, distinct rows ``among``, or -1."""
     keys = _row_keys(np.concatenate([among, points]))
     theirs, ours = keys[: len(among)], keys[len(among) :]
     if len(theirs) == 0:
@@ -68,7 +68,7 @@ def rows_in(points: Integers, among: Integers) -> Integers:
 
 
 def _row_keys(rows: Integers) -> Integers:
-    """One number for each row, equal for equal rows and in their order."""
+    """Return one number for each row; the numbers have the same order and equality as the rows."""
     keys, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
         wide = int(column.max(initial=0)) + 1
@@ -82,6 +82,6 @@ def _row_keys(rows: Integers) -> Integers:
 
 
 def _numbered(keys: Integers) -> tuple[Integers, int]:
-    """Return each number's place among the distinct numbers, and how many these are."""
+    """Return each number's position among the distinct numbers, and the number of distinct numbers."""
     distinct, places = np.unique(keys, return_inverse=True)
     return places, len(distinct)

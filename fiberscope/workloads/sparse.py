@@ -1,7 +1,7 @@
-"""scipy's sparse matrices, imported when first used, and without what importing them would load for nothing.
+"""scipy's sparse matrices, imported at first use, without the modules that scipy imports needlessly.
 
-scipy takes over all names that numpy lists, modules among them that are imported at first use: f2py, testing.
-Where it finds Cython it imports that too, for its own tests.
+scipy imports all names that numpy lists, including lazy modules such as f2py and testing. scipy also imports
+Cython if it is installed, for its own tests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _AtFirstUse(ModuleType):
 
 @contextmanager
 def _less() -> Iterator[None]:
-    """Hide what scipy would import for nothing."""
+    """Hide the modules that scipy would import needlessly."""
     there = list(vars(np))
     before = {name: vars(np)[name] for name in ("__all__", "__dir__")}
     vars(np).update(__all__=[name for name in np.__all__ if name in there], __dir__=lambda: there)
@@ -54,7 +54,7 @@ if not TYPE_CHECKING:
 def csr_in_place(
     values: Numbers, coordinates: Numbers, pointers: Numbers, shape: tuple[int, int]
 ) -> sparse.csr_array[Any]:
-    """A matrix of arrays as they are: scipy copies one that views less than half of another."""
+    """Return a matrix without copying its arrays; scipy copies a view of less than half an array."""
     matrix = sparse.csr_array(shape)
     matrix.data, matrix.indices, matrix.indptr = values, coordinates, pointers
     return matrix

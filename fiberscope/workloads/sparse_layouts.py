@@ -1,7 +1,7 @@
-"""Sparse matrices and tensors from the arrays that libraries store: COO, CSR, CSC, BSR, DIA, GCXS.
+"""Conversion of sparse matrices and tensors from the arrays of a layout: COO, CSR, CSC, BSR, DIA, GCXS.
 
 The names of the arrays are those of ``scipy.sparse.save_npz`` and ``sparse.save_npz``. Every array is checked
-before a library sees it, as libraries read beyond their arrays where coordinates are wrong.
+first, as libraries read out of bounds if coordinates are wrong.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 __all__ = ["SPARSE_ARRAYS", "Arrays", "decode", "decode_scipy", "layout_of"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-# All arrays that files of sparse arrays have.
+# All arrays in files of sparse arrays.
 SPARSE_ARRAYS = (
     *("format", "shape", "data", "row", "col", "coords", "indices", "indptr", "offsets"),
     *("compressed_axes", "fill_value"),
 )
-_UNNAMED: Mapping[str, Set[str]] = {  # as the library sparse writes its layouts
+_UNNAMED: Mapping[str, Set[str]] = {  # layouts of the library sparse
     "coo": {"data", "coords", "shape"},
     "gcxs": {"data", "indices", "indptr", "compressed_axes", "shape"},
 }
 
 
 def layout_of(arrays: Arrays) -> str | None:
-    """Return the layout that the arrays of a file are in; None if they are no sparse array."""
+    """Return the layout of a file's arrays; None if they are no sparse array."""
     if "format" not in arrays:
         return next((layout for layout, names in _UNNAMED.items() if arrays.keys() >= names), None)
     name = arrays["format"]
@@ -52,13 +52,13 @@ def layout_of(arrays: Arrays) -> str | None:
 
 
 def decode(layout: str, arrays: Arrays, where: str) -> CsrArray | SparseTensor:
-    """Return what the arrays of a layout hold: a matrix if it has two ranks, else a tensor.
+    """Return the matrix (for two ranks) or the tensor in the arrays of a layout.
 
-    Entries at the same place are added. Explicit zeros stay, but for those of DIA.
+    Entries at the same position are added. Explicit zeros stay, except in DIA.
 
     Raises:
-        WorkloadError: naming ``where``: an array is missing or of a wrong type, rank or length; a coordinate
-            is not whole or outside of the shape; a value is not finite, real and exact.
+        WorkloadError: naming ``where``: an array is missing or has a wrong type, rank or length; a coordinate
+            is not whole or out of range; a value is not finite, real and exact.
     """
     if layout not in _LAYOUTS:
         raise WorkloadError(
@@ -75,13 +75,13 @@ def decode_scipy(matrix: Any, where: str) -> CsrArray | SparseTensor:  # noqa: A
     """Return a sparse matrix or array of scipy, of any layout and rank.
 
     Raises:
-        WorkloadError: as ``decode``.
+        WorkloadError: see ``decode``.
     """
     held = matrix
-    if matrix.format not in _LAYOUTS:  # lists and dictionaries, which scipy alone takes apart
+    if matrix.format not in _LAYOUTS:  # lists and dictionaries, which scipy converts
         try:
             held = matrix.tocoo()
-        except Exception as error:  # whatever scipy makes of a matrix that is not sound
+        except Exception as error:  # scipy raises many types of errors for invalid matrices
             raise WorkloadError(f"the {matrix.format} matrix is not sound ({error})", where=where) from error
     arrays = {"shape": np.asarray(held.shape), "data": np.asarray(held.data)}
     if held.format == "coo":
@@ -106,7 +106,7 @@ def _vector(arrays: Arrays, where: str) -> npt.NDArray[np.float64]:
 
 
 def _two(shape: tuple[int, ...], entries: int, layout: str, where: str) -> tuple[int, int]:
-    """Return a shape that must have two ranks, and few enough for its entries."""
+    """Return a shape that must have two ranks and a realistic size."""
     if len(shape) != 2:
         raise WorkloadError(f"{layout} with {len(shape)} ranks; a matrix has rank 2", where=where)
     check_shape(*shape, entries, where)
@@ -124,7 +124,7 @@ def _coo(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | Spars
 
 
 def _columns(arrays: Arrays, where: str) -> list[npt.NDArray[Any]]:
-    """Return the coordinates by rank, under any of the names that libraries have for them."""
+    """Return the coordinates by rank, under any of the names that libraries use."""
     if "coords0" in arrays:
         return [arrays[f"coords{rank}"] for rank in range(sum(name.startswith("coords") for name in arrays))]
     if "row" in arrays or "col" in arrays:
@@ -154,7 +154,7 @@ def _csc(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
 def _compressed(
     arrays: Arrays, fibers: int, size: int, where: str
 ) -> tuple[npt.NDArray[np.float64], Integers, Integers]:
-    """Return values, coordinates and pointers; what lies behind the last pointer is left out."""
+    """Return values, coordinates and pointers, without entries after the last pointer."""
     values = _vector(arrays, where)
     pointers = as_whole(_array(arrays, "indptr", where), "pointers", where)
     indices = as_whole(_array(arrays, "indices", where), "coordinates", where)
@@ -198,7 +198,7 @@ def _dia(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
 
 
 def _gcxs(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
-    """Return a tensor whose ranks are divided into rows, the compressed ones, and columns."""
+    """Return a tensor whose ranks are divided into compressed ranks and the others."""
     axes = as_whole(_array(arrays, "compressed_axes", where).reshape(-1), "compressed axes", where)
     check_within(axes, len(shape), "the compressed axis", where)
     by_rows = sorted(set(axes.tolist()))

@@ -1,4 +1,4 @@
-"""Generators written as text: ``uniform:rows=1000,cols=1000,nonzeros=5000,seed=1``."""
+"""Generators as text: ``uniform:rows=1000,cols=1000,nonzeros=5000,seed=1``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 MOST = 2**28
-UNIFORM: Final = "uniform"  # values of a generator that says nothing else
-OF_VALUES = 1  # second word of the seed of other values
-VIEWS = {"graph": "graph", "windows": "image"}  # how a text begins that says how to read one, and what
+UNIFORM: Final = "uniform"  # default values of a generator
+OF_VALUES = 1  # second word of the seed for other values
+VIEWS = {"graph": "graph", "windows": "image"}  # first word of a view, and the noun for its workload
 
 
 def _sizes(text: object) -> object:
@@ -51,7 +51,7 @@ _Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Spec(BaseModel):
-    """Parameters of a generator; all have a seed."""
+    """Parameters of a generator. Every generator has a seed."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
     seed: Annotated[int, Field(ge=0)] = 0
@@ -123,7 +123,7 @@ class _Surrogate(_Generated):
 
 
 def sizes_in(text: str) -> tuple[int, ...]:
-    """``250x100`` as its sizes."""
+    """Parse sizes such as ``250x100``."""
     return tuple(map(int, text.split("x")))
 
 
@@ -132,7 +132,7 @@ def _drawn(shape: str, nonzeros: int, seed: int) -> SparseTensor:
 
 
 def _like(profile: str, seed: int) -> CsrArray:
-    from fiberscope.workloads.surrogate import draw_like  # noqa: PLC0415  (few are drawn by a profile)
+    from fiberscope.workloads.surrogate import draw_like  # noqa: PLC0415  (few generators read a profile)
 
     return draw_like(profile, seed)
 
@@ -157,23 +157,23 @@ _GENERATORS = {
 
 
 def is_spec(text: str) -> bool:
-    """Return whether ``text`` is meant as a generator: a word, a colon, and keys with values."""
+    """Return whether ``text`` looks like a generator: a word, a colon, and keys with values."""
     head, colon, tail = text.partition(":")
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
 
 
 def view_in(text: str) -> str | None:
-    """The word of ``VIEWS`` that ``text`` begins with, if it says how to read another workload."""
+    """Return the word of ``VIEWS`` at the beginning of ``text``, if it is a view of another workload."""
     head, colon, _ = text.partition(":")
     head = head.strip().lower()
     return head if colon and head in VIEWS and not Path(text).exists() else None
 
 
 def split_view(text: str) -> tuple[str, str]:
-    """Split the view from the text of the workload that it reads.
+    """Split a view from the text of its workload.
 
     Raises:
-        WorkloadError: nothing is named.
+        WorkloadError: the text names no workload.
     """
     head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
     if not of or not of[0].strip():
@@ -183,7 +183,7 @@ def split_view(text: str) -> tuple[str, str]:
 
 
 def file_of(text: str) -> Path | None:
-    """The file that a generator would read: a surrogate's profile; None if it reads none, or is at fault."""
+    """Return the profile that a generator would read; None for other generators and missing files."""
     name, _, tail = text.partition(":")
     if name.strip().lower() != "surrogate":
         return None
@@ -195,10 +195,10 @@ def file_of(text: str) -> Path | None:
 
 
 def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
-    """The matrix or tensor that a specification describes, and that in full, defaults included.
+    """Return the matrix or tensor of a specification, and the full specification with all defaults.
 
     Raises:
-        WorkloadError: as ``describe_spec``.
+        WorkloadError: see ``describe_spec``.
     """
     name, spec = _read(text)
     if isinstance(spec, _Uniform):
@@ -210,7 +210,7 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
 
 
 def _with_values(drawn: CsrArray | SparseTensor, spec: _Generated) -> CsrArray | SparseTensor:
-    """The matrix or tensor with the values that were asked for; their positions do not depend on these."""
+    """Return the matrix or tensor with the requested values. Its positions do not depend on the values."""
     if spec.values == UNIFORM:
         return drawn
     count = len(drawn.values if isinstance(drawn, SparseTensor) else drawn.data)
@@ -222,17 +222,16 @@ def _with_values(drawn: CsrArray | SparseTensor, spec: _Generated) -> CsrArray |
 
 
 def describe_spec(text: str) -> str:
-    """A specification in full, defaults included; the matrix follows from it and is not drawn.
+    """Return the full specification with all defaults, without drawing the matrix.
 
     Raises:
-        WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of
-            range.
+        WorkloadError: an unknown generator or key (naming the nearest), a wrong type, a value out of range.
     """
     return full_text(*_read(text))
 
 
 def _read(text: str) -> tuple[str, _Generated]:
-    """The name of a generator, and what it takes."""
+    """Return the name and the parameters of a generator."""
     name = text.partition(":")[0].strip().lower()
     if name == "gemm":
         raise WorkloadError("gemm draws both operands; it stands alone", where=text)
@@ -242,7 +241,7 @@ def _read(text: str) -> tuple[str, _Generated]:
 
 
 def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
-    """Parse the text behind the name of a generator.
+    """Parse the text after the name of a generator.
 
     Raises:
         WorkloadError: an unknown key (naming the nearest), a wrong type, a value out of range.
@@ -254,10 +253,10 @@ def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
 
 
 def full_text(name: str, spec: Spec) -> str:
-    """A generator as text, with all that was left to defaults; the seed comes last."""
+    """Return a generator as text with all defaults; the seed is last."""
     arguments = spec.model_dump()
     if isinstance(spec, _Generated):
-        values = arguments.pop("values")  # names without values are those of releases before this key
+        values = arguments.pop("values")  # omitted by default, as in releases before this key
         arguments |= {} if values == UNIFORM else {"values": values}
     seed = arguments.pop("seed")
     return f"{name}:{','.join(f'{key}={value}' for key, value in arguments.items())},seed={seed}"

@@ -1,4 +1,4 @@
-"""Names of files of matrices, and the first bytes of those that libraries wrote; nothing here reads one."""
+"""Suffixes of matrix files, and the signatures of binary formats. This module reads no file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 __all__ = ["EDGE_SUFFIXES", "GRAPH_SUFFIXES", "MAGIC", "MATLAB", "SUFFIXES", "suffix_of"]
 
 MATLAB = b"MATLAB 5.0 MAT"
-MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", MATLAB: ".mat"}  # how a file of each begins
+MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", MATLAB: ".mat"}  # signatures
 EDGE_SUFFIXES = (".txt", ".el", ".wel", ".edges", ".edgelist", ".tsv")
 GRAPH_SUFFIXES = (".gr", ".graph", ".sg", ".wsg")
 _PLAIN = (".mtx", ".ttx", ".tns", ".smtx", *EDGE_SUFFIXES, *GRAPH_SUFFIXES)

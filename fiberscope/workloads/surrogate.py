@@ -1,4 +1,4 @@
-"""A stand-in for a matrix that cannot be had: deterministic, and as like it as what is known of it allows."""
+"""Surrogates: deterministic replacements that match the known properties of an unavailable matrix."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from fiberscope.workloads.wiring import Nodes, draw_directed_edges, draw_undirec
 __all__ = ["draw_like", "draw_matrix", "surrogate"]
 
 _EXPONENT = 2.1
-_DENSE = 0.05  # from this density on, no power law has room
+_DENSE = 0.05  # densities from here on leave no room for a power law
 _MESHES = ("2D/3D", "structural", "fluid", "acoustics", "model reduction")
 _BAND_FILL = 4  # places in the band for each nonzero
 
 
 def surrogate(entry: Entry) -> tuple[CsrArray, str]:
-    """A matrix in place of ``entry``, and in one line how far it is like the real one.
+    """Return a surrogate of ``entry``, and one line about its similarity to the real matrix.
 
-    Shape and nonzeros are the registry's; with a profile, degrees and nonzeros between classes are too. An
-    R-MAT graph with a tail has its own.
+    Shape and nonzeros are those of the registry. With a profile, degrees and nonzeros between classes match
+    too. An R-MAT graph with a tail has its own shape and nonzeros.
 
     Raises:
         WorkloadError: a tensor of another rank than 2.
@@ -48,7 +48,7 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
 
 
 def draw_like(profile: str, seed: int = 0) -> CsrArray:
-    """A matrix drawn from a profile: the name of one that comes with Fiberscope, or a file.
+    """Draw a matrix from a profile: the name of a shipped profile, or a file.
 
     Raises:
         WorkloadError: no such profile.
@@ -57,7 +57,7 @@ def draw_like(profile: str, seed: int = 0) -> CsrArray:
 
 
 def draw_matrix(profile: Profile, seed: int) -> CsrArray:
-    """A matrix with this profile: places drawn from ``seed``, nodes in random order, values in (0.5, 1.5)."""
+    """Draw a matrix with this profile: positions by ``seed``, random node order, values in (0.5, 1.5)."""
     rng = np.random.default_rng(seed)
     kinds, rows, columns = profile.degrees()
     between = np.array(profile.nonzeros_between, dtype=np.int64)
@@ -78,7 +78,7 @@ def draw_matrix(profile: Profile, seed: int) -> CsrArray:
 
 
 def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.random.Generator) -> Integers:
-    """The nodes with a nonzero on the diagonal, of those with one in both row and column."""
+    """Choose the nodes with a nonzero on the diagonal, among nodes with nonzeros in both row and column."""
     chosen = [
         rng.choice(np.flatnonzero((kinds == kind) & (able > 0)), class_.diagonal, replace=False)
         for kind, class_ in enumerate(profile.classes)
@@ -90,7 +90,7 @@ def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.rand
 def _shuffled(
     profile: Profile, row: Integers, column: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Nodes to rows and columns in random order."""
+    """Map nodes to rows and columns in random order."""
     rows, columns = profile.shape
     order = rng.permutation(rows).astype(np.int64)
     if profile.square:

@@ -1,6 +1,6 @@
-"""A vertex program run by a plain synchronous loop: the reference of every machine, and of its exact counts.
+"""Synchronous execution of a vertex program: the reference for the results and counts of every machine.
 
-All properties that are read in an iteration are those of the one before.
+All properties that an iteration reads are those of the iteration before.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ __all__ = ["BLOCK", "GraphTask", "Iteration", "ProgramResult", "run", "weights_o
 AnyIntegers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 BLOCK = 256  # vertices in one bit of GraphDynS's bitmap
-EDGES_AT_ONCE = 1 << 21  # so that an iteration takes little memory beside the graph
+EDGES_AT_ONCE = 1 << 21  # limits the memory of an iteration
 RULE_SOURCE, RULE_DESTINATION, RULE_LARGEST = 7919, 104729, 255
 
 
 @dataclass(frozen=True)
 class GraphTask:
-    """Problem on a graph.
+    """A problem on a graph.
 
     Args:
         program: the algorithm.
-        root: 0-based vertex that a search begins at.
-        iterations: how many of a program whose vertices are all active; the most of another.
+        root: 0-based vertex at which a search begins.
+        iterations: the number for a program whose vertices are all active, the maximum for any other.
         weights: ``rule`` (1 + (7919 u + 104729 v) mod 255), ``file`` (the graph's values) or ``unit``.
     """
 
@@ -43,8 +43,10 @@ class GraphTask:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Counts of one iteration: active vertices, their edges, distinct destinations of these, blocks of
-    ``BLOCK`` vertices with at least one of them, and vertices whose property changed.
+    """Counts of one iteration.
+
+    ``frontier``: active vertices. ``edges``: their edges. ``updates``: distinct destinations of the edges.
+    ``blocks``: blocks of ``BLOCK`` vertices with a destination. ``changed``: vertices whose property changed.
     """
 
     frontier: int
@@ -56,19 +58,19 @@ class Iteration:
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """Properties at the end, and the counts of every iteration; ``ended`` is false at the most iterations."""
+    """Final properties, and the counts of every iteration; ``ended`` is false at the iteration limit."""
 
     properties: Values
     iterations: tuple[Iteration, ...]
     ended: bool
 
     def total(self, count: str) -> int:
-        """One of the counts, added up."""
+        """Return the sum of a count over all iterations."""
         return sum(getattr(iteration, count) for iteration in self.iterations)
 
 
 def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, places: Integers) -> Values:
-    """Weights of the edges at these places of the graph's arrays, with their sources."""
+    """Return the weights of the edges at these positions of the graph's arrays, given their sources."""
     if task.weights == "file":
         values: Values = graph.data[places]
         return values
@@ -79,7 +81,7 @@ def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, places: Inte
 
 
 def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
-    """The program's outcome on a graph whose rows are sources."""
+    """Return the outcome of a program on a graph whose rows are sources."""
     program, degrees = task.program, np.diff(graph.indptr)
     properties = program.start(degrees, task.root)
     active = np.arange(len(degrees)) if program.all_active else np.array([task.root])
@@ -105,7 +107,7 @@ def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
 def _process(
     graph: CsrArray, task: GraphTask, properties: Values, active: Integers
 ) -> tuple[Values, npt.NDArray[np.bool_]]:
-    """Reduced messages of all vertices, and which have any."""
+    """Return the reduced messages of all vertices, and a mask of the vertices with messages."""
     program = task.program
     reduced = np.full(len(properties), program.neutral)
     touched = np.zeros(len(properties), bool)
@@ -118,7 +120,7 @@ def _process(
 
 
 def _edges(graph: CsrArray, active: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Sources and places of the edges of active vertices, in their order, so many at once."""
+    """Yield sources and positions of the edges of active vertices in order, in parts of limited size."""
     ends = np.cumsum(graph.indptr[active + 1] - graph.indptr[active])
     first = 0
     while first < len(active):
@@ -152,6 +154,6 @@ def _applied(program: VertexProgram, old: Values, reduced: Values, degrees: Inte
 
 
 def _each(function: Callable[..., float], *columns: Values) -> Values:
-    """A Python function of plain numbers, called for each row."""
+    """Apply a Python function of plain numbers to each row."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return np.fromiter((float(function(*row)) for row in rows), dtype=float)

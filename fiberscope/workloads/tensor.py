@@ -1,4 +1,4 @@
-"""A sparse tensor of any order as coordinates and values, which formats encode and files hold."""
+"""A sparse tensor of any order as coordinates and values, the common form of files and formats."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from fiberscope.workloads.sorting import lexical_order
 
 __all__ = ["MOST_PLACES", "SparseTensor", "coordinates_at", "places_of"]
 
-MOST_PLACES = 2**63 - 1  # that a 64-bit integer numbers
+MOST_PLACES = 2**63 - 1  # positions that a 64-bit integer can number
 
 
 @dataclass(frozen=True)
 class SparseTensor:
-    """A tensor by its stored entries, sorted by the first rank, then the second, and so on; all distinct.
+    """A tensor as stored entries, distinct, sorted by the first rank, then the second, and so on.
 
     Args:
-        shape: sizes of its ranks; coordinates of a rank lie below.
-        coordinates: for each rank, one of each entry.
-        values: one of each entry.
+        shape: sizes of the ranks, exclusive bounds of the coordinates.
+        coordinates: for each rank, the coordinate of each entry.
+        values: the value of each entry.
     """
 
     shape: tuple[int, ...]
@@ -44,7 +44,7 @@ class SparseTensor:
 
     @classmethod
     def from_matrix(cls, matrix: CsrArray) -> SparseTensor:
-        """The entries of a canonical matrix; values and columns are shared with it."""
+        """Return the entries of a canonical matrix. Values and columns are shared."""
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)).astype(np.int64, copy=False)
         columns: Integers = np.asarray(matrix.indices)
         return cls((int(matrix.shape[0]), int(matrix.shape[1])), (rows, columns), matrix.data)
@@ -54,8 +54,8 @@ class SparseTensor:
         """Return the nonzeros of a dense array of any rank.
 
         Raises:
-            WorkloadError: naming ``where``: values that are no finite real numbers, or that no double holds,
-                or none at all.
+            WorkloadError: naming ``where``: values that are no finite real numbers or that a double cannot
+                represent, or an empty shape.
         """
         as_doubles(dense.reshape(-1)[:0], where)
         if not dense.size:
@@ -71,7 +71,7 @@ class SparseTensor:
     def from_coordinates(
         cls, shape: Sequence[int], coordinates: Sequence[Coordinates], values: Values
     ) -> SparseTensor:
-        """The tensor of these entries, in any order; values at the same place are added.
+        """Return the tensor of these entries, in any order. Values at the same position are added.
 
         Raises:
             WorkloadError: a rank without coordinates, or coordinates outside of the shape.
@@ -87,7 +87,7 @@ class SparseTensor:
         return cls(tuple(shape), tuple(columns), values)._summed()
 
     def _summed(self) -> SparseTensor:
-        """Itself, with entries at the same place added."""
+        """Return the tensor with entries at the same position added."""
         if self.nonzeros == 0:
             return self
         starts = np.flatnonzero(np.append(True, self._steps()))
@@ -97,7 +97,7 @@ class SparseTensor:
         return SparseTensor(self.shape, columns, np.add.reduceat(self.values, starts))
 
     def _steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return whether each entry but the first is at another place than the entry before it."""
+        """Return a mask of the entries after the first whose position differs from the entry before."""
         different = [column[1:] != column[:-1] for column in self.coordinates]
         return np.asarray(np.logical_or.reduce(different))
 
@@ -108,7 +108,7 @@ class SparseTensor:
 
     @property
     def places(self) -> int:
-        """Return the number of values, zeros included."""
+        """Return the number of positions, zeros included."""
         return math.prod(self.shape)
 
     @property
@@ -118,21 +118,21 @@ class SparseTensor:
 
     @property
     def digest(self) -> str:
-        """The sha256 over shape, coordinates and values; of a matrix or a column that of its CSR."""
+        """The sha256 of shape, coordinates and values; for a matrix or column, of its CSR."""
         if self.order == 1:
             return self.unfolded(1).digest
         places = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
         return hashed(self.shape, places, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
-        """Return the tensor with ranks at least as large as these."""
+        """Return the tensor with ranks of at least these sizes."""
         return replace(self, shape=tuple(map(max, self.shape, sizes)))
 
     def positions(self) -> Integers:
-        """Return the position of each entry among all, the last rank counting fastest.
+        """Return the row-major position of each entry.
 
         Raises:
-            WorkloadError: there are more places than 64-bit integers.
+            WorkloadError: the tensor has more positions than 64-bit integers can number.
         """
         places_of(self.shape)
         positions = np.zeros(self.nonzeros, dtype=np.int64)
@@ -141,7 +141,7 @@ class SparseTensor:
         return positions
 
     def without_zeros(self) -> SparseTensor:
-        """Return the entries that are not zero."""
+        """Return the tensor without explicit zeros."""
         kept = self.values != 0
         if kept.all():
             return self
@@ -156,10 +156,10 @@ class SparseTensor:
         return SparseTensor(tuple(shape), tuple(column[order] for column in columns), self.values[order])
 
     def unfolded(self, rows: int) -> SparseTensor:
-        """Return the tensor with two ranks: its first ``rows`` ranks joined, and the others joined.
+        """Return the tensor as a matrix: the first ``rows`` ranks become rows, the others columns.
 
         Raises:
-            WorkloadError: as ``positions``.
+            WorkloadError: see ``positions``.
         """
         parts = [
             SparseTensor(self.shape[part], self.coordinates[part], self.values)
@@ -175,27 +175,27 @@ class SparseTensor:
         return self.matrix() if self.order == 2 else self
 
     def toarray(self) -> npt.NDArray[np.float64]:
-        """Return a scipy matrix of the entries, with stored zeros."""
+        """Return a dense array."""
         array = np.zeros(self.shape)
         array[self.coordinates] = self.values
         return array
 
     def matrix(self) -> CsrArray:
-        """Return a canonical matrix; the tensor must have two ranks."""
+        """Return a canonical matrix. The tensor must have two ranks."""
         rows, columns = self.shape
         return compressed((rows, columns), self._pointers(), self.coordinates[1], self.values)
 
     def _pointers(self) -> Integers:
-        """Return where the entries of each coordinate of the first rank begin, and the end.
+        """Return the first entry of each coordinate of the first rank, and the end.
 
         Raises:
-            WorkloadError: the first rank is too large for so few entries.
+            WorkloadError: the first rank is too large for the number of entries.
         """
         check_shape(self.shape[0], self.shape[1], self.nonzeros, None)
         return np.append(0, np.cumsum(np.bincount(self.coordinates[0], minlength=self.shape[0])))
 
     def equals(self, other: SparseTensor) -> bool:
-        """Return whether shape, places and values are the same."""
+        """Return whether shape, coordinates and values are equal."""
         return (
             self.shape == other.shape
             and all(map(np.array_equal, self.coordinates, other.coordinates))
@@ -204,10 +204,10 @@ class SparseTensor:
 
 
 def places_of(shape: Sequence[int]) -> int:
-    """Return the number of positions of such a tensor.
+    """Return the number of positions of a tensor of this shape.
 
     Raises:
-        WorkloadError: more than 64-bit integers number.
+        WorkloadError: 64-bit integers cannot number the positions.
     """
     places = math.prod(shape)
     if places > MOST_PLACES:
@@ -217,7 +217,7 @@ def places_of(shape: Sequence[int]) -> int:
 
 
 def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers, ...]:
-    """Return by rank the coordinates of places, numbered as in ``SparseTensor.positions``."""
+    """Return the coordinates of row-major positions by rank; see ``SparseTensor.positions``."""
     columns: list[Integers] = []
     for size in reversed(shape[1:]):
         above = positions // size

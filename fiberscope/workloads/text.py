@@ -1,9 +1,9 @@
-"""Numbers out of text, a few megabytes at a time, each line held to a grammar.
+"""Parsing of numbers in text, a few megabytes at a time, with a strict grammar for each line.
 
-A line either matches the grammar or is named in the error: nothing is guessed and nothing after the number
-is ignored. (``scipy.io.mmread`` reads ``1.5d2`` as 1.5, ``1.5`` in an integer file as 1, ``1e400`` as
-infinity, and drops what follows the value; that is why it is only the oracle of the tests.) The memory taken
-depends on what a file holds, not on what it declares.
+A line that does not match the grammar is an error. Nothing is guessed, and text after a number is not
+ignored. (``scipy.io.mmread`` reads ``1.5d2`` as 1.5, ``1.5`` in an integer file as 1, ``1e400`` as infinity,
+and ignores text after the value. It is therefore only the oracle of the tests.) The memory depends on the
+content of a file, not on its declarations.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["Block", "Grammar", "first_entry", "open_text", "read_line", "scan", 
 CHUNK_BYTES = 2 * 2**20
 LONGEST_LINE = 64 * 2**10
 GZIP_MAGIC = b"\x1f\x8b"
-STANDARD_INPUT = "-"  # as the name of a file
-OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/")  # how a shell names them
+STANDARD_INPUT = "-"  # the file name of standard input
+OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/")  # file names of a shell's pipes
 
 _FIELDS = {
     "index": rb"\+?+\d++",
@@ -58,20 +58,20 @@ class Grammar:
         self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, skip))
 
     def matched(self, text: bytes) -> int:
-        """Return the number of bytes of ``text``, which ends in a newline, that are whole good lines."""
+        """Return the number of leading bytes of ``text`` that are complete, valid lines."""
         match = self._lines.match(text)
         return match.end() if match else 0
 
     def is_comment(self, line: bytes) -> bool:
-        """Return whether a line, or its beginning, starts a comment."""
+        """Return whether a line, or the beginning of a line, is a comment."""
         return bool(line.strip()) and line.strip()[:1] in self._comment
 
     def is_entry(self, line: bytes) -> bool:
-        """Return whether a good line holds numbers."""
+        """Return whether a valid line has numbers."""
         return bool(line.strip()) and not self.is_comment(line)
 
     def without_comments(self, text: bytes) -> bytes:
-        """Good lines with the comments taken out."""
+        """Return valid lines without comments."""
         if not any(mark in text for mark in self._comment):
             return text
         return b"\n".join(line for line in text.split(b"\n") if self.is_entry(line))
@@ -92,7 +92,7 @@ class Block:
         return self.text.count(b"\n")
 
     def line_of(self, entry: int) -> int:
-        """The 1-based line of the file that holds the 0-based ``entry`` of this block.
+        """Return the 1-based line of the file with the 0-based ``entry`` of this block.
 
         Raises:
             IndexError: the block has no such entry.
@@ -107,16 +107,15 @@ class Block:
 
 @contextmanager
 def open_text(path: Path, where: str) -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed if it is gzip (told by content, not by name).
+    """Open a file as bytes, decompressed if the content is gzip.
 
-    A byte order mark at its start is left out, and lines may end in carriage returns alone.
-
-    What comes from standard input (``-``) or through the pipe of
-    a ``<(command)`` is taken in whole, as is a file with such a mark: none can be read from its start again.
+    A byte order mark is removed, and single carriage returns become line feeds. Standard input (``-``), the
+    pipe of a ``<(command)`` and files with a byte order mark are read into memory, so that the stream can
+    rewind.
 
     Raises:
-        WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip, or one that
-            unpacks to far more than a matrix is.
+        WorkloadError: no such file, not a regular file, no permission, damaged or truncated gzip, or a
+            decompressed size far beyond that of a matrix.
     """
     try:
         with _raw(path, where) as raw:
@@ -140,9 +139,7 @@ def _raw(path: Path, where: str) -> BinaryIO:
         return io.BytesIO(sys.stdin.buffer.read())
     if not path.exists():
         raise WorkloadError("no such file", where=where)
-    if path.is_fifo() and where.startswith(
-        OPEN_PIPES
-    ):  # another may have nobody who writes: no waiting for it
+    if path.is_fifo() and where.startswith(OPEN_PIPES):  # a named pipe without a writer would block
         return io.BytesIO(path.read_bytes())
     if not path.is_file():
         raise WorkloadError("not a file but a directory or a device", where=where)
@@ -150,7 +147,7 @@ def _raw(path: Path, where: str) -> BinaryIO:
 
 
 def _unmarked(stream: BinaryIO, where: str) -> BinaryIO:
-    """Return a stream of known content, from its start, without a byte order mark and with line feeds."""
+    """Return a stream from its start, without a byte order mark and with line feeds."""
     beginning = stream.read(CHUNK_BYTES)
     check_content(beginning[:BEGINNING], where)
     marked = beginning.startswith(codecs.BOM_UTF8)
@@ -167,10 +164,10 @@ def _is_text(beginning: bytes) -> bool:
 
 
 def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:
-    """The entries of the rest of ``stream``, in blocks; ``first_line`` is the number of the next line.
+    """Yield the remaining entries of ``stream`` in blocks; ``first_line`` is the number of the next line.
 
     Raises:
-        WorkloadError: a line the grammar does not know, with its number.
+        WorkloadError: with the line: a line does not match the grammar.
     """
     line = first_line
     lines = NumberLines(grammar.fields, grammar.comment)
@@ -184,7 +181,7 @@ def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) ->
 
 
 def _by_grammar(text: bytes, grammar: Grammar, where: str, line: int) -> Values:
-    """The numbers of whole lines, entries x fields, or what is wrong with the first that is not good."""
+    """Return the numbers of complete lines, entries x fields; report the first invalid line."""
     good = grammar.matched(text)
     if good < len(text):
         _refuse(text[good:], grammar, where, line + text.count(b"\n", 0, good))
@@ -194,21 +191,21 @@ def _by_grammar(text: bytes, grammar: Grammar, where: str, line: int) -> Values:
 
 
 def too_long(where: str, line: int) -> WorkloadError:
-    """The error for a line of 64 KiB or more."""
+    """Return the error for a line of 64 KiB or more."""
     return WorkloadError("a line longer than 64 KiB; is this a text file?", where=where, line=line)
 
 
 def read_line(stream: BinaryIO, comment: bytes, where: str, line: int) -> bytes:
-    """The next line; of a comment, which may be of any length, its beginning.
+    """Return the next line; for a long comment, only its beginning.
 
     Args:
         stream: at the beginning of a line.
         comment: the characters that start a comment.
-        where: the file's name, for errors.
-        line: the line's number, for errors.
+        where: name of the file, for errors.
+        line: number of the line, for errors.
 
     Raises:
-        WorkloadError: no comment, and 64 KiB or more.
+        WorkloadError: the line is no comment and has 64 KiB or more.
     """
     text = stream.readline(LONGEST_LINE)
     if len(text) == LONGEST_LINE and not text.endswith(b"\n"):
@@ -225,10 +222,10 @@ def _skip_line(stream: BinaryIO) -> None:
 
 
 def first_entry(stream: BinaryIO, where: str) -> tuple[int, int]:
-    """The line of the first entry and its number of words; the stream is back at its start.
+    """Return the line of the first entry and its number of words, and rewind the stream.
 
     Raises:
-        WorkloadError: there is none.
+        WorkloadError: there is no entry.
     """
     number = 1
     while line := read_line(stream, b"#%", where, number):

@@ -1,8 +1,7 @@
-"""``.tns``: sparse tensors of any order as FROSTT writes them, a line an entry: indices from 1, the value.
+"""Reader of ``.tns``: FROSTT's sparse tensors, one line for each entry: 1-based indices, the value.
 
-MLIR and ParTI write a header before the entries (``fiberscope.workloads.tns_header``).
-
-Source: S. Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools", 2017.
+MLIR and ParTI write a header before the entries (``fiberscope.workloads.tns_header``). Source: S. Smith et
+al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools", 2017.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ __all__ = ["read_tns"]
 
 
 def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
-    """The tensor in a file, plain or gzip; without a header the largest index of each rank is its size.
+    """Read the tensor of a file, plain or gzip. Without a header, the size of a rank is its largest index.
 
-    Entries at the same place are added; zeros stay stored.
+    Entries at the same position are added. Zeros stay stored.
 
     Raises:
-        WorkloadError: for whatever is wrong, with file and line: no entry, an index outside 1 to 2^28,
-            another number of indices than in the first line, a value that is not finite.
+        WorkloadError: for any fault, with file and line: no entry, an index outside 1 to 2^28, another number
+            of indices than in the first line, a value that is not finite.
     """
     where = os.fspath(path)
     with open_text(Path(path), where) as stream:
@@ -40,7 +39,7 @@ def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
 
 
 def _entries(stream: BinaryIO, header: TensorHeader, where: str) -> tuple[list[Coordinates], Values]:
-    """Coordinates from 0, an array for each rank, and values."""
+    """Return the 0-based coordinates by rank, and the values."""
     grammar = Grammar([*["index"] * max(1, header.rank), "real"], COMMENTS)
     blocks = [_checked(block, where) for block in scan(stream, grammar, where, header.lines + 1)]
     table = np.concatenate([np.empty((0, len(grammar.fields))), *blocks])

@@ -24,11 +24,11 @@ class TensorHeader:
     """Header before the entries.
 
     Args:
-        rank: indices of an entry.
-        first: the line of the first entry.
-        shape: that the file gives; None where the largest indices are the shape.
-        nonzeros: entries that the file promises, if it does.
-        lines: the lines of the header, comments among them; the stream stands behind them.
+        rank: number of indices of an entry.
+        first: line of the first entry.
+        shape: the declared shape; None if the largest indices determine it.
+        nonzeros: the declared number of entries, if any.
+        lines: number of lines of the header, including comments. The stream is after them.
     """
 
     rank: int
@@ -38,10 +38,11 @@ class TensorHeader:
     lines: int = 0
 
     def check(self, sizes: list[int], entries: int, where: str) -> list[int]:
-        """Return the shape of a tensor whose largest indices and number of entries are these.
+        """Return the shape of a tensor with these largest indices and this number of entries.
 
         Raises:
-            WorkloadError: an index exceeds the shape of the header, or the header promises other entries.
+            WorkloadError: an index exceeds the header's shape, or the header declares another number of
+                entries.
         """
         if self.nonzeros is not None and self.nonzeros != entries:
             raise WorkloadError(
@@ -57,7 +58,7 @@ class TensorHeader:
 
 
 def read_header(stream: BinaryIO, where: str) -> TensorHeader:
-    """Read what stands before the entries, and leave the stream behind it.
+    """Read the lines before the entries and leave the stream after them.
 
     Raises:
         WorkloadError: there is no entry, or a size of the shape is out of range.
@@ -83,7 +84,7 @@ def read_header(stream: BinaryIO, where: str) -> TensorHeader:
 
 
 def _entries(stream: BinaryIO, where: str) -> Iterator[tuple[int, list[bytes]]]:
-    """The number and the words of each line that is no comment; without words behind the last."""
+    """Yield the number and the words of each line that is no comment; at the end, no words."""
     number = 1
     while line := read_line(stream, COMMENTS.encode(), where, number):
         words = line.split()
@@ -95,5 +96,5 @@ def _entries(stream: BinaryIO, where: str) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _whole(word: bytes) -> int:
-    """The whole number that a word is; 0 of any other."""
+    """Return the whole number that a word represents; 0 for any other word."""
     return int(word) if word.isdigit() and len(word) < 19 else 0

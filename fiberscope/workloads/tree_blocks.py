@@ -1,4 +1,4 @@
-"""Large trees taken apart at the root, so that what works on whole arrays takes little memory."""
+"""Division of large trees at the root, so that transformations of whole arrays need little memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block ha
 
 
 def blocks(tree: FiberTree, most: int = NONZEROS_A_BLOCK) -> Iterator[FiberTree]:
-    """The tree in parts of neighbouring elements of the root, of about ``most`` nonzeros each.
+    """Yield the tree in parts of adjacent root elements, of about ``most`` nonzeros each.
 
-    Their arrays are views. A tree without elements is one part.
+    The arrays of the parts are views. A tree without elements is one part.
     """
     ends = _first_nonzeros(tree)
     begin, last = 0, len(ends) - 1
@@ -34,7 +34,7 @@ def blocks(tree: FiberTree, most: int = NONZEROS_A_BLOCK) -> Iterator[FiberTree]
 
 
 def _first_nonzeros(tree: FiberTree) -> Integers:
-    """The number of the first nonzero below each element of the root, and of all."""
+    """Return the number of the first nonzero below each element of the root, and the total."""
     places = np.arange(len(tree.coordinates[0]) + 1)
     for segments in tree.segments[1:]:
         places = segments[places]
@@ -52,9 +52,10 @@ def _part(tree: FiberTree, begin: int, end: int) -> FiberTree:
 
 
 def join_blocks(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
-    """The tree of parts whose roots follow one another, with so many nonzeros in all.
+    """Return the tree of consecutive parts with ``nonzeros`` nonzeros in total.
 
-    A part is copied and let go before the next one is asked for. Every element has a nonzero below it.
+    A part is copied and released before the next part is requested. Every element must have a nonzero below
+    it.
     """
     whole: _Whole | None = None
     for part in parts:
@@ -65,7 +66,7 @@ def join_blocks(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
 
 
 class _Filled:
-    """An array that is filled from the front; memory that it does not reach is never the host's."""
+    """An array that is filled from the front. The host never allocates pages that stay unused."""
 
     def __init__(self, room: int, kind: npt.DTypeLike) -> None:
         self.room = np.empty(room, kind)
@@ -90,7 +91,7 @@ class _Whole:
             bounds.extend(np.zeros(1, np.int64))
 
     def append(self, part: FiberTree) -> None:
-        """Put a part behind what there is: its fibers begin behind the elements of the others."""
+        """Append a part. The numbers of its fibers are offset by the elements before."""
         for bounds, more, elements in zip(self.bounds, part.segments[1:], self.coordinates[1:], strict=True):
             bounds.extend(more[1:] + elements.length)
         for elements, coordinates in zip(self.coordinates, part.coordinates, strict=True):
@@ -105,7 +106,7 @@ class _Whole:
 
 
 def swizzle_blocks(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK) -> FiberTree:
-    """``FiberTree.swizzle``, block by block where the root stays."""
+    """Return ``FiberTree.swizzle``, computed block by block if the root stays."""
     if tuple(names) == tree.names or tree.nonzeros <= most or names[0] != tree.names[0]:
         return tree.swizzle(names)
     return join_blocks((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)
@@ -113,11 +114,11 @@ def swizzle_blocks(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A
 
 @dataclass(frozen=True)
 class Reordered:
-    """A tree with its ranks in another order, which is made when it is asked for: whole, or block by block.
+    """A tree with its ranks in another order, computed on demand: whole, or block by block.
 
     Args:
-        tree: as it is.
-        names: the names of its ranks, from the root.
+        tree: the original tree.
+        names: the names of its ranks, from the root, in the new order.
         most: nonzeros of a block.
     """
 
@@ -132,7 +133,7 @@ class Reordered:
 
     @property
     def comes_in_blocks(self) -> bool:
-        """Return whether blocks of neighbouring elements of the root can be had without the whole."""
+        """Return whether blocks of adjacent root elements can be computed without the whole tree."""
         moves = self.names != self.tree.names and self.names[:1] == self.tree.names[:1]
         return moves and self.tree.nonzeros > self.most
 
@@ -143,7 +144,7 @@ class Reordered:
 
     @property
     def root(self) -> FiberTree:
-        """The root alone, where it stays: below it there is nothing."""
+        """Return the root without the ranks below, if the root stays."""
         count = len(self.names) - 1
         segments = (self.tree.segments[0], *(np.zeros(2, np.int64) for _ in range(count)))
         coordinates = (self.tree.coordinates[0], *(np.zeros(0, np.int64) for _ in range(count)))

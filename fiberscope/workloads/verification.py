@@ -1,10 +1,10 @@
-"""Is the product that a machine wrote the product of its operands?
+"""Verification of a product: comparison with the product of scipy, entry by entry.
 
-Two doubles that are sums of the same products in different orders differ by rounding, and by at most
-2 n u (|A| |B|)_ij to first order, for n products and unit roundoff u (Higham, "Accuracy and Stability of
-Numerical Algorithms", 2nd ed., section 3.1). So the relative error of an entry is taken against
-(|A| |B|)_ij, the size of what was added up, and not against the entry itself, which cancellation can make
-arbitrarily small. An entry exists where at least one product does, even if its sum is zero.
+Two sums of the same n products in different orders differ by rounding: to first order by at most 2 n u (|A|
+|B|)_ij, with the unit roundoff u (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section
+3.1). The relative error of an entry is therefore relative to (|A| |B|)_ij, the size of the terms. The entry
+itself can be arbitrarily small because of cancellation. An entry exists if at least one product does, even if
+the sum is zero.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = [
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
-TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double,
-DOUBLE_ROUNDOFF = 2.0**-53  # and one
-PRODUCTS_A_BLOCK = 1 << 18  # so the reference is never held in full, and checking takes little memory
+TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double
+DOUBLE_ROUNDOFF = 2.0**-53
+PRODUCTS_A_BLOCK = 1 << 18  # limits the memory of the reference
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Comparison:
     """Comparison of an answer with the reference.
 
     Args:
-        max_relative_error: infinite where a value is not finite without an overflow, or should be exactly
-            zero and is not.
-        missing: entries that the answer lacks.
-        extra: entries that it should not have.
+        max_relative_error: infinite if a value is not finite without an overflow, or is not zero where the
+            reference is exactly zero.
+        missing: number of entries that the answer lacks.
+        extra: number of entries that only the answer has.
         tolerance: the largest relative error that passes.
-        overflows: values that are infinite, or no number, because sums or products exceed their type.
-        zeros: explicit zeros that only one side has, where values alone are compared; None where entries are.
+        overflows: number of values that are infinite or NaN because sums or products exceed their type.
+        zeros: number of explicit zeros that only one side has, if only values are compared; else None.
     """
 
     max_relative_error: float
@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def differences(self) -> str:
-        """Describe the differences of the answer from the reference, for a message."""
+        """Description of the differences from the reference, for a message."""
         overflows = f", {overflows_in_words(self.overflows)}" if self.overflows else ""
         return (
             f"relative error {self.max_relative_error:.3g}, "
@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Return whether all entries are there, no others, and all values within the tolerance."""
+        """Return whether the entries are the same and all values are within the tolerance."""
         return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
 
 
@@ -83,7 +83,7 @@ def overflows_in_words(count: int) -> str:
 
 
 class Precision(Protocol):
-    """Precision of a value type: whether it is a float, its roundoff, least value above 0 and largest."""
+    """Precision of a value type: whether it is a float, its roundoff, least positive and largest value."""
 
     floats: bool
     roundoff: float
@@ -96,8 +96,8 @@ class Rounding:
     """Limits of rounding of a value.
 
     Args:
-        tolerance: error that passes, relative to the size of what was added up,
-        floor: and to this, for what was too small for the type.
+        tolerance: allowed error relative to the size of the terms.
+        floor: added to the size of the terms, for underflow.
         most: the largest finite value of the type.
     """
 
@@ -107,14 +107,12 @@ class Rounding:
 
     @classmethod
     def estimate(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
-        """The most that it explains; of values that are doubles as they come, as of None, the default.
+        """Return an upper bound of rounding; by default (None) for values that are doubles.
 
         Args:
-            precision: the precision of the values' type.
-            terms: of the longest sum, each of which is rounded as it is added; the reference, in doubles,
-                too.
-            reads: of operands, which are rounded before, and in functions; 16 roundoffs each are room for
-                both.
+            precision: precision of the values' type.
+            terms: number of terms of the longest sum. Each addition rounds, in the reference too.
+            reads: number of operands that are rounded before the sum; 16 roundoffs each include functions.
 
         Source: Jeannerod and Rump, "Improved error bounds for inner products in floating-point arithmetic",
         2013.
@@ -125,7 +123,7 @@ class Rounding:
         return cls(allowed, precision.least / precision.roundoff, precision.most)
 
 
-EXACT = Rounding()  # of doubles as they come
+EXACT = Rounding()  # limits for doubles
 
 
 def compare(
@@ -136,11 +134,11 @@ def compare(
     *,
     values_only: bool = False,
 ) -> Comparison:
-    """Compare ``product``, of a precision, with scipy's ``a @ b``, block of rows by block of rows.
+    """Compare ``product`` with scipy's ``a @ b``, block of rows by block of rows.
 
     Args:
         a, b, product, precision: the operands, the answer, and the type of its values.
-        values_only: whether an entry that is absent equals an entry whose value is 0, up to rounding.
+        values_only: whether a missing entry equals an entry of value 0, up to rounding.
 
     Raises:
         ValueError: the product's shape is not that of ``a @ b``.
@@ -170,7 +168,7 @@ def compare(
 def _with_zeros(
     expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, tolerance: float
 ) -> tuple[CsrArray, int]:
-    """Return a product with the zeros that are expected, without others, and the number of changes."""
+    """Return a product with exactly the expected explicit zeros, and the number of changes."""
     places, product_places = _places(expected), _places(product)
     is_absent = ~np.isin(places, product_places)
     is_zero = is_absent & (np.abs(reference) <= tolerance * scale)
@@ -180,40 +178,40 @@ def _with_zeros(
         return product, 0
     places = np.concatenate([product_places[~is_left_out], places[is_zero]])
     values = np.concatenate([product.data[~is_left_out], reference[is_zero]])
-    order = np.argsort(places, kind="stable")  # an entry that is there twice stays so
+    order = np.argsort(places, kind="stable")  # keeps duplicate entries
     rows, columns = np.divmod(places[order], product.shape[1])
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=product.shape[0]))])
     return sparse.csr_array((values[order], columns, starts), shape=product.shape), changes
 
 
 def _most_terms(a: CsrArray, b: CsrArray) -> int:
-    """No entry of a product is a sum of more."""
+    """Return an upper bound of the number of terms of an entry of a product."""
     longest_row, longest_column = np.diff(a.indptr), np.bincount(b.indices)
     return min(int(lengths.max(initial=0)) for lengths in (longest_row, longest_column))
 
 
 def _stays_positive(a: CsrArray, b: CsrArray) -> bool:
-    """Return whether every product of two values is above 0, so that no sum of them is 0."""
+    """Return whether every product of two values is above 0, so that no sum is 0."""
     least = [float(np.min(matrix.data, initial=1.0)) for matrix in (a, b)]
     return min(least) > 0 and least[0] * least[1] > 0
 
 
 def _positive_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
-    """Entries of a block's product, their values, and the sizes of what was added up: the values again."""
+    """Return the entries of a block's product, their values, and the sizes of the terms: the values again."""
     expected = _sorted(block @ b)
     return expected, expected.data, expected.data
 
 
 def _any_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
-    """The same where sums may be 0, which scipy leaves out: of ones none is."""
+    """Return the same for values of any sign. Products of ones keep the entries whose sum is 0."""
     expected = _sorted(ones_of(block) @ ones_of(b))
     return expected, _on(expected, block @ b), _on(expected, _sizes(block) @ _sizes(b))
 
 
 def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
-    """Row and column of an entry of |A| |B| that is beyond the largest double, None if there is none.
+    """Return row and column of an entry of |A| |B| beyond the largest double; None if there is none.
 
-    There the sum of products depends on their order, so that there is nothing to compare with.
+    The sum of such an entry depends on the order of its terms, so that no reference exists.
     """
     largest = [np.max(np.abs(matrix.data), initial=0.0) for matrix in (a, b)]
     with np.errstate(over="ignore"):
@@ -231,13 +229,13 @@ def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
 def compare_entries(
     entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray, rounding: Rounding = EXACT
 ) -> Comparison:
-    """Compare a product with what is expected of it.
+    """Compare a product with its expected entries.
 
     Args:
-        entries: a matrix with an entry wherever one is expected.
-        values, sizes: the values expected, and the sizes of what these are sums of; zeros may be left out.
-        product: the entries that were found, in any order.
-        rounding: of the values' type.
+        entries: a matrix with an entry at each expected position.
+        values, sizes: the expected values, and the sizes of their terms; zeros may be omitted.
+        product: the actual entries, in any order.
+        rounding: limits of rounding of the values' type.
     """
     expected = _sorted(entries)
     scale = _on(expected, sizes) + rounding.floor
@@ -261,13 +259,14 @@ def _compare_entries(
 def compare_values(
     reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding = EXACT
 ) -> tuple[float, int]:
-    """Return the largest error against the size of what was added up, and the number of overflows.
+    """Return the largest error relative to the size of the terms, and the number of overflows.
 
-    The error is infinite where a value is not finite and no order of the sum explains it by an overflow.
+    The error is infinite if a value is not finite and no order of the sum overflows.
 
     Args:
-        reference, scale, values: arrays of one shape: the values expected, the sizes of the sums, the answer.
-        rounding: the rounding of the values' type.
+        reference, scale, values: arrays of the same shape: expected values, sizes of the terms, actual
+            values.
+        rounding: limits of rounding of the values' type.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = np.abs(values - reference) / scale
@@ -285,9 +284,9 @@ def compare_values(
 def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding) -> Numbers:
     """Return whether sums with exact value ``reference`` may become infinite, or NaN, in some order.
 
-    The positive terms of a sum add up to (scale + reference) / 2, the negative ones to
-    (scale - reference) / 2. Where the size exceeds a double, the reference is no help: anything may be.
-    Where the terms of one sign are far larger, this difference is rounded: then NaN may be.
+    The positive terms of a sum add up to (scale + reference) / 2, the negative terms to (scale - reference) /
+    2. If the scale exceeds a double, every result is possible. If the terms of one sign dominate, the
+    difference is rounded, and NaN is possible.
     """
     most = rounding.most * (1.0 - rounding.tolerance)
     beyond = ~np.isfinite(scale)
@@ -301,7 +300,7 @@ def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding:
 
 
 def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
-    """Consecutive rows of ``a`` with about ``PRODUCTS_A_BLOCK`` products, at least one row."""
+    """Yield consecutive rows of ``a`` with about ``PRODUCTS_A_BLOCK`` products, at least one row."""
     lengths = np.diff(b.indptr)
     before_entry = np.concatenate([[0], np.cumsum(lengths[a.indices])])
     products = before_entry[a.indptr]
@@ -314,7 +313,7 @@ def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
 
 
 def ones_of(matrix: CsrArray) -> CsrArray:
-    """A matrix with a one wherever another has an entry, so that no sum of products is 0."""
+    """Return a matrix with 1 for each entry of another, so that no sum of products is 0."""
     return _with_values(matrix, np.ones_like(matrix.data))
 
 
@@ -327,18 +326,18 @@ def _with_values(matrix: CsrArray, values: Numbers) -> CsrArray:
 
 
 def _sorted(matrix: CsrArray) -> CsrArray:
-    """The same with the entries of each row in order: there and back by columns, which is linear."""
+    """Return the matrix with sorted rows, by two conversions in linear time."""
     return matrix if matrix.has_sorted_indices else matrix.tocsc().tocsr()
 
 
 def _places(matrix: CsrArray) -> Numbers:
-    """Row and column of each entry as one number, in the order stored."""
+    """Return row and column of each entry as one number, in storage order."""
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return rows * matrix.shape[1] + matrix.indices
 
 
 def _on(structure: CsrArray, matrix: CsrArray) -> Numbers:
-    """The values of ``matrix`` on the entries of ``structure``; scipy leaves out sums that are zero."""
+    """Return the values of ``matrix`` at the entries of ``structure``; scipy omits sums that are zero."""
     matrix = _sorted(matrix)
     if matrix.nnz == structure.nnz:
         return matrix.data

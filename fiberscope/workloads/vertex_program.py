@@ -1,9 +1,9 @@
-"""Vertex programs: what a graph algorithm does at an edge, where messages meet, and at a vertex.
+"""Vertex programs: the functions of a graph algorithm at an edge, at a reduction, and at a vertex.
 
-In every iteration each active vertex sends ``process_edge`` of its property along its edges, ``reduce``
-gathers the messages of a destination, and ``apply`` makes its new property of them (Graphicionado, MICRO
-2016). All three may be Python functions, one vertex or edge a call; those that are named below are also known
-in compiled form and over whole arrays.
+In every iteration, each active vertex sends ``process_edge`` of its property along its edges. ``reduce``
+combines the messages of a destination. ``apply`` computes the new property (Graphicionado, MICRO 2016). All
+three may be Python functions, called for one vertex or edge at a time. The named functions below also exist
+in compiled form and for whole arrays.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = [
     "from_root",
 ]
 
-EdgeFunction: TypeAlias = Callable[[float, float], float]  # of the source's property and the edge's weight
-ReduceFunction: TypeAlias = Callable[[float, float], float]  # of what is there and a message
-ApplyFunction: TypeAlias = Callable[[float, float, float], float]  # of property, reduced and out-degree
-Start: TypeAlias = Callable[[Integers, int], Values]  # of all out-degrees and the root
+EdgeFunction: TypeAlias = Callable[[float, float], float]  # (source property, edge weight)
+ReduceFunction: TypeAlias = Callable[[float, float], float]  # (reduced value, message)
+ApplyFunction: TypeAlias = Callable[[float, float, float], float]  # (property, reduced value, out-degree)
+Start: TypeAlias = Callable[[Integers, int], Values]  # (out-degrees, root)
 
-HOP, WEIGH, COPY = "hop", "weigh", "copy"  # of an edge: property + 1, property + weight, property
+HOP, WEIGH, COPY = "hop", "weigh", "copy"  # at an edge: property + 1, property + weight, property
 MIN, ADD = "min", "add"
-RANK = "rank"  # of a vertex: PageRank's new rank, by its out-degree
+RANK = "rank"  # at a vertex: PageRank's new rank divided by the out-degree
 DAMPING = 0.85
 
 PROCESS: dict[str, Callable[[Values, Values], Values]] = {
@@ -60,25 +60,25 @@ APPLY: dict[str, Callable[[Values, Values, Values], Values]] = {
 
 @dataclass(frozen=True)
 class VertexProgram:
-    """One algorithm.
+    """A graph algorithm.
 
     Args:
-        name: as titles have it.
+        name: name in titles.
         process_edge: the message of an edge: ``HOP``, ``WEIGH``, ``COPY`` or a function.
-        reduce: of two messages to one vertex: ``MIN``, ``ADD`` or a function. It must not depend on the order
-            of messages, but for rounding.
+        reduce: combines two messages to a vertex: ``MIN``, ``ADD`` or a function. Except for rounding, the
+            order of messages must not matter.
         apply: the new property: ``MIN``, ``RANK`` or a function. A vertex without a message must keep its
-            property, unless all are active.
-        neutral: what reduced messages begin with: ``reduce(neutral, x)`` is x.
-        start: all first properties, of the out-degrees and the root.
-        uses_weights: whether messages depend on the weights, which are then fetched with the edges.
-        all_active: every vertex sends in every iteration, of which there is a fixed number; else those whose
-            property changed do, until there are none.
-        cycles: latencies of the three functions where they are not those of the machine's configuration.
+            property, unless all vertices are active.
+        neutral: initial value of a reduction: ``reduce(neutral, x)`` is x.
+        start: initial properties, from the out-degrees and the root.
+        uses_weights: whether messages depend on weights, which are then fetched with the edges.
+        all_active: whether every vertex sends in every iteration, with a fixed number of iterations.
+            Otherwise vertices whose property changed send, until there are none.
+        cycles: latencies of the three functions if they differ from the machine's configuration.
 
     Raises:
-        ValueError: a name that is not known, a neutral that is no number, or latencies that are not
-            three, each at least 1.
+        ValueError: an unknown name, a neutral that is no number, or latencies that are not three numbers of
+            at least 1.
     """
 
     name: str
@@ -92,7 +92,7 @@ class VertexProgram:
     cycles: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no machine could run."""
+        """Check the parameters."""
         for what, value, choices in (
             ("process_edge", self.process_edge, PROCESS),
             ("reduce", self.reduce, REDUCE),
@@ -113,7 +113,7 @@ def _are_latencies(cycles: tuple[int, ...]) -> bool:
 
 
 def from_root(elsewhere: float, at_root: float) -> Start:
-    """First properties that are the same everywhere but at the root."""
+    """Return a function for initial properties that are the same everywhere except at the root."""
 
     def start(degrees: Integers, root: int) -> Values:
         values = np.full(len(degrees), elsewhere)
@@ -124,7 +124,7 @@ def from_root(elsewhere: float, at_root: float) -> Start:
 
 
 def _shared_rank(degrees: Integers, _root: int) -> Values:
-    """A rank of 1 at every vertex, shared among its edges."""
+    """Return a rank of 1 at every vertex, divided by its number of edges."""
     return 1.0 / np.maximum(degrees, 1)
 
 

@@ -1,7 +1,7 @@
-"""The windows that a convolution slides over an image: ``windows:size=3x3,of=image.npy``.
+"""Windows of a convolution over an image: ``windows:size=3x3,of=image.npy``.
 
 A convolution is then the product of two tensors, O[m, p, q] = F[m, c, r, s] * W[c, r, s, p, q], or of two
-matrices, with the ranks of ``W`` as ``torch.nn.functional.unfold`` has them.
+matrices. The ranks of ``W`` are in the order of ``torch.nn.functional.unfold``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["WINDOWS", "Windows", "unroll_windows", "windows"]
 
-WINDOWS = "windows"  # how the text of such a view begins
+WINDOWS = "windows"  # first word of a view's text
 
 
 class Windows(BaseModel):
     """Windows of a convolution: their size, their stride, and the zero padding of the image.
 
-    ``stride`` and ``pad`` are the same for all ranks that windows slide along.
+    ``stride`` and ``pad`` apply to all ranks along which the windows move.
     """
 
     model_config = Spec.model_config
@@ -36,15 +36,15 @@ class Windows(BaseModel):
     pad: Annotated[int, Field(ge=0, le=2**20)] = 0
 
     def full(self, of: str) -> str:
-        """The text of a view, with all that was left to defaults."""
+        """Return the text of a view with all defaults."""
         return f"{WINDOWS}:size={self.size},stride={self.stride},pad={self.pad},of={of}"
 
 
 def windows(text: str) -> tuple[Windows, str]:
-    """Parse the windows of a text, and the text of the image.
+    """Parse the windows and the image of a text.
 
     Raises:
-        WorkloadError: no image, an unknown key (naming the nearest), or a value that is none.
+        WorkloadError: no image, an unknown key (naming the nearest), or an invalid value.
     """
     head, of = split_view(text)
     return parse_parameters(head, Windows), of
@@ -54,12 +54,13 @@ def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTens
     """Return the contents of each window of an image.
 
     Args:
-        image: whose last ranks, as many as ``view.size`` has, the windows slide along.
-        view: which windows.
-        where: named in errors.
+        image: the windows move along its last ranks, as many as ``view.size`` has.
+        view: the windows.
+        where: name in errors.
 
     Returns:
-        The other ranks of the image (a channel), those within a window, and those that count windows.
+        A tensor with the other ranks of the image (channels), the ranks within a window, and the ranks that
+            number windows.
 
     Raises:
         WorkloadError: the image has fewer ranks, or is smaller than a window.
@@ -83,7 +84,7 @@ def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTens
 def _at(
     image: SparseTensor, offsets: Sequence[int], counts: Sequence[int], view: Windows
 ) -> list[npt.NDArray[Any]]:
-    """Return the elements at one place within the windows: the coordinates of each rank, and the values."""
+    """Return the elements at one offset within the windows: the coordinates of each rank, and the values."""
     kept = image.order - len(offsets)
     inside = np.ones(image.nonzeros, dtype=np.bool_)
     numbers: list[Integers] = []

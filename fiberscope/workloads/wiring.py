@@ -1,10 +1,10 @@
-"""Matrices with given degrees and given numbers of nonzeros between classes of nodes.
+"""Random matrices with given degrees and given numbers of nonzeros between classes of nodes.
 
-The nodes of a class lie on a line, in random order, each with as much of it as it has nonzeros. Every node
-has as many stubs as nonzeros wanted, and each stub lies near its node (``locality`` is the deviation, the
-line being 1 long). A class deals its stubs to its partner classes evenly along the line, and two classes
-join theirs in the order in which they lie. A small locality makes neighbourhoods, as communities do, and so
-more collisions in A times A; a large one makes none.
+The nodes of a class lie on a line of length 1 in random order; a node's share of the line is proportional to
+its nonzeros. Every node has one stub for each nonzero, near the node (``locality`` is the standard
+deviation). A class divides its stubs among its partner classes evenly along the line, and two classes join
+their stubs in order. A small locality creates neighbourhoods, as communities do, and so more collisions in A
+times A.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Nodes:
     """Nodes sorted by class.
 
     Args:
-        kinds: the class of each node.
-        between: at ``[a, b]`` the nonzeros in rows of class a and columns of class b.
-        locality: how far from its node a stub lies, the deviation on a line of length 1.
+        kinds: class of each node.
+        between: at ``[a, b]``, the nonzeros in rows of class a and columns of class b.
+        locality: standard deviation of the distance of a stub from its node, on a line of length 1.
     """
 
     kinds: Integers
@@ -37,7 +37,7 @@ class Nodes:
 def draw_directed_edges(
     nodes: Nodes, rows: Integers, columns: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Distinct (row, column) joins, none of a node with itself, with these counts a row and a column."""
+    """Draw distinct (row, column) edges without loops, with these numbers of nonzeros by row and column."""
     places = _places(nodes.kinds, rows + columns, rng)
     row, columns_class = _dealt(nodes, rows, nodes.between, places, rng)
     column, rows_class = _dealt(nodes, columns, nodes.between.T, places, rng)
@@ -49,13 +49,13 @@ def draw_directed_edges(
 def draw_undirected_edges(
     nodes: Nodes, degrees: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Return both directions of distinct joins of different nodes, with these degrees."""
+    """Draw distinct edges without loops, with these degrees; return both directions."""
     stubs, partners = _dealt(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
     kinds = nodes.kinds[stubs]
     pair = np.minimum(kinds, partners) * len(nodes.between) + np.maximum(kinds, partners)
     order = np.argsort(pair, kind="stable")
     stubs, kinds, partners, pair = stubs[order], kinds[order], partners[order], pair[order]
-    # The first end of a join is in the lower class; of joins within a class, every other stub is one.
+    # The first end of an edge is in the lower class; within a class, every other stub is a first end.
     rank = np.arange(len(stubs)) - np.searchsorted(pair, pair)
     first = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
     ends, other = Joins(nodes.kinds, (stubs[first], stubs[~first]), rng, both_ways=True).repaired()
@@ -63,7 +63,7 @@ def draw_undirected_edges(
 
 
 def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:
-    """Return the place of each node on the line of its class."""
+    """Return the position of each node on the line of its class."""
     order = np.lexsort((rng.random(len(kinds)), kinds))
     ends = np.cumsum(degrees[order])
     totals = np.bincount(kinds, weights=degrees)
@@ -77,7 +77,7 @@ def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Val
 def _dealt(
     nodes: Nodes, degrees: Integers, between: Integers, places: Values, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """The node of every stub, by class and place, and the class it is to be joined with."""
+    """Return the node of every stub, by class and position, and the partner class of the stub."""
     stubs = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
     where = places[stubs] + nodes.locality * rng.standard_normal(len(stubs))
     stubs = stubs[np.lexsort((where, nodes.kinds[stubs]))]

@@ -1,4 +1,4 @@
-"""A workload by whatever names it: a path, a generator, a name; or out of memory."""
+"""Loading of a workload by path, generator or name, or from memory."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["Workload", "from_scipy", "load"]
 
 @dataclass(frozen=True)
 class Workload:
-    """A matrix and where it came from.
+    """A matrix and its origin.
 
     Args:
-        name: what it is called.
-        source: ``real``, ``surrogate``, ``generate_tensor`` or from ``memory``.
+        name: name of the matrix.
+        source: ``real``, ``surrogate``, ``generated`` or ``memory``.
         matrix: canonical CSR (float64, int64, sorted).
-        digest: sha256 over shape, indptr, indices, values.
-        notice: what the user must be told, loudly, in one line; a surrogate always has one.
-        origin: the file's name, the address, or the generator in full.
+        digest: sha256 of shape, indptr, indices, values.
+        notice: one line that the user must see; a surrogate always has a notice.
+        origin: name of the file, URL, or full text of the generator.
     """
 
     name: str
@@ -61,20 +61,20 @@ def load(
     progress: Callable[[int, int], None] | None = None,
     duplicates: Duplicates = "sum",
 ) -> Workload:
-    """The workload of this name.
+    """Load the workload with this name.
 
-    A name is looked up in the data path, then, if the registry has it, among the matrices that come with
-    Fiberscope and in the cache, then downloaded. Where that fails a surrogate takes its place.
+    A name is looked up on the data path, then, if it is in the registry, among the shipped matrices and in
+    the cache, then downloaded. If all of these fail, a surrogate replaces the matrix.
 
     Args:
-        name: a path, a generator (``uniform:rows=...``), a name, or one of these read as a graph
-            (``graph:order=degree,of=...``), or in windows; of an array of more ranks than two, a matrix.
-        exact: no surrogate.
-        progress: called during a download with the bytes had and the bytes in all.
-        duplicates: the duplicates of a file, see ``read_matrix``.
+        name: a path, a generator (``uniform:rows=...``), a name, or one of these as a graph
+            (``graph:order=degree,of=...``) or in windows. An array of more than two ranks becomes a matrix.
+        exact: whether surrogates are refused.
+        progress: called during a download with the bytes received and the total.
+        duplicates: treatment of duplicates in a file, see ``read_matrix``.
 
     Raises:
-        WorkloadError: unknown, unreadable, not a matrix, or not to be had ``exact``.
+        WorkloadError: unknown, unreadable, not a matrix, or not available with ``exact``.
     """
     text = os.fspath(name)
     view = spec.view_in(text)
@@ -104,13 +104,13 @@ def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None)
 
 
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
-    """Return a workload of a sparse matrix (explicit zeros stay) or of a dense array (zeros do not).
+    """Return a workload of a sparse matrix (explicit zeros stay) or of a dense array (zeros are not stored).
 
     A vector of rank 1 is a column.
 
     Args:
         matrix: the matrix of scipy, numpy, the library sparse, or a graph of networkx.
-        name: what messages and reports call the workload.
+        name: name of the workload in messages and reports.
 
     Raises:
         WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
@@ -180,7 +180,7 @@ def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates
 
 
 def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:
-    from fiberscope.workloads.surrogate import surrogate  # noqa: PLC0415  (most matrices are to be had)
+    from fiberscope.workloads.surrogate import surrogate  # noqa: PLC0415  (most matrices need no surrogate)
 
     remedy = f"put {entry.name}.mtx into a folder on FIBERSCOPE_DATA"
     if exact:

@@ -1,10 +1,8 @@
-"""Expressions as trees: what one says, apart from how it is written and how it is run.
+"""Expression trees, independent of the syntax and of the evaluation.
 
-Those of Einsums have ``Scalar``, ``Operation`` and ``Take``; those that graphs compute, where every function
-has its block, have ``Call`` in their place, and say by ``Sum`` and ``Split`` where these stand.
-
-In a cascade an index variable is written small and names the rank that is written large: ``k`` runs over
-``K``.
+Expressions of Einsums use ``Scalar``, ``Operation`` and ``Take``. Expressions of graphs, in which every
+function has its block, use ``Call`` instead, with ``Sum`` and ``Split`` at their positions. In a cascade, a
+lower-case index variable names the rank of the same upper-case letter: ``k`` runs over ``K``.
 """
 
 from __future__ import annotations
@@ -42,8 +40,8 @@ class Index:
     """A coordinate as an affine function of the loops' coordinates: ``2*q + s - 1``.
 
     Args:
-        terms: pairs of rank and coefficient, none of them 0, each rank once, in the order written.
-        constant: that is added.
+        terms: pairs of rank and coefficient, none of them 0, each rank once, in the original order.
+        constant: the constant term.
     """
 
     terms: tuple[tuple[str, int], ...]
@@ -51,22 +49,22 @@ class Index:
 
     @property
     def ranks(self) -> tuple[str, ...]:
-        """The ranks that take part."""
+        """The ranks of the terms."""
         return tuple(rank for rank, _coefficient in self.terms)
 
     @property
     def rank(self) -> str | None:
-        """The rank that this is the plain coordinate of, if it is."""
+        """The rank if the index is the plain coordinate of a rank, else None."""
         plain = len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0
         return self.terms[0][0] if plain else None
 
 
 @dataclass(frozen=True)
 class Access:
-    """A tensor at a point: ``A[k, m]``, an index for each of its declared ranks; none for a scalar tensor.
+    """A tensor at a point: ``A[k, m]``, with an index for each declared rank; none for a scalar tensor.
 
     Args:
-        places: columns, from 0 on, of the tensor and of each index in a text of index notation.
+        places: 0-based columns of the tensor and of each index in a text of index notation.
     """
 
     tensor: str
@@ -75,11 +73,11 @@ class Access:
 
     @classmethod
     def at(cls, tensor: str, variables: Sequence[str], places: tuple[int, ...] = ()) -> Access:
-        """A tensor at plain variables, one a dimension."""
+        """Return an access at plain variables, one for each dimension."""
         return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), places)
 
     def __str__(self) -> str:
-        """Return the text as a user writes it; the tensor has plain variables."""
+        """Return the text of an access at plain variables, as a user writes it."""
         return f"{self.tensor}({','.join(self.variables)})" if self.indices else self.tensor
 
     @property
@@ -89,13 +87,13 @@ class Access:
 
     @property
     def ranks(self) -> tuple[str, ...]:
-        """The ranks in its indices, each once, in their order."""
+        """The distinct ranks of the indices, in their order."""
         return tuple(dict.fromkeys(rank for index in self.indices for rank in index.ranks))
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is written out; in a reference it is exact."""
+    """A literal number. In a reference, the number is exact."""
 
     value: float | Fraction
 
@@ -106,17 +104,17 @@ class Number:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A name that stands for a number: a symbol of the specification, or an argument of a function."""
+    """A name of a number: a symbol of the specification, or an argument of a function."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Operation:
-    """``*``, ``+`` or ``-`` between operands, from left to right; ``-`` of one operand is its negative.
+    """``*``, ``+`` or ``-`` between operands, from left to right; ``-`` of one operand is the negative.
 
-    What they compute can be redefined (``Einsum.operators``). Where they compute is fixed: ``*`` where all
-    its operands are, ``+`` and ``-`` where any is. References and index notation have ``/``, too.
+    ``Einsum.operators`` can redefine the functions, but not the points of evaluation: ``*`` is evaluated
+    where all operands exist, ``+`` and ``-`` where any does. References and index notation also have ``/``.
     """
 
     operator: str
@@ -125,7 +123,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Take:
-    """``take(A, B, 1)``: where all operands are, a copy of the selected one, counted from 0."""
+    """``take(A, B, 1)``: a copy of the selected operand, counted from 0, where all operands exist."""
 
     operands: tuple[Expression, ...]
     selected: int
@@ -133,14 +131,14 @@ class Take:
 
 @dataclass(frozen=True)
 class Call:
-    """A named function of operands; it is computed where any of them is, an absent one being empty there.
+    """A named function of operands, evaluated where any operand exists; other operands are empty there.
 
     Args:
-        function: its name.
+        function: name of the function.
         operands: its operands.
-        where: in a graph, where it is computed if its meaning does not say that: where ``all`` its operands
-            are, or where ``any`` is.
-        counted: what it counts as then.
+        where: in a graph, the points of evaluation if the function leaves them open: where ``all`` operands
+            exist, or where ``any`` does.
+        counted: the operation as which the evaluation counts.
     """
 
     function: str
@@ -156,11 +154,11 @@ class Call:
 
     @property
     def meaning(self) -> Function:
-        """Return its function in a graph."""
+        """The function in a graph."""
         return FUNCTIONS[self.function]
 
     def of_each(self, change: Callable[[Expression], Expression]) -> Call:
-        """The same function of operands that were changed."""
+        """Return the same function with changed operands."""
         return replace(self, operands=tuple(map(change, self.operands)))
 
 
@@ -178,7 +176,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Split:
-    """A tensor of one dimension whose coordinate is split in two, c = outer * factor + inner."""
+    """A one-dimensional tensor whose coordinate is split in two, c = outer * factor + inner."""
 
     operand: Access
     factor: int
@@ -193,12 +191,12 @@ Expression: TypeAlias = Access | Number | Scalar | Operation | Take | Call | Sum
 
 @dataclass(frozen=True)
 class Equation:
-    """One Einsum: the output at a point, and what it is there.
+    """An Einsum: the output at a point, and its expression.
 
     Args:
-        output: plain or affine indices; what the expression has and the output has not is reduced.
+        output: plain or affine indices. Ranks that only the expression has are reduced.
         expression: the right-hand side.
-        text: as written.
+        text: the source text.
     """
 
     output: Access
@@ -208,7 +206,7 @@ class Equation:
 
 @dataclass(frozen=True)
 class Alias:
-    """``P1 = P0``: another name for the tensor as it is at this place of the cascade; nothing is moved."""
+    """``P1 = P0``: another name for the tensor at this position of the cascade. No data moves."""
 
     output: str
     source: str
@@ -219,17 +217,17 @@ Statement: TypeAlias = Equation | Alias
 
 
 def accesses(expression: Expression) -> Iterator[Access]:
-    """The tensors of an expression, from left to right."""
+    """Yield the tensor accesses of an expression, from left to right."""
     return (part for part in parts_of(expression) if isinstance(part, Access))
 
 
 def scalars(expression: Expression) -> Iterator[Scalar]:
-    """Return the names of numbers, from left to right."""
+    """Yield the scalars of an expression, from left to right."""
     return (part for part in parts_of(expression) if isinstance(part, Scalar))
 
 
 def operators_of(expression: Expression) -> Iterator[str]:
-    """The operators and the names of the functions that it applies, each as often, from the outside in."""
+    """Yield operators and function names of an expression, once an application, from the outside in."""
     for part in parts_of(expression):
         if isinstance(part, Operation):
             yield from [part.operator] * max(1, len(part.operands) - 1)
@@ -238,7 +236,7 @@ def operators_of(expression: Expression) -> Iterator[str]:
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:
-    """An expression and all within it, from the outside in and from left to right."""
+    """Yield an expression and its parts, from the outside in and from left to right."""
     yield expression
     if isinstance(expression, Sum | Split):
         yield from parts_of(expression.operand)

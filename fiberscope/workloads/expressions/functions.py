@@ -1,4 +1,4 @@
-"""The functions of expressions: what each is, said once for those that read, evaluate and lower it."""
+"""The functions of expressions, defined once for parsing, evaluation and lowering."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Function:
     """A function of one or two values.
 
     Args:
-        name: in operations, and of the ALU that computes it.
-        apply: what it gives of numbers, or of arrays of them.
-        sign: between its operands, where it is written so.
-        adds: whether it is other than 0 where any of its operands is.
-        of_both: whether it is 0 where either operand is.
-        multiplies: whether it is a product of its operands, or of -1 and one.
-        divides: whether its second operand is a divisor.
-        lowered: whether the compiler makes blocks of it.
+        name: name of its operation and of the ALU that computes it.
+        apply: the function of numbers or arrays.
+        sign: its infix operator, if any.
+        adds: whether the result is nonzero if any operand is.
+        of_both: whether the result is 0 if either operand is.
+        multiplies: whether the result is a product of the operands, or of -1 and the operand.
+        divides: whether the second operand is a divisor.
+        lowered: whether the compiler creates blocks for it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Function:
 
 
 def _numpy(name: str) -> Callable[..., Any]:
-    """A function of numpy, which is imported when something is evaluated."""
+    """Return a function of numpy, which is imported at the first evaluation."""
 
     def apply(*operands: Any) -> Any:  # noqa: ANN401  (numbers or arrays)
         return getattr(import_module("numpy"), name)(*operands)
@@ -46,7 +46,7 @@ def _numpy(name: str) -> Callable[..., Any]:
 
 
 def _truth(name: str) -> Callable[..., Any]:
-    """A function of numpy that is 1 where it holds, else 0."""
+    """Return a predicate of numpy with the results 1 and 0."""
 
     def apply(*operands: Any) -> Any:  # noqa: ANN401  (numbers or arrays)
         return getattr(import_module("numpy"), name)(*operands) * 1.0

@@ -1,4 +1,4 @@
-"""Reads by ``einsum.lark``: Einsums, partitions and references of a specification, and index notation."""
+"""Parser for ``einsum.lark``: Einsums, partitions and references of a specification, and index notation."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ __all__ = [
 
 _STARTS = ("statement", "assignment", "sum", "signature", "ranks", "directive", "arithmetic")
 _TAKE = "take"
-_ASTERISK_OPERATOR = "\u2217"  # what a text processor makes of *
+_ASTERISK_OPERATOR = "\u2217"  # the replacement of * in text processors
 
 
 @dataclass(frozen=True)
 class Directive:
-    """``name(leader.size)``: the leader is absent of most, the size a number or the name of a symbol."""
+    """``name(leader.size)``: the leader is optional, the size is a number or the name of a symbol."""
 
     name: str
     leader: str | None
@@ -52,51 +52,51 @@ class Directive:
 
 
 def parse_statement(text: str) -> Statement:
-    """An Einsum or an alias.
+    """Parse an Einsum or an alias.
 
     Raises:
-        UnreadableTextError: it is neither.
+        UnreadableTextError: the text is neither.
     """
     statement: Statement = _parse("statement", text)
     return statement
 
 
 def parse_assignment(text: str) -> Equation:
-    """An Einsum in index notation; ``X += e`` is ``X = X + e``, and its names stay as they are written.
+    """Parse an Einsum in index notation. ``X += e`` is ``X = X + e``, and names keep their case.
 
-    ``X(i,j) = B(i,k) * C(k,j)`` and ``X_{i,j} = B_{i,k} * C_{k,j}`` are the same; a name alone is a scalar.
+    ``X(i,j) = B(i,k) * C(k,j)`` and ``X_{i,j} = B_{i,k} * C_{k,j}`` are the same; a plain name is a scalar.
 
     Raises:
-        UnreadableTextError: it is none.
+        UnreadableTextError: the text is no assignment.
     """
     equation: Equation = _parse("assignment", text)
     return equation
 
 
 def parse_function(signature: str, body: str) -> tuple[str, tuple[str, ...], Expression]:
-    """The name, the arguments and the body of a function.
+    """Parse a function; return its name, arguments and body.
 
     Raises:
-        UnreadableTextError: the signature or the body cannot be read.
+        UnreadableTextError: the signature or the body is malformed.
     """
     name, *arguments = _parse("signature", signature)
     return name, tuple(arguments), _parse("sum", body)
 
 
 def parse_ranks(text: str) -> tuple[str, ...]:
-    """The rank or ranks that a partition is of: ``K`` or ``(M, K0)``."""
+    """Parse the rank or ranks of a partition: ``K`` or ``(M, K0)``."""
     ranks: tuple[str, ...] = _parse("ranks", text)
     return ranks
 
 
 def parse_directive(text: str) -> Directive:
-    """A directive of a partition: ``uniform_occupancy(A.16)``."""
+    """Parse a directive of a partition: ``uniform_occupancy(A.16)``."""
     directive: Directive = _parse("directive", text)
     return directive
 
 
 def parse_arithmetic(text: str) -> Expression:
-    """Parse a reference: ``fibercache.size * 8 / 64``, of exact numbers and of parameters."""
+    """Parse a reference such as ``fibercache.size * 8 / 64``, with exact numbers and parameters."""
     arithmetic: Expression = _parse("arithmetic", text)
     return arithmetic
 
@@ -107,7 +107,7 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", start=list(_STARTS), maybe_placeholders=True)
 
 
-def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - what the start stands for
+def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - the type depends on the start
     refuse_the_huge(text)
     try:
         return _Tree().transform(_parser().parse(text.replace(_ASTERISK_OPERATOR, "*"), start=start))
@@ -121,7 +121,7 @@ def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - what the start stand
 
 @v_args(inline=True)
 class _Tree(Transformer[Any, Any]):
-    """Makes the nodes of ``expression`` of the grammar's."""
+    """A transformer from the grammar's trees to the nodes of ``expression``."""
 
     def equation(self, output: Access, expression: Expression) -> Equation:
         return Equation(output, expression, "")
@@ -212,7 +212,7 @@ def _scaled(index: Index, factor: int) -> Index:
 
 
 def _joined(operator: str, left: Expression, right: Expression) -> Operation:
-    """One operation of many operands for ``a + b + c``."""
+    """Return one operation with many operands for ``a + b + c``."""
     more = isinstance(left, Operation) and left.operator == operator and len(left.operands) > 1
     return Operation(operator, (*(left.operands if more else (left,)), right))  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""Values by the coordinates of variables, in arrays: joined, summed and numbered by them."""
+"""Values at points, in arrays: joins, sums and numbering by the coordinates of variables."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Points", "keys_of"]
 
 @dataclass(frozen=True)
 class Points:
-    """Values by point.
+    """Values at points.
 
     Args:
-        columns: of each variable, one coordinate a point.
-        values: one a point.
-        sizes: of each what was added up, without signs: rounding is measured by it. The values themselves
-            where none has a sign.
+        columns: for each variable, the coordinate of each point.
+        values: the value of each point.
+        sizes: the sum of the magnitudes of the terms of each value, a scale for rounding errors. The array
+            ``values`` itself if no value is negative.
     """
 
     columns: dict[str, Integers]
@@ -29,12 +29,12 @@ class Points:
 
     @classmethod
     def from_columns(cls, columns: dict[str, Integers], values: Values) -> Points:
-        """Values that are no sums."""
+        """Return points whose values are not sums."""
         return cls(columns, values, np.abs(values) if np.signbit(values).any() else values)
 
     @classmethod
     def together(cls, parts: Sequence[Points]) -> Points:
-        """Join the points of parts with the same variables."""
+        """Concatenate points with the same variables."""
         if len(parts) == 1:
             return parts[0]
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
@@ -53,12 +53,12 @@ class Points:
         return self._with(columns, lambda numbers: numbers[places])
 
     def keys(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Integers:
-        """One number for each point, in the order of these variables."""
+        """Return one number for each point, in the order of these variables."""
         columns = [self.columns[variable] for variable in variables]
         return keys_of(columns, [shapes[variable] for variable in variables], len(self))
 
     def summed(self, variables: Sequence[str], shapes: Mapping[str, int]) -> Points:
-        """Points brought together that agree on these variables, in their order."""
+        """Return points with the values of equal points, by these variables, summed."""
         keys = self.keys(variables, shapes)
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
@@ -75,13 +75,13 @@ class Points:
         function: Callable[[Values, Values], Values] = np.multiply,
         check: Callable[[int], None] = lambda _count: None,
     ) -> Points:
-        """A function of the points that agree on the variables that both have.
+        """Join two sets of points on their common variables and apply a function to the values.
 
         Args:
-            other: to join with.
-            shapes: the shapes of the variables.
-            function: the function of two arrays; without a sign where neither of its arguments has one.
-            check: refuses too many points, before they are made.
+            other: the other points.
+            shapes: sizes of the variables.
+            function: a function of two arrays; nonnegative for nonnegative arguments.
+            check: called with the number of resulting points before they are computed, to refuse too many.
         """
         common = [variable for variable in self.columns if variable in other.columns]
         keys, others = self.keys(common, shapes), other.keys(common, shapes)
@@ -100,13 +100,13 @@ class Points:
             return Points(columns, values, np.abs(function(left.sizes, two.sizes)))
 
     def _with(self, columns: dict[str, Integers], change: Callable[[Values], Values]) -> Points:
-        """Other points, whose values and sizes are made alike."""
+        """Return points with other columns, and the same change of values and sizes."""
         values = change(self.values)
         return Points(columns, values, values if self.sizes is self.values else change(self.sizes))
 
 
 def keys_of(columns: Sequence[Integers], shapes: Sequence[int], count: int) -> Integers:
-    """One number for each of so many points, in the order of their coordinates."""
+    """Return one number for each of ``count`` points, in the order of their coordinates."""
     keys = np.zeros(count, np.int64)
     for column, shape in zip(columns, shapes, strict=True):
         keys *= shape

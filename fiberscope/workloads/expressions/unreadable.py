@@ -1,4 +1,4 @@
-"""Texts that a grammar does not have: where, what was found there, and what would do."""
+"""Syntax errors: the position, the unexpected text, and the expected texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 __all__ = ["UnreadableTextError", "explained", "refuse_the_huge"]
 
-_LONGEST = 2000  # characters; the expressions of the literature stay far below
-_DEEPEST = 40  # parentheses within one another
+_LONGEST = 2000  # characters; expressions in the literature are far shorter
+_DEEPEST = 40  # nested parentheses
 _WORDS = {
     "NAME": "a name",
     "LETTERS": "a name",
@@ -34,7 +34,7 @@ _WORDS = {
 
 
 class UnreadableTextError(ValueError):
-    """A text that the grammar does not have; ``column`` counts from 0."""
+    """A text that does not match the grammar; ``column`` counts from 0."""
 
     def __init__(self, message: str, column: int) -> None:
         self.column = column
@@ -42,10 +42,10 @@ class UnreadableTextError(ValueError):
 
 
 def refuse_the_huge(text: str) -> None:
-    """Refuse what no one has written by hand, before a parser meets it.
+    """Refuse a text that is too long or too deeply nested for a parser.
 
     Raises:
-        UnreadableTextError: the text is too long, or nested too deep.
+        UnreadableTextError: the text is too long or too deep.
     """
     if len(text) > _LONGEST:
         raise UnreadableTextError(f"{len(text):,} characters are too many; {_LONGEST:,} are read", 0)
@@ -57,7 +57,7 @@ def refuse_the_huge(text: str) -> None:
 
 
 def explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
-    """Explain the error: what is wrong, where, and what would be right."""
+    """Return the error of a parser in plain words: the unexpected text, its position, the expected texts."""
     if isinstance(error, UnexpectedCharacters):
         column = error.pos_in_stream or 0
         return UnreadableTextError(f"found {text[column]!r}, which means nothing here", column)

@@ -1,7 +1,7 @@
-"""Compression formats of tensors, exact to the bit: sizes, encoding, decoding, and how they lie in memory.
+"""Compression formats of tensors, exact to the bit: sizes, encoding, decoding, and memory layout.
 
 Source: E. Qin et al., "Extending Sparse Tensor Accelerators to Support Multiple Compression Formats", IPDPS
-2021 (MINT); where that is silent, docs/mint.md says what was chosen.
+2021 (MINT). docs/mint.md lists the choices that the paper leaves open.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ FORMATS: dict[str, Format] = {
 
 
 def format_called(name: str) -> Format:
-    """The format of this name.
+    """Return the format with this name.
 
-    Behind ``bsr`` stands the edge of its blocks; behind ``rlc`` may stand the bits of its runs, and then
-    ``-value`` where a continuation has a value: ``bsr4``, ``rlc5-value``.
+    ``bsr`` is followed by the block size; ``rlc`` may be followed by the bits of a run, and by ``-value`` if
+    a continuation has a value: ``bsr4``, ``rlc5-value``.
 
     Raises:
-        WorkloadError: there is none, with the nearest.
+        WorkloadError: there is no such format; names the nearest.
     """
     if blocks := re.fullmatch("bsr([0-9]{1,9})", name.lower()):
         return Bsr(int(blocks[1]))

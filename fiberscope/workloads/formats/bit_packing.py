@@ -1,6 +1,6 @@
-"""Arrays of items of any width in bits, packed little-endian, least significant bit first, without padding.
+"""Packed arrays of items of any bit width: little-endian, least significant bit first, without padding.
 
-Source: this project's specification of MINT's formats; the paper (Qin et al., IPDPS 2021) gives no packing.
+Source: this project's specification of MINT's formats, as the paper (Qin et al., IPDPS 2021) gives none.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ __all__ = ["LINE_BITS", "LINE_BYTES", "Items", "Words", "item_type", "line_words
 Items: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 
-WORD = 64  # bits of the words that packing works with
+WORD = 64  # bits of a word
 LINE_BYTES = 64
 LINE_BITS = 8 * LINE_BYTES
 
 
 def item_type(width: int) -> np.dtype[Any]:
-    """The narrowest unsigned integer that holds ``width`` bits, at most 64."""
+    """Return the narrowest unsigned integer type with ``width`` bits, at most 64."""
     return np.dtype(f"<u{max(1, 1 << (width - 1).bit_length() >> 3)}")
 
 
 def line_words(bits: int) -> int:
-    """Return the number of words of 64 bits in the lines that ``bits`` take."""
+    """Return the number of 64-bit words in the lines of ``bits`` bits."""
     return -(-bits // LINE_BITS) * (LINE_BITS // WORD)
 
 
 def packed(items: Items, width: int) -> Words:
-    """Items of ``width`` bits each, in whole lines whose rest is zero."""
+    """Pack items of ``width`` bits into whole lines, padded with zeros."""
     words = np.zeros(line_words(len(items) * width), dtype="<u8")
     if width % 8 == 0 and width in (8, 16, 32, 64):
         words.view(item_type(width))[: len(items)] = items
@@ -54,7 +54,7 @@ def packed(items: Items, width: int) -> Words:
 
 
 def _shifted_together(table: Words, width: int) -> Words:
-    """Rows of items as rows of words: each row fills whole words."""
+    """Pack rows of items into rows of words. Each row fills whole words."""
     groups, period = table.shape
     rows = np.zeros((groups, period * width // WORD), dtype="<u8")
     for place in range(period):
@@ -66,7 +66,7 @@ def _shifted_together(table: Words, width: int) -> Words:
 
 
 def unpacked(words: Words, count: int, width: int) -> Items:
-    """The first ``count`` items of ``width`` bits of packed words."""
+    """Return the first ``count`` items of ``width`` bits of packed words."""
     if width % 8 == 0 and width in (8, 16, 32, 64):
         return words.view(item_type(width))[:count].copy()
     if width == 1:

@@ -1,4 +1,4 @@
-"""Formats with an array of pointers: CSR, CSC, and BSR, whose entries are blocks."""
+"""Formats with a pointer array: CSR, CSC, and BSR, whose entries are blocks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Bsr", "Csc", "Csr"]
 
 
 class Matrices(Format):
-    """A format of two ranks, rows and columns."""
+    """A format for two ranks, rows and columns."""
 
     def check(self, shape: Sequence[int]) -> None:
-        """Refuse another order than 2."""
+        """Check that the tensor has order 2."""
         if len(shape) != 2:
             what = f"{self.name} holds matrices, not a tensor of order {len(shape)}"
             raise WorkloadError(what, fix="dense, zvc, rlc, coo and csf hold any order")
@@ -29,13 +29,13 @@ class Matrices(Format):
 
 @dataclass(frozen=True)
 class Csr(Matrices):
-    """Compressed sparse rows: where each row begins among the nonzeros; their columns; the nonzeros."""
+    """Compressed sparse rows: the first nonzero of each row; the columns of nonzeros; the nonzeros."""
 
     name = "csr"
     code = 5
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """Pointers tell apart nonzeros and the end behind the last."""
+        """Return the arrays. Pointers distinguish all nonzeros and the end."""
         nonzeros = counts["nonzeros"]
         return [
             Span("row_ptr", shape[0] + 1, index_bits(nonzeros + 1)),
@@ -44,19 +44,19 @@ class Csr(Matrices):
         ]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Rows are counted and added up."""
+        """Return the items: row pointers from cumulative counts, the columns, and the values."""
         rows, columns = tensor.coordinates
         return {"row_ptr": _pointers(rows, tensor.shape[0]), "col_ids": columns, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """A row number for each nonzero of the row."""
+        """Return the nonzeros, with a row for each."""
         rows = _numbers(encoded["row_ptr"])
         return (rows, encoded["col_ids"].astype(np.int64)), encoded["values"]
 
 
 @dataclass(frozen=True)
 class Csc(Matrices):
-    """Compressed sparse columns: where each column begins among the nonzeros; their rows; the nonzeros."""
+    """Compressed sparse columns: the first nonzero of each column; the rows of nonzeros; the nonzeros."""
 
     name = "csc"
     code = 6
@@ -72,7 +72,7 @@ class Csc(Matrices):
         ]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Sorted by columns first."""
+        """Return the items, sorted by column first."""
         rows, columns = tensor.coordinates
         order = lexical_order((columns, rows), tensor.shape[::-1])
         if order is not None:
@@ -80,7 +80,7 @@ class Csc(Matrices):
         return {"col_ptr": _pointers(columns, tensor.shape[1]), "row_ids": rows, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Sorted by rows first."""
+        """Return the nonzeros, sorted by row first."""
         columns, rows = _numbers(encoded["col_ptr"]), encoded["row_ids"].astype(np.int64)
         order = lexical_order((rows, columns), encoded.shape)
         if order is None:
@@ -90,9 +90,9 @@ class Csc(Matrices):
 
 @dataclass(frozen=True)
 class Bsr(Matrices):
-    """CSR of square blocks that hold a nonzero, by rising column; a block keeps its zeros.
+    """CSR of square blocks that have a nonzero, by increasing column. A block stores its zeros.
 
-    Blocks at the edge are filled up with zeros.
+    Blocks at the edge are padded with zeros.
 
     Args:
         block: rows and columns of a block, 1 to 255.
@@ -102,34 +102,34 @@ class Bsr(Matrices):
     code = 7
 
     def __post_init__(self) -> None:
-        """Refuse what is no edge."""
+        """Check the block size."""
         if not 1 <= self.block <= MOST_BLOCK:
             raise WorkloadError(f"bsr.block is {self.block}", fix=f"it is 1 to {MOST_BLOCK}")
 
     @property
     def name(self) -> str:
-        """Return the name with the edge of the blocks."""
+        """Return the name with the block size."""
         return f"bsr{self.block}"
 
     @property
     def parameter(self) -> int:
-        """The edge of a block."""
+        """Return the block size."""
         return self.block
 
     def grid(self, shape: Sequence[int]) -> tuple[int, int]:
-        """Rows and columns of blocks."""
+        """Return the rows and columns of blocks."""
         return -(-shape[0] // self.block), -(-shape[1] // self.block)
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
-        """The nonzeros, and the blocks that hold one."""
+        """Return the names of the counts: nonzeros, and blocks with a nonzero."""
         return ("nonzeros", "blocks")
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
-        """Blocks are told apart by their places on the grid."""
+        """Return the counts. Blocks are distinguished by their positions on the grid."""
         return {"nonzeros": tensor.nonzeros, "blocks": len(self._blocks(tensor)[0])}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Blocks at the edges have fewer places that may hold a nonzero."""
+        """Return the expected counts. Blocks at the edges have fewer positions for nonzeros."""
         rows, columns = (_cuts(size, self.block) for size in shape)
         blocks = sum(
             many * more * (1 - (1 - density) ** (high * wide))
@@ -139,7 +139,7 @@ class Bsr(Matrices):
         return {"nonzeros": density * shape[0] * shape[1], "blocks": blocks}
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """Pointers and columns are of blocks; values lie by rows within each."""
+        """Return the arrays. Pointers and columns refer to blocks; the values of a block are row-major."""
         rows, columns = self.grid(shape)
         blocks = counts["blocks"]
         return [
@@ -149,7 +149,7 @@ class Bsr(Matrices):
         ]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Return the items; each nonzero is at its place in its block."""
+        """Return the items. Each nonzero is at its position in its block."""
         blocks, numbers = self._blocks(tensor)
         rows, columns = self.grid(tensor.shape)
         block_rows, block_columns = coordinates_at((rows, columns), blocks)
@@ -159,7 +159,7 @@ class Bsr(Matrices):
         return {"row_ptr": _pointers(block_rows, rows), "col_ids": block_columns, "values": values}
 
     def _blocks(self, tensor: SparseTensor) -> tuple[Integers, Integers]:
-        """The places on the grid of blocks with a nonzero, and for each nonzero the number of its block."""
+        """Return the grid positions of blocks with a nonzero, and the block number of each nonzero."""
         rows, columns = self.grid(tensor.shape)
         positions = tensor.coordinates[0] // self.block * columns + tensor.coordinates[1] // self.block
         order = lexical_order([positions], [rows * columns])
@@ -171,7 +171,7 @@ class Bsr(Matrices):
         return by_block[opens], numbers
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Return the nonzeros, block by block, sorted by rows."""
+        """Return the nonzeros of all blocks, sorted by rows."""
         values = encoded["values"]
         places = np.flatnonzero(values)
         number, row, column = coordinates_at((len(values), self.block, self.block), places)
@@ -183,21 +183,21 @@ class Bsr(Matrices):
         return (rows[order], columns[order]), values[places[order]]
 
 
-MOST_BLOCK = 255  # that a header has room for
+MOST_BLOCK = 255  # limit of a header's byte
 
 
 def _cuts(size: int, block: int) -> dict[int, int]:
-    """Count the blocks along a rank, by their number of places."""
+    """Return the number of blocks along a rank, by their length."""
     whole, rest = divmod(size, block)
     return {block: whole, **({rest: 1} if rest else {})}
 
 
 def _pointers(numbers: Integers, size: int) -> Integers:
-    """Return where the entries of each number below ``size`` begin, and the end."""
+    """Return the first entry of each number below ``size``, and the end."""
     return np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
 
 
 def _numbers(pointers: Items) -> Integers:
-    """Return the number that owns each entry."""
+    """Return the number of the row, or column, of each entry."""
     lengths = pointers[1:].astype(np.int64) - pointers[:-1].astype(np.int64)
     return np.repeat(np.arange(len(pointers) - 1), lengths)

@@ -1,4 +1,4 @@
-"""Formats of coordinates, for any order: COO, a list of them; CSF, a tree of fibers."""
+"""Coordinate formats for any order: COO, a list of coordinates; CSF, a tree of fibers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Coo", "Csf"]
 
 @dataclass(frozen=True)
 class Coo(Format):
-    """The coordinates of every nonzero, an array for each rank, sorted by the first; the nonzeros."""
+    """COO: the coordinates of every nonzero, one array for each rank, sorted by the first; the nonzeros."""
 
     name = "coo"
     code = 4
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """An array for each rank, and the values."""
+        """Return an array for each rank, and the values."""
         nonzeros = counts["nonzeros"]
         ids = [Span(name, nonzeros, index_bits(size)) for name, size in zip(_ids(shape), shape, strict=True)]
         return [*ids, Span("values", nonzeros, bits)]
@@ -45,11 +45,11 @@ def _ids(shape: Sequence[int]) -> list[str]:
 
 @dataclass(frozen=True)
 class Csf(Format):
-    """Compressed sparse fibers: for each level the coordinates of its nodes, and where their children begin.
+    """Compressed sparse fibers: for each level, the coordinates of its nodes, and their first children.
 
-    A node of level l is a distinct beginning of l coordinates. Level 1 needs no pointers: its nodes are all
-    those that the header counts. Source: S. Smith, G. Karypis, "Tensor-Matrix Products with a Compressed
-    Sparse Tensor", IA3 2015.
+    A node of level l is a distinct prefix of l coordinates. Level 1 needs no pointers: the header has its
+    number of nodes. Source: S. Smith, G. Karypis, "Tensor-Matrix Products with a Compressed Sparse Tensor",
+    IA3 2015.
     """
 
     name = "csf"
@@ -67,16 +67,16 @@ class Csf(Format):
         return [*spans, Span("values", nodes[-1], bits)]
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
-        """The nonzeros, and the nodes of each level above the last."""
+        """Return the names of the counts: nonzeros, and the nodes of each level above the last."""
         return ("nonzeros", *_nodes(shape)[:-1])
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
-        """Nodes are counted where they open."""
+        """Return the counts. A node is counted at its first nonzero."""
         above = [int(np.count_nonzero(opens)) for opens in _opens(tensor)[:-1]]
         return dict(zip(self.count_names(tensor.shape), [tensor.nonzeros, *above], strict=True))
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """A beginning of coordinates is a node unless all places behind it are zero."""
+        """Return the expected counts. A prefix of coordinates is a node unless all its positions are zero."""
         counts = {"nonzeros": density * math.prod(shape)}
         for level, name in enumerate(_nodes(shape)[:-1], start=1):
             all_zero = (1 - density) ** math.prod(shape[level:])
@@ -84,19 +84,19 @@ class Csf(Format):
         return counts
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """A nonzero opens a node of a level where a coordinate of it or of a level above is new."""
+        """Return the items. A nonzero opens a node if its prefix of coordinates is new."""
         opens = _opens(tensor)
         items: dict[str, Integers | Items] = {"values": words}
         for level, (opened, coordinates) in enumerate(zip(opens, tensor.coordinates, strict=True)):
             items[f"crd_{level + 1}"] = coordinates[opened]
             if level:
-                number = np.cumsum(opened) - 1  # of the node that each nonzero lies under
+                number = np.cumsum(opened) - 1  # number of each nonzero's node
                 items[f"pos_{level + 1}"] = np.append(number[opens[level - 1]], np.count_nonzero(opened))
         return items
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Spread each node's coordinate to all nonzeros under it, from the last level up."""
-        under = np.arange(encoded.nonzeros)  # of each nonzero its node, level by level
+        """Return the points: spread each node's coordinate over its nonzeros, from the last level up."""
+        under = np.arange(encoded.nonzeros)  # node of each nonzero, level by level
         columns: list[Integers] = []
         for level in range(len(encoded.shape), 0, -1):
             columns.append(encoded[f"crd_{level}"].astype(np.int64)[under])
@@ -112,7 +112,7 @@ def _nodes(shape: Sequence[int]) -> list[str]:
 
 
 def _opens(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Return by level whether a nonzero is the first of a node."""
+    """Return, by level, a mask of the nonzeros that are the first of a node."""
     opened = np.zeros(tensor.nonzeros, dtype=np.bool_)
     opened[:1] = True
     positions = []

@@ -1,4 +1,4 @@
-"""Formats that go over all places of a tensor: Dense, ZVC (a mask), RLC (runs of zeros)."""
+"""Formats that enumerate all positions of a tensor: Dense, ZVC (a mask), RLC (runs of zeros)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_RUN_BITS = 16
 
 
 class Flat(Format):
-    """A format that numbers all places, the last rank counting fastest."""
+    """A format that numbers all positions in row-major order."""
 
     def check(self, shape: Sequence[int]) -> None:
-        """Refuse more places than 63 bits number."""
+        """Check that 63 bits can number all positions."""
         if math.prod(shape) > MOST_PLACES:
             sizes = " x ".join(map(str, shape))
             what = f"{self.name} cannot hold {sizes}: it has more than {MOST_PLACES} places"
@@ -33,17 +33,17 @@ class Flat(Format):
 
 @dataclass(frozen=True)
 class Dense(Flat):
-    """Format that stores all values. To encode other orders of ranks, transpose the tensor first."""
+    """A format that stores all values. To use another order of ranks, transpose the tensor first."""
 
     name = "dense"
     code = 1
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """One array."""
+        """Return one array."""
         return [Span("values", math.prod(shape), bits)]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Zeros, and the words at their places."""
+        """Return zeros, and the values at their positions."""
         values = np.zeros(tensor.places, dtype=words.dtype)
         values[tensor.positions()] = words
         return {"values": values}
@@ -57,41 +57,41 @@ class Dense(Flat):
 
 @dataclass(frozen=True)
 class Zvc(Flat):
-    """Zero-value compression: a bit for each place, one where there is a nonzero; the nonzeros.
+    """Zero-value compression: a bit for each position, 1 for a nonzero; the nonzeros.
 
-    Source: M. Rhu et al., "Compressing DMA Engine", HPCA 2018, as MINT takes it.
+    Source: M. Rhu et al., "Compressing DMA Engine", HPCA 2018, as MINT uses it.
     """
 
     name = "zvc"
     code = 2
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """The mask, and the values of its ones."""
+        """Return the mask, and the values of its ones."""
         return [Span("mask", math.prod(shape), 1), Span("values", counts["nonzeros"], bits)]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Ones where there are nonzeros."""
+        """Return a mask with ones for nonzeros, and the values."""
         mask = np.zeros(tensor.places, dtype=np.uint8)
         mask[tensor.positions()] = 1
         return {"mask": mask, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Return the points at which the mask is one."""
+        """Return the points where the mask is 1."""
         return coordinates_at(encoded.shape, np.flatnonzero(encoded["mask"])), encoded["values"]
 
 
 @dataclass(frozen=True)
 class Rlc(Flat):
-    """Run-length coding: the zeros before each nonzero, and the nonzero.
+    """Run-length coding: the number of zeros before each nonzero, and the nonzero.
 
-    A run too long for its bits is continued. The paper leaves open how; these choices, with four bits, pick
-    its format for ten of the eleven matrices of its Table III by size alone. Five bits and a value of zero
-    behind each continuation are those of Eyeriss (Chen et al., ISSCC 2016).
+    A run too long for its bits has continuations. The paper does not specify them. This encoding, with four
+    bits, selects the paper's format for ten of the eleven matrices of its Table III by size alone. Five bits,
+    with a value of zero in each continuation, are the encoding of Eyeriss (Chen et al., ISSCC 2016).
 
     Args:
         run_bits: bits of a run, 1 to 16.
-        continuation_has_value: whether the greatest run is followed by a value as any other is, which is zero
-            where a longer run goes on; if not, it stands for as many zeros and no value.
+        continuation_has_value: whether a value follows the greatest run as any other run, which is zero in a
+            continuation; if not, the greatest run stands for as many zeros and no value.
     """
 
     run_bits: int = 4
@@ -99,48 +99,48 @@ class Rlc(Flat):
     code = 3
 
     def __post_init__(self) -> None:
-        """Refuse what is no width."""
+        """Check the width of a run."""
         if not 1 <= self.run_bits <= MOST_RUN_BITS:
             raise WorkloadError(f"rlc.run_bits is {self.run_bits}", fix=f"it is 1 to {MOST_RUN_BITS}")
 
     @property
     def name(self) -> str:
-        """Return the name with parameters that are not the default: ``rlc``, ``rlc5``, ``rlc5-value``."""
+        """Return the name with the parameters that are not default: ``rlc``, ``rlc5``, ``rlc5-value``."""
         if self == Rlc():
             return "rlc"
         return f"rlc{self.run_bits}{'-value' if self.continuation_has_value else ''}"
 
     @property
     def greatest_run(self) -> int:
-        """The greatest run that is written."""
+        """The greatest run."""
         return (1 << self.run_bits) - 1
 
     @property
     def step(self) -> int:
-        """Return the number of zeros that a continuation stands for."""
+        """Return the number of zeros in a continuation."""
         return self.greatest_run + self.continuation_has_value
 
     @property
     def parameter(self) -> int:
-        """The width of runs, and in bit 7 whether a continuation has a value."""
+        """Return the width of runs, with bit 7 set if a continuation has a value."""
         return self.run_bits | self.continuation_has_value << 7
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
-        """The nonzeros, and the continuations."""
+        """Return the names of the counts: nonzeros, and continuations."""
         return ("nonzeros", "continuations")
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
-        """Continuations are the whole steps of the zeros before a nonzero."""
+        """Return the counts. A gap has a continuation for each whole step."""
         return {"nonzeros": tensor.nonzeros, "continuations": int((self._gaps(tensor) // self.step).sum())}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """Gaps are geometric: each holds a continuation with the chance that so many places are zero."""
+        """Return the expected counts for geometric gaps: a continuation needs a whole step of zeros."""
         nonzeros, all_zero = density * math.prod(shape), (1 - density) ** self.step
         continuations = nonzeros * all_zero / (1 - all_zero) if density > 0 else 0.0
         return {"nonzeros": nonzeros, "continuations": continuations}
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """Runs and values; packed they lie one by one beside one another."""
+        """Return runs and values, which are interleaved when packed."""
         entries = counts["nonzeros"] + counts["continuations"]
         values = entries if self.continuation_has_value else counts["nonzeros"]
         return [Span("runs", entries, self.run_bits), Span("values", values, bits)]
@@ -159,11 +159,11 @@ class Rlc(Flat):
         return {"runs": runs, "values": values}
 
     def _gaps(self, tensor: SparseTensor) -> Integers:
-        """The zeros before each nonzero."""
+        """Return the number of zeros before each nonzero."""
         return np.diff(tensor.positions(), prepend=-1) - 1
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Return the points: each value lies its run and one place after the value before."""
+        """Return the points. Each value is its run and one position after the value before."""
         runs, values = encoded["runs"].astype(np.int64), encoded["values"]
         steps = runs + 1
         if self.continuation_has_value:
@@ -176,7 +176,7 @@ class Rlc(Flat):
         return coordinates_at(encoded.shape, (np.cumsum(steps) - 1)[kept]), stored[kept]
 
     def packed_bits(self, layout: Layout) -> list[int]:
-        """One array: entries lie behind one another."""
+        """Return the bits of the only array, in which entries are consecutive."""
         return [int(sum(span.bits for span in layout))]
 
     def pack(self, encoded: Encoded) -> list[Words]:
@@ -185,7 +185,7 @@ class Rlc(Flat):
         return [pack_entries(encoded["runs"], encoded["values"], self.run_bits, encoded.bits, lone)]
 
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
-        """Runs, and values of those that have one."""
+        """Return runs, and the values of the runs that have one."""
         lone = -1 if self.continuation_has_value else self.greatest_run
         arrays = runs, values = tuple(np.zeros(int(span.length), dtype=np.uint64) for span in layout)
         unpack_entries(words, runs, values, self.run_bits, layout[1].width, lone)

@@ -1,4 +1,4 @@
-"""Formats: the arrays in which a tensor is laid out, each with its width; and encoded tensors."""
+"""Base class of formats: the arrays of a tensor with their widths, and encoded tensors."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["Coordinates", "Counts", "Encoded", "Field", "Format", "Layout", "Span", "index_bits"]
 
-MOST_ITEMS = 2**31  # of an array that is made
+MOST_ITEMS = 2**31  # items of an encoded array
 
 Coordinates = tuple[Integers, ...]  # by rank
-Counts = Mapping[str, float]  # what a layout depends on beside the shape: nonzeros, entries, blocks ...
+Counts = Mapping[str, float]  # nonzeros, entries, blocks ...: determine a layout with the shape
 
 
 class Span(NamedTuple):
-    """An array of a layout: how many items, of how many bits each; as an expectation, any number of them."""
+    """An array of a layout: the number of its items, possibly an expectation, and the bits of an item."""
 
     name: str
     length: float
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
     @property
     def bits(self) -> float:
-        """Return the bits of all arrays."""
+        """Return the total bits of the array."""
         return self.length * self.width
 
 
@@ -55,7 +55,7 @@ class Field:
     Args:
         name: ``row_ptr``, ``col_ids``, ``values`` ...
         width: bits of an item.
-        items: unsigned; values as bit patterns.
+        items: unsigned integers; values as bit patterns.
     """
 
     name: str
@@ -64,20 +64,20 @@ class Field:
 
     @property
     def bits(self) -> int:
-        """Return the bits of all arrays."""
+        """Return the total bits of the array."""
         return len(self.items) * self.width
 
 
 def index_bits(size: float) -> int:
-    """Bits that tell ``size`` things apart: lg of the specification, at least 1."""
+    """Return the bits that distinguish ``size`` things, at least 1."""
     return max(1, (round(size) - 1).bit_length())
 
 
 class Format(ABC):
-    """A format; two of the same name and parameters are equal."""
+    """A compression format. Formats of the same name and parameters are equal."""
 
-    code: int  # in a header
-    is_row_major = True  # sorted by the first rank, then the second ..., as a tensor is
+    code: int  # format number in a header
+    is_row_major = True  # whether nonzeros are sorted as in a tensor
 
     @property
     @abstractmethod
@@ -86,18 +86,18 @@ class Format(ABC):
 
     @property
     def parameter(self) -> int:
-        """Return the width of runs or the edge of blocks, for a header."""
+        """Return the width of runs or the block size, for a header."""
         return 0
 
     def check(self, shape: Sequence[int]) -> None:  # noqa: B027 - most hold any shape
-        """Refuse a shape that the format cannot hold.
+        """Check that the format can represent a shape.
 
         Raises:
-            WorkloadError: it cannot.
+            WorkloadError: the format cannot represent the shape.
         """
 
     def holds(self, shape: Sequence[int]) -> bool:
-        """Return whether ``check`` lets a shape pass."""
+        """Return whether ``check`` accepts a shape."""
         try:
             self.check(shape)
         except WorkloadError:
@@ -106,7 +106,7 @@ class Format(ABC):
 
     @abstractmethod
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """The arrays of a tensor, in stored order."""
+        """Return the arrays of a tensor, in stored order."""
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
         """Return the names of ``counts``, in the order of a header."""
@@ -117,39 +117,39 @@ class Format(ABC):
         return {"nonzeros": tensor.nonzeros}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:
-        """The same in expectation, where each place holds a nonzero with probability ``density``."""
+        """Return the expected counts if each position is nonzero with probability ``density``."""
         return {"nonzeros": density * math.prod(shape)}
 
     @abstractmethod
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """The items of each array; ``words`` are the values as bit patterns."""
+        """Return the items of each array; ``words`` are the values as bit patterns."""
 
     @abstractmethod
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """The coordinates of each nonzero by rank, sorted, and the values as bit patterns."""
+        """Return the sorted coordinates of nonzeros by rank, and the values as bit patterns."""
 
     def size_bits(self, tensor: SparseTensor, bits: int) -> int:
-        """The exact size, headers left out; zeros that a tensor stores are not counted.
+        """Return the exact size without header and without explicit zeros.
 
         Raises:
-            WorkloadError: the format cannot hold it.
+            WorkloadError: the format cannot represent the tensor.
         """
         return int(sum(span.bits for span in self.layout_of(tensor, bits)))
 
     def layout_of(self, tensor: SparseTensor, bits: int) -> Layout:
-        """The arrays of a tensor without their items.
+        """Return the arrays of a tensor without their items.
 
         Raises:
-            WorkloadError: the format cannot hold it.
+            WorkloadError: the format cannot represent the tensor.
         """
         self.check(tensor.shape)
         return self.layout(tensor.shape, self.counts(tensor.without_zeros()), bits)
 
     def expected_bits(self, shape: Sequence[int], density: float, bits: int) -> float:
-        """The size to be expected where each place holds a nonzero with probability ``density``.
+        """Return the expected size if each position is nonzero with probability ``density``.
 
         Raises:
-            WorkloadError: the format cannot hold the shape, or the density is no part of 1.
+            WorkloadError: the format cannot represent the shape, or the density is outside 0 to 1.
         """
         self.check(shape)
         if not 0 <= density <= 1:
@@ -157,10 +157,10 @@ class Format(ABC):
         return sum(span.bits for span in self.layout(shape, self.expected_counts(shape, density), bits))
 
     def encode(self, tensor: SparseTensor, bits: int = 32) -> Encoded:
-        """The tensor in this format, exact to the bit; zeros that it stores are left out.
+        """Encode a tensor, exact to the bit, without its explicit zeros.
 
         Raises:
-            WorkloadError: the format cannot hold it, or there are no values of so many bits.
+            WorkloadError: the format cannot represent the tensor, or values cannot have this width.
         """
         self.check(tensor.shape)
         check_width(bits)
@@ -178,16 +178,16 @@ class Format(ABC):
         return Encoded(self, nonzeros.shape, bits, counts, tuple(fields))
 
     def decode(self, encoded: Encoded) -> SparseTensor:
-        """The tensor of an encoding."""
+        """Decode an encoded tensor."""
         coordinates, words = self.points(encoded)
         return SparseTensor(encoded.shape, coordinates, numbers_of(words, encoded.bits))
 
     def pack(self, encoded: Encoded) -> list[Words]:
-        """The arrays as they lie in memory, each in lines of its own."""
+        """Return the arrays as stored in memory, each in separate lines."""
         return [packed(field.items, field.width) for field in encoded.fields]
 
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
-        """The items of packed arrays that lie behind one another."""
+        """Return the items of consecutive packed arrays."""
         fields: list[Items] = []
         at = 0
         for _, count, width in layout:
@@ -197,24 +197,24 @@ class Format(ABC):
         return fields
 
     def packed_bits(self, layout: Layout) -> list[int]:
-        """Bits of each array that lies in lines of its own."""
+        """Return the bits of each array that has separate lines."""
         return [int(span.bits) for span in layout]
 
     def line_bytes(self, layout: Layout) -> int:
-        """Bytes of the lines that the arrays of a layout lie in, which is what moving them takes."""
+        """Return the bytes of the lines of a layout, which a transfer moves."""
         return sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in self.packed_bits(layout))
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A tensor in a format, exact to the bit.
+    """An encoded tensor, exact to the bit.
 
     Args:
-        format: which.
-        shape: the shape of the tensor.
-        bits: the bits of a value.
-        counts: what the layout depends on; ``nonzeros`` first.
-        fields: its arrays, in stored order.
+        format: the format.
+        shape: shape of the tensor.
+        bits: bits of a value.
+        counts: numbers that determine the layout; ``nonzeros`` is first.
+        fields: the arrays, in stored order.
     """
 
     format: Format
@@ -224,10 +224,10 @@ class Encoded:
     fields: tuple[Field, ...]
 
     def __getitem__(self, name: str) -> Items:
-        """The items of the field called ``name``.
+        """Return the items of the field ``name``.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such field.
         """
         for field in self.fields:
             if field.name == name:
@@ -236,7 +236,7 @@ class Encoded:
 
     @property
     def nonzeros(self) -> int:
-        """Values that are not zero."""
+        """The number of nonzero values."""
         return self.counts["nonzeros"]
 
     @property
@@ -251,7 +251,7 @@ class Encoded:
 
     @property
     def line_bytes(self) -> int:
-        """Bytes of the lines it lies in, each array beginning on a line; the header is left out."""
+        """Return the bytes of all lines, without the header. Each array begins on a line."""
         return self.format.line_bytes(self.layout)
 
     def packed(self) -> bytes:
@@ -259,11 +259,11 @@ class Encoded:
         return b"".join(words.tobytes() for words in self.format.pack(self))
 
     def decode(self) -> SparseTensor:
-        """The tensor."""
+        """Decode the tensor."""
         return self.format.decode(self)
 
     def difference(self, other: Encoded) -> str | None:
-        """The first bit in which two encodings differ, in words; None if there is none."""
+        """Describe the first bit in which two encodings differ; None if they are equal."""
         if (self.format, self.shape, self.bits) != (other.format, other.shape, other.bits):
             return f"{self.format.name} of {self.shape} is not {other.format.name} of {other.shape}"
         for field_, two in zip(self.fields, other.fields, strict=True):

@@ -1,8 +1,8 @@
-"""Encoded tensors as bytes: a header of 32-bit words, and the arrays, each on lines of its own.
+"""Encoded tensors as bytes: a header of 32-bit words, and the arrays, each on separate lines.
 
-The header's first word has the format, the order, the bits of a value and the format's parameter, a byte
-each; then come the sizes of the ranks and what the arrays' lengths depend on, the nonzeros first; zeros fill
-up eight words, or a multiple of them. In a file it takes whole lines, as any array does.
+The first word of the header has the format, the order, the bits of a value and the format's parameter, one
+byte each. The sizes of the ranks and the counts follow, nonzeros first. Zeros pad the header to a multiple of
+eight words. In a file, the header occupies whole lines, as any array does.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from fiberscope.workloads.formats.numbers import WIDTHS
 __all__ = ["from_bytes", "header", "to_bytes"]
 
 HEADER_WORDS = 8
-MOST = 2**32 - 1  # in a word
+MOST = 2**32 - 1  # largest word
 
 Words = npt.NDArray[np.uint32]
 
-_MADE_BY_CODE: dict[int, Callable[[int], Format]] = {  # of the parameter
+_MADE_BY_CODE: dict[int, Callable[[int], Format]] = {  # formats as functions of the parameter
     Dense.code: lambda _: Dense(),
     Zvc.code: lambda _: Zvc(),
     Rlc.code: lambda parameter: Rlc(parameter & 127, bool(parameter >> 7)),
@@ -40,10 +40,10 @@ _MADE_BY_CODE: dict[int, Callable[[int], Format]] = {  # of the parameter
 
 
 def header(encoded: Encoded) -> bytes:
-    """The header of an encoded tensor.
+    """Return the header of an encoded tensor.
 
     Raises:
-        WorkloadError: a size or count takes more than 32 bits.
+        WorkloadError: a size or count needs more than 32 bits.
     """
     form = encoded.format
     first = form.code | len(encoded.shape) << 8 | encoded.bits << 16 | form.parameter << 24
@@ -55,10 +55,10 @@ def header(encoded: Encoded) -> bytes:
 
 
 def to_bytes(encoded: Encoded) -> bytes:
-    """Header and arrays.
+    """Return header and arrays as bytes.
 
     Raises:
-        WorkloadError: as ``header``.
+        WorkloadError: see ``header``.
     """
     start = header(encoded)
     return start + bytes(-len(start) % LINE_BYTES) + encoded.packed()
@@ -68,11 +68,11 @@ def from_bytes(content: bytes, where: str) -> Encoded:
     """Decode the result of ``to_bytes``.
 
     Args:
-        content: the content of a file.
-        where: named in errors.
+        content: content of a file.
+        where: name in errors.
 
     Raises:
-        WorkloadError: it is cut short or too long, begins with no header, or holds arrays that no tensor has.
+        WorkloadError: the content is truncated or too long, has no header, or has arrays of no valid tensor.
     """
     words = np.frombuffer(content[: len(content) // 4 * 4], "<u4")
     form, shape, bits, counts, start = _read_header(words, where)
@@ -89,7 +89,7 @@ def from_bytes(content: bytes, where: str) -> Encoded:
 
 
 def _read_header(words: Words, where: str) -> tuple[Format, tuple[int, ...], int, dict[str, int], int]:
-    """The format, the shape, the bits of a value, the counts, and the bytes of the header."""
+    """Return the format, the shape, the bits of a value, the counts, and the bytes of the header."""
     if len(words) < HEADER_WORDS:
         raise WorkloadError("too short for the header of a tensor", where=where)
     code, order, bits, parameter = (int(words[0]) >> shift & 255 for shift in (0, 8, 16, 24))
@@ -108,7 +108,7 @@ def _read_header(words: Words, where: str) -> tuple[Format, tuple[int, ...], int
 
 
 def _check(encoded: Encoded, where: str) -> None:
-    """Refuse arrays that the format would not make of the tensor that they seem to hold."""
+    """Refuse arrays that differ from the encoding of their decoded tensor."""
     try:
         difference = encoded.format.encode(encoded.decode(), encoded.bits).difference(encoded)
     except (ValueError, IndexError) as error:

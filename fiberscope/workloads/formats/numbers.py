@@ -1,9 +1,9 @@
-"""Values as words of 8, 16 or 32 bits, and back.
+"""Conversion of values to words of 8, 16 or 32 bits, and back.
 
 32 bits are IEEE 754 single precision, 16 half precision, and 8 the E4M3 of the Open Compute Project's "OCP
 8-bit Floating Point Specification" (revision 1.0, 2023): a sign, four bits of exponent with bias 7, three of
-mantissa, no infinity. The paper says only how wide values are; conversions move their bits and do not look
-into them.
+mantissa, no infinity. The paper gives only the widths of values. Conversions move the bits without
+interpreting them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _GREATEST = {8: 448.0, 16: 65504.0, 32: float(np.finfo(np.float32).max)}
 
 
 def check_width(bits: int) -> None:
-    """Refuse another width of values.
+    """Check the width of values.
 
     Raises:
-        WorkloadError: it is none of 8, 16 and 32 bits.
+        WorkloadError: the width is not 8, 16 or 32 bits.
     """
     if bits not in WIDTHS:
         raise WorkloadError(f"values of {bits} bits", fix="formats hold values of 8, 16 or 32 bits")
 
 
 def words_of(values: Values, bits: int) -> Items:
-    """The words nearest to values, ties to even.
+    """Return the words nearest to values, ties to even.
 
-    A nonzero stays one, and stays finite: what is too small or too great takes the least or greatest number.
+    A nonzero stays nonzero and finite: values out of range become the least or greatest number.
 
     Raises:
-        WorkloadError: there are no values of so many bits.
+        WorkloadError: values cannot have this width.
     """
     check_width(bits)
     bound = _GREATEST[bits]
@@ -54,10 +54,10 @@ def words_of(values: Values, bits: int) -> Items:
 
 
 def numbers_of(words: Items, bits: int) -> Values:
-    """The values of words, as doubles.
+    """Return the values of words as doubles.
 
     Raises:
-        WorkloadError: there are no values of so many bits.
+        WorkloadError: values cannot have this width.
     """
     check_width(bits)
     if bits == 8:
@@ -65,7 +65,7 @@ def numbers_of(words: Items, bits: int) -> Values:
         both: Values = np.concatenate([magnitudes, -magnitudes])
         return both[words]
     floats = words.astype(item_type(bits), copy=False).view(f"<f{bits // 8}")
-    with np.errstate(invalid="ignore"):  # of words that are no numbers
+    with np.errstate(invalid="ignore"):  # words may be NaN
         return floats.astype(np.float64)
 
 
@@ -84,7 +84,7 @@ def _magnitudes() -> Values:
 def _eight_bits(values: Values) -> Items:
     magnitudes, sizes = _magnitudes(), np.abs(values)
     halfway = (magnitudes[1:] + magnitudes[:-1]) / 2
-    codes = np.searchsorted(halfway, sizes)  # the lower one at a tie
+    codes = np.searchsorted(halfway, sizes)  # the lower code at a tie
     at = np.minimum(codes, len(halfway) - 1)
     codes += (halfway[at] == sizes) & (codes < len(halfway)) & (codes % 2 == 1)
     return (codes | np.signbit(values) << 7).astype(np.uint8)

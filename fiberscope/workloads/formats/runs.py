@@ -1,7 +1,7 @@
 # cython: infer_types=True
-"""Entries of run-length coding in memory: a run and, mostly, a value.
+"""Packed entries of run-length coding: a run and, in most entries, a value.
 
-Where an entry begins depends on all before it.
+The position of an entry depends on all entries before it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from fiberscope.workloads.formats.bit_packing import WORD, Items, Words, line_wo
 
 __all__ = ["pack_entries", "unpack_entries"]
 
-ONES = 2**64 - 1  # C: unsigned long; a word of them
+ONES = 2**64 - 1  # C: unsigned long; a word of ones
 
 
 def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lone: int) -> Words:
-    """Runs, each with its value in the bits above it, one behind the other in whole lines.
+    """Pack runs, each with its value in the bits above, consecutively in whole lines.
 
     Args:
-        runs: in order.
-        values: of the runs that have one.
-        run_bits: of each run.
-        value_bits: of each value.
-        lone: the run that has no value; -1 if all have one.
+        runs: the runs, in order.
+        values: the values of the runs that have one.
+        run_bits: bits of each run.
+        value_bits: bits of each value.
+        lone: the run that has no value; -1 if all runs have one.
     """
     entries = runs.astype("<u8")
     has_value = runs != lone
@@ -49,7 +49,7 @@ def unpack_entries(  # C: cpdef, return=object
     value_bits: int,
     lone: int,
 ) -> None:
-    """Fill ``runs`` and ``values`` from what ``pack_entries`` made; arguments as there."""
+    """Fill ``runs`` and ``values`` from packed entries; see ``pack_entries`` for the arguments."""
     bit = value = 0  # C: value=long, bit=long
     for entry in range(len(runs)):
         run = _bits_at(words, bit, run_bits)  # C: unsigned long
@@ -66,7 +66,7 @@ def _bits_at(  # C: cdef, noexcept, return=unsigned long
     bit: int,
     width: int,
 ) -> np.uint64:
-    """The ``width`` bits, at most 32, that begin at ``bit``."""
+    """Return the ``width`` bits, at most 32, from position ``bit`` on."""
     at, shift = bit // WORD, bit % WORD
     bits = words[at] >> shift  # C: unsigned long
     if shift + width > WORD:

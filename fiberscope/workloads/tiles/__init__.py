@@ -1,1 +1,1 @@
-"""Tensors cut into tiles of their coordinate space: which of them hold something, and how much."""
+"""Tensors cut into tiles of their coordinate space: the non-empty tiles, and their sizes."""

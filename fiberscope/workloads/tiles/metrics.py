@@ -1,11 +1,11 @@
-"""Size of a tile of compressed sparse fibers: in words, in bytes, or in nonzeros.
+"""Sizes of a tile of compressed sparse fibers: in words, in bytes, or in nonzeros.
 
-A tile with m ranks has at its rank d as many fibers as there are distinct beginnings of d coordinates; one at
-the root. Each rank keeps a coordinate per element and a segment per fiber and one more; the last rank's
-elements are the nonzeros. A word is 4 bytes: one value, coordinate or segment.
+A tile has, at rank d, one fiber for each distinct prefix of d coordinates, and one fiber at the root. Each
+rank stores a coordinate for each element, and one more segment than fibers. The elements of the last rank are
+the nonzeros. A word is 4 bytes: one value, coordinate or segment.
 
-Source: D2T2 (MICRO 2025), Section 4.3, for what is counted; bytes by the public simulator of DRT (ASPLOS
-2023), whose values have 8 bytes.
+Source: D2T2 (MICRO 2025), Section 4.3, for the words; the public simulator of DRT (ASPLOS 2023), whose values
+have 8 bytes, for the bytes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _Measure: TypeAlias = Callable[[Integers, Integers, int], Integers]
 
 
 def csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
-    """Words of a nonempty tile.
+    """Return the words of a nonempty tile.
 
     Args:
-        nonzeros: the nonzeros of the tile; a number, or an array over tiles.
-        fibers: those below the root, over all ranks: n_1 + ... + n_(m-1).
-        ranks: m; without any it is one value.
+        nonzeros: nonzeros of the tile; a number, or an array over tiles.
+        fibers: fibers below the root, over all ranks: n_1 + ... + n_(m-1).
+        ranks: m; a tile without ranks is one value.
     """
     if ranks == 0:
         return nonzeros
@@ -43,13 +43,13 @@ def csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to measure a tile, by its nonzeros, its fibers below the root and its ranks.
+    """A measure of a tile, by its nonzeros, its fibers below the root and its ranks.
 
     Args:
-        name: by which it is asked for.
-        unit: the unit of both measures.
-        moved: what crosses the memory's port when the tile is fetched.
-        held: what has to fit the buffer; that of a dense tile decides the base tile.
+        name: name in options.
+        unit: unit of both measures.
+        moved: data on the memory's port when the tile is fetched.
+        held: occupied space in the buffer; the space of a dense tile determines the base tile.
     """
 
     name: str
@@ -67,7 +67,7 @@ def _nonzeros(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
 
 
 def _larger_half(nonzeros: Integers, fibers: Integers, ranks: int) -> Integers:
-    """Values lie in one buffer and coordinates and segments in another, of the same capacity."""
+    """Return the larger of two buffers of the same capacity: values; coordinates and segments."""
     larger: Integers = np.maximum(nonzeros, csf_words(nonzeros, fibers, ranks) - nonzeros)
     return larger
 
@@ -87,10 +87,10 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 
 
 def metric_called(name: str) -> Metric:
-    """The metric of a name.
+    """Return the metric with this name.
 
     Raises:
-        WorkloadError: there is none.
+        WorkloadError: there is no such metric.
     """
     if name not in METRICS:
         raise WorkloadError(f"no size of a tile is called {name!r}", fix=nearest(name, METRICS))

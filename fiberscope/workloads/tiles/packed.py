@@ -1,6 +1,6 @@
-"""Tiles made of tiles: base tiles packed under one more pair of levels, without cutting the tensor anew.
+"""Tiles of tiles: base tiles packed under one more pair of levels, without cutting the tensor again.
 
-Source: D2T2 (MICRO 2025), Section 6, "without retiling"; the words of the added levels are those of a tree
+Source: D2T2 (MICRO 2025), Section 6, "without retiling". The words of the added levels are those of a tree
 whose leaves are the base tiles.
 """
 
@@ -21,12 +21,12 @@ __all__ = ["Packed", "pack"]
 
 @dataclass(frozen=True)
 class Packed:
-    """The nonempty packed tiles, in the order of their places.
+    """The nonempty packed tiles, in the order of their positions.
 
     Args:
-        ids: for each rank the outer coordinate of each.
-        words: the words of its base tiles, and of the tree whose leaves they are.
-        nonzeros: the nonzeros of each.
+        ids: for each rank, the outer coordinate of each tile.
+        words: words of the base tiles, and of the tree above them.
+        nonzeros: nonzeros of each tile.
     """
 
     ids: tuple[Integers, ...]
@@ -35,11 +35,11 @@ class Packed:
 
 
 def pack(tiled: Tiled, factors: Sequence[int]) -> Packed:
-    """Pack base tiles; one alone stays as it is.
+    """Pack base tiles. A factor of 1 keeps them.
 
     Args:
         tiled: the base tiles.
-        factors: for each rank how many base tiles one packed tile is long.
+        factors: for each rank, the length of a packed tile in base tiles.
     """
     if max(factors, default=1) == 1:
         return Packed(tiled.ids, tiled.words, tiled.nonzeros)

@@ -1,8 +1,8 @@
-"""Cuts a tensor into tiles of its coordinate space, keeping for each that holds something where and how much.
+"""Cut a tensor into tiles of its coordinate space; keep the position and content of non-empty tiles.
 
-Nothing is as large as the number of all tiles: a grid of 4,109 x 4,109 of which few hold something costs
-what those few cost. Every entry becomes one number, the place of its tile times the places of a tile plus its
-place inside; sorted, these numbers are all tiles behind one another, each in the order of a tree of fibers.
+Memory and time depend on the number of non-empty tiles, not on the size of the grid (such as 4,109 x 4,109).
+Every entry becomes one number: the position of its tile times the positions in a tile, plus its position in
+the tile. In sorted order, these numbers list all tiles consecutively, each in the order of a tree of fibers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["Tiled", "first_of_each", "tile"]
 
 @dataclass(frozen=True, eq=False)
 class Tiled:
-    """The nonempty tiles of a tensor, in the order of their places; ranks are in storage order throughout.
+    """The nonempty tiles of a tensor, in the order of their positions. Ranks are in storage order.
 
     Args:
-        extents: the extents of the tensor.
-        shape: the shape of a tile, at most the extents; the last tiles of a rank may be ragged.
-        order: which rank of the tensor as it was given each rank is.
-        places: of every entry, increasing: place of its tile x places of a tile + its place in the tile, the
-            last rank counting fastest.
+        extents: extents of the tensor.
+        shape: shape of a tile, at most the extents; the last tiles of a rank may be smaller.
+        order: for each rank, the rank of the original tensor.
+        places: increasing, for every entry: position of its tile x positions in a tile + its position in the
+            tile, row-major.
     """
 
     extents: tuple[int, ...]
@@ -47,12 +47,12 @@ class Tiled:
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """Return the number of tiles in each rank, with empty ones."""
+        """Return the number of tiles in each rank, including empty tiles."""
         return _grid(self.extents, self.shape)
 
     @property
     def volume(self) -> int:
-        """Places of a tile that is not ragged."""
+        """Positions in a full tile."""
         return math.prod(self.shape)
 
     def __len__(self) -> int:
@@ -61,12 +61,12 @@ class Tiled:
 
     @cached_property
     def starts(self) -> Integers:
-        """Return where the entries of each tile begin, and where the last end."""
+        """Return the first entry of each tile, and the end."""
         return np.append(np.flatnonzero(first_of_each(self.places // self.volume)), len(self.places))
 
     @cached_property
     def tiles(self) -> Integers:
-        """Return the place of each nonempty tile in the grid, the last rank counting fastest."""
+        """Return the row-major position of each nonempty tile in the grid."""
         return self.places[self.starts[:-1]] // self.volume
 
     @cached_property
@@ -81,7 +81,7 @@ class Tiled:
 
     @cached_property
     def fibers(self) -> tuple[Integers, ...]:
-        """Return by rank below the first the fibers of each nonempty tile: rows, in a matrix."""
+        """Return, by rank below the first, the fibers of each nonempty tile: rows, in a matrix."""
         return tuple(self._distinct_beginnings(rank) for rank in range(1, self.ranks))
 
     @property
@@ -102,11 +102,11 @@ class Tiled:
         return coordinates_at(self.shape, self.places % self.volume)
 
     def outer(self) -> Integers:
-        """Return for each entry the number of its nonempty tile, counted from 0."""
+        """Return the number of the nonempty tile of each entry, from 0."""
         return np.repeat(np.arange(len(self)), self.nonzeros)
 
     def occupancies(self) -> tuple[Integers, Integers]:
-        """The numbers of nonzeros that tiles have, increasing, and how many have each; empty tiles too."""
+        """Return the distinct numbers of nonzeros in tiles, empty tiles included, and their frequencies."""
         counts_, counts = np.unique(self.nonzeros, return_counts=True)
         empty = math.prod(self.grid) - len(self)
         return (np.append(0, counts_), np.append(empty, counts)) if empty else (counts_, counts)
@@ -116,7 +116,7 @@ class Tiled:
         return np.sum(self.fibers, axis=0, dtype=np.int64) if self.fibers else np.zeros_like(self.nonzeros)
 
     def _distinct_beginnings(self, ranks: int) -> Integers:
-        """Count the distinct coordinates in the first ranks of each nonempty tile."""
+        """Count the distinct prefixes of ``ranks`` coordinates in each nonempty tile."""
         first = first_of_each(self.places // math.prod(self.shape[ranks:]))
         before = np.append(0, np.cumsum(first))
         return np.diff(before[self.starts])
@@ -126,13 +126,12 @@ def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[
     """Cut a tensor into tiles.
 
     Args:
-        tensor: its entries are distinct; explicit zeros count as nonzeros.
-        shape: the shape of a tile, for each rank of the tensor as given; more than an extent is cut to it.
-        order: the ranks in the order in which tiles and what is in them are stored, the first outermost; as
-            given if left out.
+        tensor: a tensor with distinct entries; explicit zeros count as nonzeros.
+        shape: shape of a tile, for each rank of the tensor; clipped to the extents.
+        order: storage order of the ranks, the outermost first; by default the order of the tensor.
 
     Raises:
-        WorkloadError: shape or order do not fit the tensor, or it has more places than 63 bits number.
+        WorkloadError: shape or order do not match the tensor, or 63 bits cannot number its positions.
     """
     if isinstance(tensor, sparse.csr_array):
         tensor = SparseTensor.from_matrix(tensor)
@@ -163,7 +162,7 @@ def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -
 
 
 def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
-    """Return the place of every entry of the tensor, in its order."""
+    """Return the position of every entry of the tensor, in its order."""
     outer, inner = np.zeros(tensor.nonzeros, np.int64), np.zeros(tensor.nonzeros, np.int64)
     for rank, size in zip(order, shape, strict=True):
         which, within = np.divmod(tensor.coordinates[rank], size)
@@ -176,7 +175,7 @@ def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]
 
 
 def first_of_each(increasing: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Mark the numbers, in order, that differ from the one before; the first does."""
+    """Mark the sorted numbers that differ from the number before; the first is marked."""
     different = np.ones(len(increasing), bool)
     np.not_equal(increasing[1:], increasing[:-1], out=different[1:])
     return different
