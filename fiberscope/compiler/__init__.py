@@ -1,14 +1,13 @@
-"""Write the C types that the compiler needs (a ``.pxd`` file) from the annotations of a Python module.
+"""Generator of C types (``.pxd`` files) from the annotations of Python modules.
 
-Each attribute, method and local name of a compiled class gets the C type of its annotation, or of the value
-that is assigned to it. Where an annotation cannot express the type, a comment ``# C: TYPE`` at the statement
-does. Its forms:
+Each attribute, method and local name of a compiled class gets the C type of its annotation, or of its
+assigned value. If no annotation can express the type, a comment ``# C: TYPE`` at the statement does:
 
-- at an attribute, a local name or a number: the C type; an attribute may also be ``public``, ``readonly`` or
-  ``hidden``; a statement that assigns several names takes ``name=ctype`` for each; ``object`` leaves a name
+- at an attribute, a local name or a number: the C type. An attribute may also be ``public``, ``readonly`` or
+  ``hidden``. A statement that assigns several names takes ``name=ctype`` for each. ``object`` leaves a name
   or a class to Python.
 - at a class: ``final``, or ``open`` for a class that accepts undeclared attributes.
 - at a method: see ``fiberscope.compiler.methods``.
 
-A ``.pxd`` file that was written by hand is never changed.
+The generator never changes a hand-written ``.pxd`` file.
 """

@@ -9,8 +9,8 @@ from fiberscope.compiler.compiler import DIMENSIONS, DIRECTIVES, FLAGS, HELPERS
 
 
 def main(folder: str, library: str, files: list[str]) -> None:
-    """Compile these files of a folder, against what lies in the library's."""
-    from Cython.Build import cythonize  # noqa: PLC0415  (of two that only builds need)
+    """Compile files of a folder, with the C types and the settings of the library."""
+    from Cython.Build import cythonize  # noqa: PLC0415  (only builds need Cython)
     from Cython.Compiler import Options  # noqa: PLC0415
     from setuptools import Extension, setup  # noqa: PLC0415
 

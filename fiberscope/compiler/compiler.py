@@ -1,4 +1,4 @@
-"""Compilation of the project's and of users' modules, which must agree on the layout of objects."""
+"""Compiler settings, which the project's and users' modules must share, as they determine object layouts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["DIMENSIONS", "DIRECTIVES", "FLAGS", "HELPERS", "lacking"]
 
 DIRECTIVES = {
     "language_level": 3,
-    "infer_types": True,  # locals take the C type of what is assigned to them
-    "annotation_typing": False,  # annotations are for people and mypy; from them the .pxd is written
+    "infer_types": True,  # locals take the C type of their values
+    "annotation_typing": False,  # the .pxd has the types of the annotations
     "boundscheck": False,
     "wraparound": False,
     "initializedcheck": False,
@@ -21,22 +21,22 @@ DIRECTIVES = {
     "overflowcheck": False,
     "cdivision": True,
     "embedsignature": True,
-    "auto_pickle": False,  # a machine is not pickled; the code for it is a sixth of the compiler's work
+    "auto_pickle": False,  # machines are not pickled; saves a sixth of the compile time
 }
 
-# An array's view in a component or channel has room for so many dimensions: one is used, and one more is what
-# Cython asks for. With eight, as it comes, an object is spread over far more lines of the host's cache.
+# Dimensions of an array view in an object: one is used, and Cython needs one more. The default of eight would
+# spread an object over far more cache lines of the host.
 DIMENSIONS = 2
 
-# Of -O2 what runs are faster for: the rest takes as long again to compile, and shows in no run. No symbols: a
-# third of the time.
+# The flags of -O2 that make runs faster; its other flags only double the compile time. Debug symbols would
+# take a third of the compile time.
 FLAGS = ["-O1", "-finline-small-functions", "-fipa-cp", "-fthread-jumps", "-g0", "-fno-strict-aliasing"]
 
 HELPERS = "fiberscope.sim._cyutility"  # Cython's own helper code, compiled once instead of into every module
 
 
 def lacking() -> str | None:
-    """Describe what is missing to compile with, in one line; None if nothing is."""
+    """Return one line about a missing compiler or header; None if nothing is missing."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None:
         return (

@@ -1,4 +1,4 @@
-"""Declarations of a module to the compiler, and their text."""
+"""Declarations of a module for the compiler, and their text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, b
 
 
 class Generator:
-    """Declarations of the modules that one finds; each is worked out once.
+    """Cached declarations of modules.
 
     Args:
-        modules: the modules.
+        modules: finds modules by name.
     """
 
     def __init__(self, modules: Modules) -> None:
@@ -38,7 +38,7 @@ class Generator:
         return self._by_hand[module.name]
 
     def _can_be(self, module: Module, node: ast.ClassDef) -> bool:
-        """A plain class: without decorators, derived from nothing or from a compiled one."""
+        """Return whether a class can be compiled: it has no decorators, and no uncompiled base class."""
         if node.decorator_list or node.keywords or OBJECT in module.comment_at(node).words:
             return False
         if not node.bases:
@@ -67,26 +67,24 @@ class Generator:
         return module_types
 
     def declared(self, module: Module, name: str) -> Declared:
-        """A compiled class of a module."""
+        """Return a compiled class of a module."""
         if module.by_hand:
             return self.read(module).classes[name]
         if (module.name, name) not in self._declared:
             node = module.classes[name]
             declared = Declared(self._base(module, name), "final" in module.comment_at(node).words)
-            self._declared[module.name, name] = (
-                declared  # preliminary result, for classes that refer to each other
-            )
+            self._declared[module.name, name] = declared  # preliminary, for mutual references
             self._declare(module, node, declared)
         return self._declared[module.name, name]
 
     def chain(self, module: Module, name: str) -> list[tuple[Module, Declared]]:
-        """A class and those that it is derived from, with the modules that they are in, the nearest first."""
+        """Return a class and its base classes, the nearest first, each with its module."""
         declared = self.declared(module, name)
         place = self.place(module, declared.base) if declared.base else None
         return [(module, declared), *(self.chain(*place) if place else [])]
 
     def place(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Return the module that defines a compiled class, known here by its name."""
+        """Return the module that defines a compiled class, and the class's name there."""
         place = self.modules.origin(module, name) or self._adopted.get((module.name, name))
         if place is None:  # a comment may use names from the modules of base classes
             bases = [
@@ -101,7 +99,7 @@ class Generator:
         return place if self.compiled(*place) else None
 
     def adopt(self, module: Module, place: tuple[Module, str]) -> bool:
-        """Have a module know a class that it does not import; whether it can, under no other's name."""
+        """Make a class known in a module that does not import it; return whether its name is unambiguous."""
         if self.modules.origin(module, place[1]) is None:
             self._adopted.setdefault((module.name, place[1]), place)
         own_place = self.place(module, place[1])
@@ -142,10 +140,10 @@ class Generator:
                     types_by_name[f"self.{item.name}()"] = OBJECT
 
     def _method(self, types: Types, node: ast.FunctionDef, above: list[Declared]) -> Function | None:
-        """A method; one that a class above has too is as there.
+        """Return the declaration of a method; a method that overrides another has the same declaration.
 
         Raises:
-            UnsupportedError: the class above does not let it be overridden.
+            UnsupportedError: the base class does not allow the override.
         """
         over = next((base.methods[node.name] for base in above if node.name in base.methods), None)
         if over is None:
@@ -158,7 +156,7 @@ class Generator:
         return Function(over.kind, over.returns, over.arguments, over.raises)
 
     def _numbers(self, module: Module, module_types: Declarations) -> dict[str, str]:
-        """Constants that its compiled bodies use."""
+        """Return the C types of the constants that compiled bodies use."""
         used: set[str] = set()
         for name in (*module_types.classes, *module_types.functions):
             node = module.classes.get(name) or module.functions[name]
@@ -177,7 +175,7 @@ class Generator:
 
 
 def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> None:
-    """Refuse ``super()`` in a C method: compiled, it raises an error when it is called.
+    """Refuse ``super()`` in a C method, where it would raise an error at run time.
 
     Raises:
         UnsupportedError: naming the place and the remedy.
@@ -191,7 +189,7 @@ def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> 
 
 
 def attributes(types: Types, node: ast.ClassDef, types_by_name: dict[str, str]) -> dict[str, str]:
-    """The attributes of a class with their C types, also noted in ``types_by_name``, as ``self.name``."""
+    """Return the C types of the attributes of a class, also added to ``types_by_name`` as ``self.name``."""
     types_by_attribute: dict[str, str] = {}
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is None:
@@ -224,7 +222,7 @@ def _annotated(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str])
 def note(
     types: Types, types_by_name: dict[str, str], name: str, ctype: str, annotation: ast.expr | None
 ) -> None:
-    """Note what is known of an attribute: its C type, that of its elements, its class."""
+    """Add the C type, the element type and the class of an attribute."""
     types_by_name[name] = ctype
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("list", "Sequence"):
         element = types.annotation_type(annotation.slice)
@@ -268,7 +266,7 @@ def _assign(
     types_by_name: dict[str, str],
     local: dict[str, str],
 ) -> None:
-    """One target is given a value: what that says of it, unless more was known."""
+    """Derive types from the assignment to one target, unless the target has a type."""
     name, said = ast.unparse(target), types.module.comment_at(statement)
     own = target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
     if (not own and not isinstance(target, ast.Name)) or (
@@ -293,7 +291,7 @@ def _assign(
 
 
 def _seen(ctype: str) -> tuple[str | None, str]:
-    """Return the visibility of an attribute, if it is given, and its C type."""
+    """Return the declared visibility of an attribute, or None, and its C type."""
     for word, seen in (("public", PUBLIC), ("readonly", READONLY), ("hidden", HIDDEN)):
         if ctype == word or ctype.startswith(f"{word} "):
             return seen, ctype.removeprefix(word).strip()
@@ -301,13 +299,13 @@ def _seen(ctype: str) -> tuple[str | None, str]:
 
 
 def declarations(modules: Modules, module: Module) -> str:
-    """The text of a module's ``.pxd``."""
+    """Return the text of a module's ``.pxd``."""
     generator = Generator(modules)
     return text(generator, module, generator.module(module))
 
 
 def text(generator: Generator, module: Module, module_types: Declarations) -> str:
-    """Declarations as the compiler reads them."""
+    """Return declarations in Cython's syntax."""
     parts = ["cimport cython", *_cimports(generator, module, module_types)]
     parts += _of_numbers(generator, module, module_types.numbers)
     for name, declared in module_types.classes.items():
@@ -323,7 +321,7 @@ def text(generator: Generator, module: Module, module_types: Declarations) -> st
 
 
 def _of_numbers(generator: Generator, module: Module, numbers: dict[str, str]) -> list[str]:
-    """Constants: literals in C where the value is known, to which the module may assign it all the same."""
+    """Return constants: C literals if the value is known. The module's own assignment has no effect then."""
     parts = []
     for name, ctype in numbers.items():
         value = generator.modules.number(module, ast.Name(name, ast.Load()))
@@ -342,7 +340,7 @@ def _function(function: Function, name: str, owner: bool) -> list[str]:
 
 
 def _cimports(generator: Generator, module: Module, module_types: Declarations) -> list[str]:
-    """Classes that declarations name, and the functions of compiled modules that are imported."""
+    """Return imports of the classes in declarations, and of the functions of compiled modules."""
     needed = _named(module_types) - set(module_types.classes)
     lines = []
     for name in sorted(needed):
@@ -370,7 +368,7 @@ def _functions(generator: Generator, module: Module) -> dict[str, Function] | se
 
 
 def _named(module_types: Declarations) -> set[str]:
-    """The compiled classes that declarations name."""
+    """Return the compiled classes that declarations use."""
     ctypes = {function.returns for function in module_types.functions.values()}
     functions = list(module_types.functions.values())
     for declared in module_types.classes.values():

@@ -1,4 +1,4 @@
-"""Writes the ``.pxd`` of compiled modules beside them, where the compiler looks for it."""
+"""Writer of the ``.pxd`` files beside compiled modules."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["compiled_modules", "write"]
 
 
 def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
-    """The modules among these that are compiled.
+    """Return the modules that are compiled.
 
     Args:
-        modules: finds them by name.
-        names: what they are imported by.
+        modules: finds modules by name.
+        names: import names.
     """
     compiled = [modules.named(name.removesuffix(".__init__")) for name in sorted(names)]
     return [module for module in compiled if module is not None and (module.compiled or module.by_hand)]
 
 
 def write(modules: Modules, compiled: Iterable[Module]) -> None:
-    """Write the C types of modules, but where they stand written by hand, or are there already."""
+    """Write the C types of modules, except for hand-written and unchanged files."""
     for module in compiled:
         if not module.by_hand:
             text = f"{WRITTEN}{module.path.name}\n{declarations(modules, module)}"

@@ -1,4 +1,4 @@
-"""Reads a ``.pxd`` written by hand: classes with their attributes and methods, and functions."""
+"""Parser of hand-written ``.pxd`` files: classes with their attributes and methods, and functions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _ATTRIBUTE = re.compile(
 
 @dataclass
 class Function:
-    """A function or method as C has it.
+    """A C function or method.
 
     Attributes:
         kind: ``cdef`` or ``cpdef``.
-        returns: its C type, nothing for ``object``.
-        arguments: as C, without ``self``.
-        raises: its clause on exceptions, nothing if it needs none.
-        inline: whether the compiler is advised to put it in place of calls.
-        locals: C types of its local names.
-        final: whether no class may override it; an inline method may not be overridden either.
+        returns: C type of the result, empty for ``object``.
+        arguments: C arguments without ``self``.
+        raises: exception clause, empty if none is needed.
+        inline: whether the compiler is advised to inline calls.
+        locals: C types of local names.
+        final: whether no class may override the method, as for an inline method.
     """
 
     kind: str
@@ -47,11 +47,11 @@ class Declared:
     """A compiled class.
 
     Attributes:
-        base: the name of its base, if that is compiled.
-        final: whether no class may be derived from it.
-        attributes: by name the C type, behind ``readonly`` or ``public``.
-        methods: by name.
-        types_by_name: what else is known of ``self``'s attributes, see ``Types.expression_type``.
+        base: name of the base class, if it is compiled.
+        final: whether no class may derive from the class.
+        attributes: C type by name, after ``readonly`` or ``public``.
+        methods: methods by name.
+        types_by_name: further types of ``self``'s attributes, see ``Types.expression_type``.
     """
 
     base: str | None = None
@@ -71,7 +71,7 @@ class Declarations:
 
 
 def read(text: str) -> Declarations:
-    """Read the declarations of a ``.pxd``, without bodies."""
+    """Parse the declarations of a ``.pxd``, without bodies."""
     declarations = Declarations()
     current = Declared()
     final = False

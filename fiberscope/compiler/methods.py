@@ -1,10 +1,10 @@
-"""Functions and methods as C has them, from annotations and a comment at the head.
+"""C signatures of functions and methods, from annotations and a comment at the head.
 
-A method with an underscore is C's (``cdef``), one without for Python as well (``cpdef``), one that hands on
-what C has no type for, or has a function in it, is Python's. Where that is not so, or where it never raises,
-a comment on the ``def`` says it: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``,
-``# C: inline``, or several, with commas between; there ``name=ctype`` gives an argument, or a local name, a C
-type that its annotation cannot say, and ``return=ctype`` what it returns.
+A method with a leading underscore is ``cdef``. A method without one is ``cpdef``. A method with an argument
+or result without a C type, or with an inner function, is a Python method. A comment at the ``def`` overrides
+these rules: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``, ``# C: inline``, or several,
+separated by commas. In the comment, ``name=ctype`` gives the C type of an argument or local name, and
+``return=ctype`` the C type of the result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HOOKS = {
     "signals",
     "attach",
     "fetch",
-}  # called by Python, when built or reported on
+}  # Python calls these methods
 RAISES = {
     "void": "except *",
     "int": "except -1",
@@ -30,12 +30,12 @@ RAISES = {
     "double": "except? -1",
     "unsigned long": "except? -1",
 }
-CLOSURES = (ast.Lambda, ast.FunctionDef)  # which a C function cannot have inside
-ROUNDS = 3  # so far a local name's type is followed from name to name
+CLOSURES = (ast.Lambda, ast.FunctionDef)  # not allowed in a C function
+ROUNDS = 3  # number of passes that propagate types between local names
 
 
 def method(types: Types, node: ast.FunctionDef) -> Function | None:
-    """A method, None if it is Python's."""
+    """Return the signature of a method; None for a Python method."""
     words = types.module.comment_at(node).words
     if node.decorator_list or node.name.startswith("__") or "def" in words:
         return None
@@ -56,9 +56,9 @@ def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
 
 
 def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -> Function:
-    """The C of a function whose kind is known."""
+    """Return the C signature of a function of a known kind."""
     returns = types.module.comment_at(node).types.get("return") or returned(types, node, words)
-    raises = RAISES.get(returns, "")  # an object that is none says it by itself
+    raises = RAISES.get(returns, "")  # an object result signals exceptions itself
     if "noexcept" in words:
         raises = "noexcept"
     parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
@@ -76,7 +76,7 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -
 
 
 def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
-    """The C type that a function returns."""
+    """Return the C type of a function's result."""
     nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
     if nothing:
         return "void" if "noexcept" in words or _leaves_early(node) else "int"
@@ -85,12 +85,12 @@ def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
 
 
 def _leaves_early(node: ast.FunctionDef) -> bool:
-    """Return whether it has a return without a value, which C allows in no function that has one."""
+    """Return whether a function has a return without a value, which C does not allow beside a C result."""
     return any(isinstance(part, ast.Return) and part.value is None for part in ast.walk(node))
 
 
 def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
-    """C types of local names: as annotated, else of all that they are given, where that is one type."""
+    """Return C types of local names: the annotation, or the common type of all assigned values."""
     said = types.module.comment_at(node).types
     arguments = {
         item.arg: said.get(item.arg) or types.annotation_type(item.annotation)
@@ -111,7 +111,7 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
     types_by_name = types_by_name | arguments
     local_types: dict[str, str] = {}
     types.for_locals = True
-    for _ in range(ROUNDS):  # one name is given another's value
+    for _ in range(ROUNDS):  # a name may be assigned another name
         for name, values in values_by_name.items():
             if name not in arguments and name not in annotated:
                 ctype = _common(
@@ -122,13 +122,13 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
                 )
                 local_types[name] = (
                     OBJECT if ctype.endswith("]") else ctype
-                )  # an array may be used as numpy's
+                )  # an array may be used as a numpy array
     types.for_locals = False
     return {name: ctype for name, ctype in (local_types | annotated).items() if ctype != OBJECT}
 
 
 def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
-    """Return the assignments of a statement, as pairs of target and value."""
+    """Return the assignments of a statement as pairs of target and value."""
     if isinstance(part, ast.For):
         counts = isinstance(part.iter, ast.Call) and ast.unparse(part.iter.func) == "range"
         if isinstance(part.target, ast.Tuple):
@@ -152,7 +152,7 @@ def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
 
 
 def _common(ctypes: set[str]) -> str:
-    """The C type that holds all of these."""
+    """Return the C type that represents all of these types."""
     if ctypes == {"bint", "long"}:
         return "long"
     return ctypes.pop() if len(ctypes) == 1 else OBJECT

@@ -1,4 +1,4 @@
-"""Which compiled modules others need, from their sources alone: none is run."""
+"""Dependencies of compiled modules, from their sources alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["needed"]
 
 
 def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
-    """The compiled modules among these and all that they import when they are imported.
+    """Return the compiled modules among ``roots`` and among all their imports at import time.
 
     Args:
-        modules: finds them by name.
-        roots: their names; one that there is not is left out.
+        modules: finds modules by name.
+        roots: import names; unknown names are ignored.
     """
     modules_by_name: dict[str, Module] = {}
     names = list(roots)
@@ -35,12 +35,12 @@ def _imports(modules: Modules, module: Module) -> Iterator[str]:
     for place, name in {*at_once, *(module.imported.values() if module.compiled else ())}:
         yield from (place, f"{place}.{name}")
         package = modules.named(place)
-        if package is not None and name in package.imported:  # perhaps at first use
+        if package is not None and name in package.imported:  # possibly a lazy import
             yield package.imported[name][0]
 
 
 def _at_once(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when a module is imported, but not in its classes."""
+    """Yield the statements that run at import, without class bodies."""
     for node in body:
         yield node
         if isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):

@@ -1,4 +1,4 @@
-"""Modules as the generator sees them: their syntax, what they import, their constants; none is run."""
+"""Syntax, imports and constants of modules, without running the modules."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from pathlib import Path
 MARK = "# cython: infer_types=True"  # the first line of a module that the build compiles
 
 
-WRITTEN = "# Written by fiberscope.compiler from "  # begins a generated file
-GENERATED = (WRITTEN, "# Written by fiberscope.pxd from ")  # that, and as up to version 0.2
-SAYS = "# C: "  # begins a comment for the generator
-# Of methods and classes; other words are C types.
+WRITTEN = "# Written by fiberscope.compiler from "  # first line of a generated file
+GENERATED = (WRITTEN, "# Written by fiberscope.pxd from ")  # also of version 0.2
+SAYS = "# C: "  # prefix of a comment for the generator
+# Words for methods and classes; other words are C types.
 WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
 
 
 class UnsupportedError(ValueError):
-    """A construct without a C type; the text is one line with the place."""
+    """A construct without a C type. The message is one line with the place."""
 
 
 @dataclass
 class CompilerComment:
-    """Contents of a comment to the compiler: words, and C types of names."""
+    """Content of a comment for the compiler: words, and C types of names."""
 
     words: set[str]
     types: dict[str, str]
 
     def type_of(self, name: str) -> str | None:
-        """The C type that it gives a name: that of the name, or of all."""
+        """Return the C type for a name: of the name itself, or of all names."""
         return self.types.get(name) or next((word for word in self.words if word not in WORDS), None)
 
 
 class Module:
-    """One Python file.
+    """A Python file.
 
     Args:
-        name: as it is imported.
+        name: import name.
         path: the file.
-        compiled: whether it is compiled whatever its first line says.
+        compiled: whether the module is compiled without the mark in its first line.
     """
 
     def __init__(self, name: str, path: Path, compiled: bool = False) -> None:
@@ -59,12 +59,12 @@ class Module:
 
     @cached_property
     def by_hand(self) -> bool:
-        """Return whether its C types stand beside it and were not written by ``fiberscope.compiler``."""
+        """Return whether the module has a hand-written ``.pxd``."""
         return self.pxd.is_file() and not self.pxd.read_text().startswith(GENERATED)
 
     @cached_property
     def _comments(self) -> dict[int, list[str]]:
-        """Return the comments for the compiler, by line."""
+        """Return the comments for the compiler by line."""
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
         return {
@@ -74,7 +74,7 @@ class Module:
         }
 
     def comment_at(self, node: ast.stmt) -> CompilerComment:
-        """Read the comment to the compiler at a statement, or at the head of a statement with a body."""
+        """Parse the comment for the compiler at a statement, or at the head of a compound statement."""
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
         words = [
             word
@@ -86,7 +86,7 @@ class Module:
 
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
-        """The names that it imports from modules, as the module and the name there."""
+        """Return the imported names, each with its module and its name there."""
         places: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
@@ -95,7 +95,7 @@ class Module:
         return places
 
     def absolute(self, node: ast.ImportFrom) -> str:
-        """The module that a statement imports from, by its full name."""
+        """Return the full name of the module of a ``from`` import."""
         above = self.name.split(".")[: -node.level] if node.level else []
         return ".".join([*above, *filter(None, [node.module])])
 
@@ -111,7 +111,7 @@ class Module:
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
-        """Names that it gives values to, each with the expression, None for one of several."""
+        """Return the assigned names with their expressions; None if a name is assigned several times."""
         values: dict[str, ast.expr | None] = {}
         for node in self.tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -126,7 +126,7 @@ class Module:
         return values
 
     def number_said(self, name: str) -> str | None:
-        """The C type that a comment gives a number of the module."""
+        """Return the C type in the comment at a number of the module."""
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
                 return self.comment_at(node).type_of(name)
@@ -144,12 +144,12 @@ def _unpacked(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
 
 
 class Modules:
-    """Finds modules by name, below folders.
+    """A finder of modules by name.
 
     Args:
-        roots: folders that packages and modules lie in, the first that has one counting.
-        compiled: files that are compiled besides those whose first line says so.
-        packages: folders that are packages under other names than their own.
+        roots: folders of packages and modules, searched in order.
+        compiled: files that are compiled without the mark in their first line.
+        packages: folders of packages with another name than the folder.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Modules:
         self._modules_by_name: dict[str, Module | None] = {}
 
     def named(self, name: str) -> Module | None:
-        """The module of this name, None where it is none of ours."""
+        """Return the module with this name; None for foreign modules."""
         if name not in self._modules_by_name:
             self._modules_by_name[name] = self._find(name)
         return self._modules_by_name[name]
@@ -183,7 +183,7 @@ class Modules:
         return None
 
     def origin(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Find the module that defines a name, through modules that pass it on."""
+        """Return the module that defines a name, and the name there, through re-exports."""
         if name in module.classes or name in module.functions or name in module.assigned:
             return module, name
         if name not in module.imported:
@@ -193,7 +193,7 @@ class Modules:
         return None if above is None or above is module else self.origin(above, there)
 
     def number(self, module: Module, node: ast.expr | None) -> int | float | None:
-        """The number that an expression of constants has, None if it has none."""
+        """Return the value of an expression of constants; None for any other expression."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return node.value  # type: ignore[return-value]
         if isinstance(node, ast.Name):

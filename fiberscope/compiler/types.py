@@ -1,4 +1,4 @@
-"""The C type of an annotation, and of an expression that an attribute is first given."""
+"""C types of annotations and of expressions."""
 
 from __future__ import annotations
 
@@ -40,28 +40,29 @@ CODES = {
 
 
 def is_class(ctype: str) -> bool:
-    """Return whether it is the name of a compiled class."""
+    """Return whether a C type is a compiled class."""
     return ctype[0].isupper()
 
 
 def bare(ctype: str) -> str:
-    """The C type of an attribute without who may see it."""
+    """Return the C type of an attribute without its visibility."""
     return ctype.removeprefix(READONLY).removeprefix(PUBLIC)
 
 
 class Types:
-    """C types within a module, and the classes that they are named after.
+    """C types within a module.
 
     Args:
-        modules: where those are.
-        generator: knows the compiled classes.
+        modules: finds modules by name.
+        module: the module.
+        generator: has the compiled classes.
     """
 
     def __init__(self, modules: Modules, module: Module, generator: Generator) -> None:
         self.modules = modules
         self.module = module
         self.generator = generator
-        self.for_locals = False  # of which a Python function's integer, perhaps too long for C, is none
+        self.for_locals = False  # a Python function's integer may exceed a C long
         self._handlers: tuple[tuple[Any, Any], ...] = (
             (ast.Constant, self._constant),
             (ast.Subscript, self._subscript),
@@ -73,7 +74,7 @@ class Types:
         )
 
     def annotation_type(self, annotation: ast.expr | None, module: Module | None = None) -> str:
-        """The C type of an annotation, ``object`` for all that C has none for."""
+        """Return the C type of an annotation, ``object`` if there is none."""
         module = module or self.module
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             annotation = ast.parse(annotation.value, mode="eval").body
@@ -94,7 +95,7 @@ class Types:
         return ctype if is_class(ctype) or ctype in ("list", "dict", "tuple") else OBJECT
 
     def compiled_class(self, name: str, module: Module) -> str:
-        """The name of a compiled class, ``object`` of any other."""
+        """Return the name of a compiled class, ``object`` for any other class."""
         place = self.generator.place(module, name)
         if place is None or module is self.module:
             return OBJECT if place is None else name
@@ -105,7 +106,7 @@ class Types:
 
         Args:
             value: the expression.
-            types_by_name: C types of the names in it, and of ``self``'s attributes as ``self.name``.
+            types_by_name: C types of names, and of ``self``'s attributes as ``self.name``.
         """
         ctype = _SELF_EVIDENT.get(type(value))
         if ctype:
@@ -141,7 +142,7 @@ class Types:
         return self._attribute(value, types_by_name)
 
     def element(self, holder: ast.expr, types_by_name: dict[str, str]) -> str:
-        """The C type of what a list or an array holds."""
+        """Return the C type of the elements of a list or an array."""
         ctype = self.expression_type(holder, types_by_name)
         if ctype.endswith("[::1]"):
             kind = ctype.removesuffix("[::1]").removeprefix("const ")
@@ -149,7 +150,7 @@ class Types:
         return types_by_name.get(f"element {ast.unparse(holder)}", OBJECT)
 
     def _chain(self, ctype: str) -> list[tuple[Module, Declared]]:
-        """A compiled class that the module knows, and those above it, with the modules that they are in."""
+        """Return a known compiled class and its base classes, each with its module."""
         place = self.generator.place(self.module, ctype) if is_class(ctype) else None
         return self.generator.chain(*place) if place else []
 
@@ -158,7 +159,7 @@ class Types:
         return self.compiled_class(ctype, module) if is_class(ctype) else ctype
 
     def _attribute(self, value: ast.Attribute, types_by_name: dict[str, str]) -> str:
-        """Return the type of an attribute, as its class (perhaps a plain one of ours) declares it."""
+        """Return the type of an attribute by its declaration in its class, compiled or not."""
         for module, declared in self._chain(self.expression_type(value.value, types_by_name)):
             if value.attr in declared.attributes:
                 return self._here(bare(declared.attributes[value.attr]), module)
@@ -186,7 +187,7 @@ class Types:
         } - {"bint"}
         if isinstance(value.op, ast.Div):
             return "double" if kinds <= {"long", "double"} else OBJECT
-        if "unsigned long" in kinds:  # the compiler knows best, and has no sign by mistake
+        if "unsigned long" in kinds:  # left to Cython, to keep the sign correct
             return OBJECT
         return "long" if kinds == {"long"} else "double" if kinds <= {"long", "double"} else OBJECT
 
@@ -245,7 +246,7 @@ class Types:
         return said.types.get("return") or self.annotation_type(function.returns, module)
 
     def returned_array(self, function: ast.FunctionDef) -> str:
-        """The C type of the array that a function returns, nothing if it returns none."""
+        """Return the C type of the array that a function returns; empty if it returns none."""
         for node in ast.walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
                 ctype = self.expression_type(node.value, {})

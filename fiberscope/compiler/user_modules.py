@@ -1,4 +1,4 @@
-"""Compiles modules of a user's own into the cache, by their sources and the version, where runs find them."""
+"""Compilation of users' modules into the cache, keyed by their sources and the version of Fiberscope."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 
 __all__ = ["build", "declarations"]
 
-_LIBRARY = Path(__file__).parents[2]  # the folder that fiberscope is imported from
-# Cython's own word on what it cannot compile, with its place.
+_LIBRARY = Path(__file__).parents[2]  # folder of the package fiberscope
+# An error message of Cython with its position.
 _FAULT = re.compile(r"^(\S+\.(?:py|pxd)):(\d+):\d+: (?!.*(?:warning|performance hint))(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class _Sources:
-    """Files of a user's own, as they are imported.
+    """Source files of a user, with their import names.
 
     Args:
-        root: the folder that they lie below.
-        files: these.
-        package: that the folder itself is, of a machine; else empty.
+        root: folder of the files.
+        files: the files.
+        package: name of the package that the folder itself is, for a machine; else empty.
     """
 
     root: Path
@@ -49,29 +49,29 @@ class _Sources:
 
     @cached_property
     def modules(self) -> Modules:
-        """Return the finder of these modules and of Fiberscope's modules by name."""
+        """Return a finder of these modules and of the modules of Fiberscope."""
         packages = {self.package: self.root} if self.package else {}
         return Modules([self.root, _LIBRARY], self.files, packages)
 
     def place(self, file: Path) -> Path:
-        """A file's place below the folder that packages lie in."""
+        """Return a file's path relative to the folder of packages."""
         return self.package / file.relative_to(self.root)
 
     def name(self, file: Path) -> str:
-        """Return the name by which a file is imported."""
+        """Return the import name of a file."""
         return ".".join(self.place(file).with_suffix("").parts)
 
     def typed(self) -> dict[Path, str]:
-        """The C types of those that are compiled, by file."""
+        """Return the C types of compiled files, by file."""
         compiled = compiled_modules(self.modules, map(self.name, self.files))
         return {module.path: _typed(self.modules, module) for module in compiled}
 
 
 def declarations(path: Path) -> dict[Path, str]:
-    """The C types of the modules of a machine, a file or a folder, by file.
+    """Return the C types of the modules of a machine, a file or a folder, by file.
 
     Raises:
-        InputError: there are none, or what they say has no form in C.
+        InputError: there are no modules, or a construct has no C type.
     """
     with _refusing():
         return _sources(path).typed()
@@ -90,7 +90,7 @@ def _typed(modules: Modules, module: Module) -> str:
 
 
 def _sources(path: Path) -> _Sources:
-    """A machine's file or one of parts, with those beside it that it imports; or all files of a folder."""
+    """Return a machine's file, or a file of parts, with its local imports; or all files of a folder."""
     path = file_of(path.resolve())
     if path.is_file() and path.suffix == ".py":
         machine = "ACCELERATOR" in Module(path.stem, path).assigned
@@ -107,14 +107,14 @@ def _sources(path: Path) -> _Sources:
 
 
 def _root(folder: Path) -> Path:
-    """The folder that the packages lie in of which one is a folder."""
+    """Return the parent folder of the outermost package that contains a folder."""
     while (folder / "__init__.py").is_file():
         folder = folder.parent
     return folder
 
 
 def _imported(alone: _Sources) -> list[Path]:
-    """A file and those beside it that it imports, and that these do."""
+    """Return a file and its local imports, transitively."""
     reached = list(alone.files)
     for file in reached:
         module = alone.modules.named(alone.name(file))
@@ -130,10 +130,10 @@ def _imported(alone: _Sources) -> list[Path]:
 
 
 def build(path: Path) -> list[Path]:
-    """Compile the modules of a machine, a file or a folder; returns their files.
+    """Compile the modules of a machine, a file or a folder; return their files.
 
     Raises:
-        InputError: something is missing to compile with, or in the sources.
+        InputError: a compiler or header is missing, or a source has a fault.
     """
     if fault := _lacking():
         raise InputError(fault)
@@ -159,7 +159,7 @@ def _lacking() -> str | None:
 
 
 def _room(sources: _Sources, typed: dict[Path, str]) -> Path:
-    """The folder in the cache for these sources, by what they hold."""
+    """Return the cache folder for these sources, by their content."""
     parts = [
         __version__,
         SUFFIX,
@@ -174,14 +174,14 @@ def _place(cache_folder: Path, sources: _Sources, file: Path) -> Path:
 
 
 def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
-    """Import what these need of Fiberscope: a checkout compiles it then, and has its C types."""
+    """Import the required modules of Fiberscope, which a checkout then compiles."""
     for module in needed(sources.modules, map(sources.name, typed)):
         if module.name.startswith("fiberscope."):
             importlib.import_module(module.name)
 
 
 def _compile(cache_folder: Path, sources: _Sources, typed: dict[Path, str]) -> None:
-    """Compile copies of the sources, and have the folder under its name only when it is whole."""
+    """Compile copies of the sources in a temporary folder, then rename it."""
     _use_needed(sources, typed)
     making = cache_folder.with_suffix(".partial")
     shutil.rmtree(making, ignore_errors=True)
@@ -202,7 +202,7 @@ def _compile(cache_folder: Path, sources: _Sources, typed: dict[Path, str]) -> N
 
 
 def _fault(said: str, sources: _Sources) -> str:
-    """The first thing that the compiler found wrong, in a line, at its place in the user's own file."""
+    """Return the compiler's first error in one line, with its position in the user's file."""
     if match := _FAULT.search(said):
         return f"{sources.root / match[1].removeprefix(f'{sources.package}/')}:{match[2]}: {match[3]}"
     return f"compiling failed: {said.strip().splitlines()[-1] if said.strip() else 'nothing was said'}"

@@ -1,1 +1,1 @@
-"""The blocks as RTL: their commands, the loop with a machine, the benches, their area."""
+"""Blocks as RTL: commands, the loop with a machine, test benches, area and power."""

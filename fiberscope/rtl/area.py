@@ -1,4 +1,4 @@
-"""``fiberscope rtl area``: what blocks become in gates, as a table or as JSON."""
+"""The command ``fiberscope rtl area``: gates and cells of blocks, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NO_SRAM = {"SRAM\num2": "", "SRAM\nns": ""}
 def show_area(
     chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None, liberty: str | None = None
 ) -> None:
-    """Measure blocks and print a table of them, or write it as JSON into a file too (- for here alone).
+    """Measure blocks and print a table, or also write JSON to a file (``-`` for the terminal only).
 
     Args:
         chosen: the blocks, each with its parameters.
         output: the file.
-        liberty: a library of cells to count in, by its file or a known name; generic gates if None.
+        liberty: a cell library, by its file or a known name; None counts generic gates.
 
     Raises:
         InputError: Yosys or the library is missing, or the file cannot be written or is the library.
@@ -74,7 +74,7 @@ def _measure(block: RtlBlock, parameters: Parameters, cells: Path | None) -> Are
 def _watched(
     chosen: Sequence[tuple[RtlBlock, Parameters]],
 ) -> Iterator[tuple[RtlBlock, Parameters]]:
-    """The same, with a bar while somebody watches."""
+    """Yield the same blocks, with a progress bar on a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield from chosen
@@ -88,7 +88,7 @@ def _watched(
 
 
 def _varied(measured: Sequence[_Measured]) -> list[str]:
-    """The parameters in which the rows of one block differ; none where there is a row a block."""
+    """Return the parameters in which the rows of a block differ; none if the rows are of several blocks."""
     if len({block.name for block, _parameters, _area in measured}) > 1:
         return []
     rows = [asdict(parameters) for _block, parameters, _area in measured]
@@ -96,7 +96,7 @@ def _varied(measured: Sequence[_Measured]) -> list[str]:
 
 
 def _shared(measured: Sequence[_Measured]) -> list[str]:
-    """A line a block with the parameters that are no column of the table."""
+    """Return one line for each block with the parameters that are no column of the table."""
     varied = _varied(measured)
     lines = [
         f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varied)}"
@@ -106,7 +106,7 @@ def _shared(measured: Sequence[_Measured]) -> list[str]:
 
 
 def _table(measured: Sequence[_Measured]) -> Table:
-    """A row each: the block, or the parameters in which the rows of the one block differ, and the numbers."""
+    """Return a table with one row for each block, or for each set of parameters of a single block."""
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     varied = _varied(measured)
     if not varied:
@@ -119,7 +119,7 @@ def _table(measured: Sequence[_Measured]) -> Table:
         if any(srams):
             numbers = [row | (sram or _NO_SRAM) for row, sram in zip(numbers, srams, strict=True)]
     for name in numbers[0]:
-        table.add_column(name, justify="right", overflow="fold")  # no digit is ever left out
+        table.add_column(name, justify="right", overflow="fold")  # digits are never truncated
     for (block, parameters, _area), row in zip(measured, numbers, strict=True):
         first = [str(getattr(parameters, name)) for name in varied] or [block.name]
         table.add_row(*first, *row.values())
@@ -127,7 +127,7 @@ def _table(measured: Sequence[_Measured]) -> Table:
 
 
 def _numbers(area: Area | Cells) -> dict[str, str]:
-    """A row of the table, by column."""
+    """Return the numbers of a row by column."""
     if isinstance(area, Cells):
         return {
             "area um2": f"{area.area:,.0f}",
@@ -142,12 +142,12 @@ def _numbers(area: Area | Cells) -> dict[str, str]:
 
 
 def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
-    """Return the synchronous memories; a memory that is read in the cycle of its address is no SRAM."""
+    """Return the synchronous memories. A memory that is read within the cycle of its address is no SRAM."""
     return srams(block.twin(parameters))
 
 
 def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
-    """Columns of a row with SRAM: the area of all, and the longest access."""
+    """Return the SRAM columns of a row: the total area, and the longest access time."""
     estimates = [estimate(macro.size / 8, macro.width) for macro in macros]
     if not estimates:
         return {}
@@ -159,7 +159,7 @@ def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
 
 
 def _sram_document(macros: Sequence[Macro]) -> dict[str, Any]:
-    """The SRAMs of a block in JSON."""
+    """Return the SRAMs of a block for JSON."""
     return {
         "srams": [
             {**asdict(macro), **asdict(estimate(macro.size / 8, macro.width)), "source": ESTIMATED}

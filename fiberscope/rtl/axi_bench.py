@@ -1,6 +1,6 @@
-"""A cocotb bench of a machine as one module, its memory AxiRams that stall at random.
+"""A cocotb bench for a machine as one module, with AxiRam memories that stall at random.
 
-It needs cocotb and cocotbext-axi alone, and has what it must know from the ``*_told.json`` beside itself.
+The bench needs only cocotb and cocotbext-axi. Its parameters are in the file ``*_told.json`` beside it.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
 
-Handle: TypeAlias = Any  # of cocotb's, or a model of cocotbext-axi
+Handle: TypeAlias = Any  # a handle of cocotb, or a model of cocotbext-axi
 
 (TOLD,) = (json.loads(path.read_text(encoding="utf-8")) for path in Path(__file__).parent.glob("*_told.json"))
 SIZES: dict[str, int] = TOLD["bytes"]
 LINE, ELEMENT, VALUE, PAGE = (SIZES[name] for name in ("line", "element", "value", "page"))
 FIRST: int = TOLD["z"]  # address of Z
-OFTEN = 0.3  # of its cycles a channel of memory stalls
-QUIET_CYCLES = 200  # cycles without anything within, behind which the machine is done
+OFTEN = 0.3  # share of the cycles in which a memory channel stalls
+QUIET_CYCLES = 200  # cycles without activity after which the machine is done
 LIMIT = 100_000  # cycles
 SPACE = 1 << 48  # bytes
 
 
 def stalls(generator: random.Random) -> Iterator[bool]:
-    """Return whether a channel stalls, cycle by cycle."""
+    """Yield whether a channel stalls, cycle by cycle."""
     while True:
         yield generator.random() < OFTEN
 
 
 def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
-    """The memory behind a port, with contents that others have too."""
+    """Return the memory at a port, which may share its content with another memory."""
     memory = AxiRam(AxiBus.from_prefix(dut, f"m{number}_axi"), dut.clk, dut.rst, size=SPACE, mem=shared)
     writes, reads, generator = memory.write_if, memory.read_if, random.Random(number)
     for channel in (writes.aw_channel, writes.w_channel, writes.b_channel, reads.ar_channel, reads.r_channel):
@@ -56,24 +56,24 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
 
 
 def pointers() -> tuple[int, int]:
-    """Return where row pointers of Z begin, and how many of their bits give the end of a row."""
+    """Return the address of the row pointers of Z, and the number of their bits for the end of a row."""
     return TOLD["pointers"]["z"], TOLD["pointers"]["end_bits"]
 
 
 class Element:
-    """A processing element's pages of Z, as it gets them."""
+    """The pages of Z of a processing element, in order."""
 
     def __init__(self, dut: Handle, number: int) -> None:
         self._paged, self._ended = (getattr(dut, f"{name}_{number}") for name in ("paged", "ended"))
         self.pages: list[int] = []
 
     def place(self, number: int) -> int:
-        """The address of an element of Z."""
+        """Return the address of an element of Z."""
         page, offset = divmod(number * ELEMENT, PAGE)
         return FIRST + self.pages[page] * PAGE + offset
 
     def see(self, page: int) -> tuple[int, int]:
-        """Take down whether it gets this page in a cycle; gives that, and whether it ends a task."""
+        """Record a page if the element receives it; return whether it does, and whether a task ends."""
         paged = int(self._paged.value)
         if paged:
             self.pages.append(page)
@@ -95,7 +95,7 @@ async def follow(dut: Handle, elements: Sequence[Element]) -> None:
 
 
 def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple[int, int]]]:
-    """The rows of Z as they lie in memory, by its row pointers: columns, and the bits of values."""
+    """Return the rows of Z in memory, by its row pointers: columns, and the bits of values."""
     first, end_bits = pointers()
     words = [number(memory, first + 4 * row, 4) for row in range(len(TOLD["product"]["pointers"]) - 1)]
     entries = {}
@@ -110,12 +110,12 @@ def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple
 
 
 def number(memory: Handle, address: int, size: int) -> int:
-    """A number in memory, of so many bytes."""
+    """Return the number of ``size`` bytes at an address."""
     return int.from_bytes(memory.read(address, size), "little")
 
 
 def expected() -> dict[int, list[tuple[int, int]]]:
-    """The same of the event model's product, of rows with elements."""
+    """Return the non-empty rows of the event model's product, in the same form."""
     z = TOLD["product"]
     elements = list(zip(z["columns"], z["values"], strict=True))
     bounds = zip(z["pointers"], z["pointers"][1:], strict=False)

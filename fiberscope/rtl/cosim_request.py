@@ -24,17 +24,17 @@ __all__ = ["CosimRequest", "find_cosim_machine", "verilog_files"]
 
 
 def find_cosim_machine(name: str) -> Accelerator[Any]:
-    """The accelerator of this name, or MINT, which converts formats.
+    """Return the accelerator with this name, or the format converter MINT.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there is no such accelerator.
     """
     return MINT if name == MINT.name else find(name)
 
 
 def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
-    """The files of Verilog that a machine's specification names for parts."""
-    from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (most machines have no specification)
+    """Return the Verilog files that a machine's specification names for parts."""
+    from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (rarely needed)
 
     own = find_cosim_machine(name).own.values()
     named = (str(source.path) for source in own if isinstance(source, VerilogPart) and source.part in blocks)
@@ -43,23 +43,23 @@ def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class CosimRequest:
-    """Run with RTL in the loop.
+    """A run with RTL in the loop.
 
     Args:
-        blocks: the parts that are replaced, names in the catalogue of RTL.
-        accelerator: its name, or ``mint``.
-        a, b: the operands; A again if there is no B.
+        blocks: parts to replace, by their names in the RTL catalogue.
+        accelerator: name of the accelerator, or ``mint``.
+        a, b: the operands; without B, A times A.
         settings: parameters of the accelerator, ``key=value``.
-        at: the components to replace, by instance name; of a block of which none is named, the first.
-        sources: Verilog files of one's own, for one block; the twins' if there are none.
-        module: the module among them; the block's name if None.
-        cycle_limit: where a run is stopped, None for nowhere.
-        lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
-            component does, and runs the cycles slept through when it wakes.
-        waveform: the waveform of the run with RTL, which is in lock-step then.
+        at: instance names of the components to replace; by default the first instance of each block.
+        sources: Verilog files of the user, for one block; by default those of the twins.
+        module: module in these files; by default the block's name.
+        cycle_limit: last cycle of a run; None for no limit.
+        lock_step: whether the RTL runs in every cycle of the machine. Otherwise the RTL may sleep as a
+            component does, and simulates the skipped cycles when it wakes.
+        waveform: waveform of the run with RTL, which is then in lock-step.
         coverage: whether events at the ports of the RTL are counted.
-        part_texts: components of the user, in the run with RTL and in the run without, each written
-            ``part=module:Class`` or ``part=file.py:Class``.
+        part_texts: components of the user, in both runs, each as ``part=module:Class`` or
+            ``part=file.py:Class``.
     """
 
     blocks: tuple[str, ...]
@@ -78,10 +78,11 @@ class CosimRequest:
 
     @cached_property
     def parts(self) -> Mapping[str, PartFactory]:
-        """Load the components of the user, by the name of the part.
+        """Load the components of the user, by part.
 
         Raises:
-            InputError: the machine has no such part, or is one module; or a component cannot be imported.
+            InputError: the machine has no such part, or is a single module; or a component cannot be
+                imported.
         """
         parts, machine = parse_parts(self.part_texts), find_cosim_machine(self.accelerator)
         check_part_names(machine, parts)
@@ -96,7 +97,7 @@ class CosimRequest:
 
     @property
     def inputs(self) -> dict[str, Path | None]:
-        """Files that no output may overwrite, by what they are called in a message."""
+        """Return the files that no output may overwrite, by their names in messages."""
         return {
             **matrices(self.a, self.b),
             **{f"--verilog {source}": Path(source) for source in self.sources},
@@ -104,7 +105,7 @@ class CosimRequest:
 
     @property
     def model(self) -> Accelerator[Any]:
-        """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
+        """Return the accelerator; for lock-step with a kernel in which no component sleeps."""
         accelerator = find_cosim_machine(self.accelerator)
         if not self.is_in_lock_step:
             return accelerator

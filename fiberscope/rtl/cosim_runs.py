@@ -1,4 +1,4 @@
-"""Runs of an accelerator, as it is or with RTL in some places, in whatever runs the RTL."""
+"""Runs of an accelerator with or without RTL, in PyRTL, Verilator or an HDL simulator."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ __all__ = [
     "write_sources",
 ]
 
-TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
-RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
-PROCESS = "simulator.pid"  # says, while it heeds Ctrl-C, which process it is
+TOP = "fiberscope_loop"  # the top module in an HDL simulator
+RESULTS = ("report.json", "fault.txt", "exercised.json")  # files of a run in an HDL simulator
+PROCESS = "simulator.pid"  # process number of a simulator that accepts Ctrl-C
 SAME_OUTPUTS = "every output is that of the component, in its cycle"
-OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
+OWN_DRAIN = 64  # cycles in which the user's Verilog may continue after its last token
 Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
-Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # of a place, or of a machine as one module
+Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # for a place, or for a machine as one module
 
 
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
-    """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
+    """Execute the run with RTL within an HDL simulator; write its report, or its error."""
 
     def with_places(request: CosimRequest) -> Run:
         places = [
@@ -76,7 +76,7 @@ def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
 
 
 def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
-    """A run of the loop that was ordered; leaves its report, or what went wrong, where it was told."""
+    """Execute the requested run of the loop; write its report, or its error."""
     order = read_order()
     options: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in order["request"].items()
@@ -92,7 +92,7 @@ def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
 
 @contextlib.contextmanager
 def _reported(report: str, fault: str) -> Iterator[None]:
-    """Leave what went wrong, and what is known of a run that failed."""
+    """Write the error and the report of a run that fails."""
     try:
         yield
     except Exception as error:
@@ -105,7 +105,7 @@ def _reported(report: str, fault: str) -> Iterator[None]:
 def run_in_pyrtl(
     places: Sequence[Place], recorder: Recorder | None, request: CosimRequest, progress: Progress | None
 ) -> Run:
-    """The run with twins in PyRTL's simulation."""
+    """Run with twins in PyRTL's simulator."""
 
     def backend(place: Place, watched: bool) -> Backend:
         twin = place.unit.twin(place.parameters)
@@ -115,7 +115,7 @@ def run_in_pyrtl(
 
 
 def wrap_backend(module: object, backend: Backend, recorder: Recorder | None) -> Backend:
-    """Return the runner of a module, in the recorder if there is one."""
+    """Return the backend of a module, wrapped in the recorder if there is one."""
     return backend if recorder is None else recorder(module, backend)
 
 
@@ -126,7 +126,7 @@ def run_verilated(
     request: CosimRequest,
     progress: Progress | None,
 ) -> Run:
-    """Run with the modules compiled into this process."""
+    """Run with modules that Verilator compiles into this process."""
     sources = _sources(request, places, folder)
     interfaces = {_key(place): place.interface for place in places}
     watched = request.waveform is not None or recorder is not None
@@ -144,12 +144,12 @@ def run_verilated(
 
 
 def _key(place: Place) -> tuple[str, Parameters]:
-    """Places of the same module for the same parameters share it."""
+    """Return a key that places with the same module and parameters share."""
     return place.module, place.parameters
 
 
 def run_in_hdl(request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path) -> Run:
-    """The run in an HDL simulator, in a process of its own."""
+    """Run in an HDL simulator, in a separate process."""
     folder = folder.resolve()
     sources = _sources(request, places, folder)
     interfaces = tuple({_key(place): place.interface for place in places}.values())
@@ -160,7 +160,7 @@ def run_in_hdl(request: CosimRequest, places: Sequence[Place], simulator: str, f
 
 
 def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
-    """A run of a loop in a bench, which is told of it."""
+    """Run a bench of the loop, given the request as a file."""
     folder = bench.folder
     report, fault, exercised = (folder / name for name in RESULTS)
     process = folder / PROCESS
@@ -192,10 +192,10 @@ def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
 
 
 def _pass_on(process: Path) -> None:
-    """Have the simulator end its run and leave the report, unless there is none yet, or no more.
+    """Make the simulator end its run and write the report.
 
     Raises:
-        KeyboardInterrupt: there is none.
+        KeyboardInterrupt: no simulator runs.
     """
     try:
         os.kill(int(process.read_text(encoding="utf-8")), signal.SIGINT)
@@ -205,7 +205,7 @@ def _pass_on(process: Path) -> None:
 
 @contextlib.contextmanager
 def writable_folder(folder: Path) -> Iterator[None]:
-    """Make a folder to write into, and say in a line what is in the way of that."""
+    """Create a folder; report one line if it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
@@ -214,7 +214,7 @@ def writable_folder(folder: Path) -> Iterator[None]:
 
 
 def _sources(request: CosimRequest, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
-    """The Verilog files; those of twins and of the harness around all modules are written now."""
+    """Return the Verilog files; write those of twins and of the harness around all modules."""
     texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
     if not request.sources:
         for module, place in {place.module: place for place in places}.items():
@@ -223,10 +223,10 @@ def _sources(request: CosimRequest, places: Sequence[Place], folder: Path) -> tu
 
 
 def write_sources(texts: Mapping[str, str], folder: Path) -> tuple[Path, ...]:
-    """Files of Verilog by name, in a folder that is made for them.
+    """Write Verilog files by name into a new folder.
 
     Raises:
-        InputError: it cannot be written to.
+        InputError: the folder cannot be written to.
     """
     with writable_folder(folder):
         for name, text in texts.items():
@@ -240,7 +240,7 @@ def _with_rtl(
     backend: Callable[[Place, bool], Backend],
     progress: Progress | None = None,
 ) -> Run:
-    """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
+    """Run the accelerator with RTL at some places; ``backend`` gets whether the RTL is recorded."""
     watched = request.waveform is not None
     adapters: dict[str, Adapter] = {}
 
@@ -268,14 +268,14 @@ def _with_rtl(
 
 
 def with_exercises(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -> Run:
-    """Run a machine, and return its report with what was exercised of each module.
+    """Run a machine; return its report with the exercise of each module.
 
     Args:
         run: the run.
-        adapters: what stands in for the machine's components, by instance name, filled in the run.
+        adapters: the replacements of the machine's components, by instance name, added during the run.
 
     Raises:
-        FailedRunError: the run failed; the message has the first broken rule of the protocol, and the first
+        FailedRunError: the run failed; the message has the first violation of the protocol, and the first
             wrong output of a module.
     """
     try:
@@ -296,7 +296,7 @@ def simulate_request(
     progress: Progress | None = None,
     accelerator: Accelerator[Any] | None = None,
 ) -> Report:
-    """The run with these parts, of the accelerator as it is or as another that is given."""
+    """Run the accelerator, or ``accelerator`` in its place, with these parts."""
     return simulate(
         accelerator or request.model,
         request.a,

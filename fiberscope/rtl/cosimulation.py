@@ -43,12 +43,12 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["PYRTL", "CosimulationResult", "FailedCosimulationError", "cosimulate"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
-COSTS = ("energy", "area", "area_um2", "rtl_clock", "edp")  # which follow from what is counted
-NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
+COSTS = ("energy", "area", "area_um2", "rtl_clock", "edp")  # derived from counters
+NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # report keys that may differ
 
 
 class FailedCosimulationError(FailedRunError):
-    """The accelerator went wrong with RTL in it; ``files`` are the files of its run, by their description."""
+    """A run with RTL that failed; ``files`` are the files of the run, by description."""
 
     def __init__(self, message: str, report: Report, files: Mapping[str, Path]) -> None:
         super().__init__(message, report)
@@ -57,13 +57,13 @@ class FailedCosimulationError(FailedRunError):
 
 @dataclass(frozen=True)
 class CosimulationResult:
-    """Outcome of a cosimulation: reports with and without RTL, which the properties compare.
+    """Result of a cosimulation: reports with and without RTL, and their comparison.
 
     Args:
         component: report of the run with the components.
-        rtl: report of the run with RTL in their places.
-        exercised: tokens, stalls and differences of each RTL module, by the name of its place.
-        files: files that the run with RTL has written, by their description.
+        rtl: report of the run with RTL.
+        exercised: tokens, stalls and differences of each RTL module, by instance name.
+        files: files that the run with RTL has written, by description.
         simulator: name of the HDL simulator, or ``PYRTL``.
     """
 
@@ -75,20 +75,20 @@ class CosimulationResult:
 
     @property
     def violation(self) -> str | None:
-        """Describe the first rule of the protocol that a module breaks; None if there is none."""
+        """Describe the first violation of the protocol by a module; None if there is none."""
         return earliest(exercise.violation for exercise in self.exercised.values())
 
     @property
     def input_difference(self) -> str | None:
-        """Describe the first input that only a module or only its component takes, if there is one."""
+        """Describe the first input that only a module or only its component takes, if any."""
         return earliest(exercise.input for exercise in self.exercised.values())
 
     @property
     def first_difference(self) -> str | None:
-        """Describe how the RTL first differs from the component; None if it does not.
+        """Describe the first difference of the RTL from the component; None if there is none.
 
-        The outputs decide. Reports differ too where inputs are taken in other cycles, which is no difference;
-        where they are not, the modules count otherwise.
+        The outputs decide. If inputs are taken in different cycles, reports may differ, which is no
+        difference. If they are not, the counters of the modules differ.
         """
         output = earliest(exercise.output for exercise in self.exercised.values())
         counted = f"{SAME_OUTPUTS}; what differs is what is counted"
@@ -96,32 +96,32 @@ class CosimulationResult:
 
     @property
     def place_names(self) -> tuple[str, ...]:
-        """Names of the places of RTL."""
+        """Names of the instances that RTL replaces."""
         return tuple(self.exercised)
 
     def entries(self) -> int:
-        """Return the number of entries that were compared."""
+        """Return the number of compared entries."""
         return len(self._compared(self.component)) - len(self.missing_counters())
 
     def _compared(self, report: Report) -> dict[str, object]:
-        """Return the entries that are compared, without parts of components that one module replaces."""
+        """Return the compared entries, without components that a single module replaces together."""
         wholes = self._of_wholes
         left_out = (*wholes, "bottleneck") if wholes else ()
         return {key: entry for key, entry in _entries(report).items() if not key.startswith(left_out)}
 
     def missing_counters(self) -> list[str]:
-        """The counters of the replaced components for which a module of the user's lacks a status output."""
+        """Return the counters of replaced components for which a user's module has no status output."""
         entries, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.place_names)
         return [key for key in _entries(self.component) if key not in entries and key.startswith(counters)]
 
     @property
     def _of_wholes(self) -> tuple[str, ...]:
-        """Return the prefixes of entries of modules that replace several components, and of these."""
+        """Return the prefixes of entries of components that a single module replaces, and of that module."""
         parts = self.component.components.keys() ^ self.rtl.components.keys()
         return tuple(f"components.{part}." for part in parts)
 
     def differences(self) -> list[str]:
-        """One line for each entry that differs."""
+        """Return one line for each entry that differs."""
         first, second = self._compared(self.component), self._compared(self.rtl)
         for key in self.missing_counters():
             del first[key]
@@ -135,21 +135,21 @@ class CosimulationResult:
 def cosimulate(
     request: CosimRequest, simulator: str, folder: Path, recorder: Recorder | None = None
 ) -> CosimulationResult:
-    """Run the accelerator as it is and with RTL in it, where RTL runs in this process both at once.
+    """Run the accelerator with and without RTL; concurrently if the RTL runs in this process.
 
-    RTL that never comes to an end is stopped at twice the cycles that it should take.
+    RTL that never ends is stopped at twice the expected cycles.
 
     Args:
-        request: what to run.
+        request: the run.
         simulator: ``pyrtl``, an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``, or ``auto`` for the first
-            that is installed, and PyRTL where none is.
-        folder: where Verilog, logs and the report of the second run are put.
-        recorder: goes around what runs each module, in this process, with the wires within shown.
+            installed one, or else PyRTL.
+        folder: folder of Verilog, logs and the report of the run with RTL.
+        recorder: wraps the backend of each module in this process, with its inner wires.
 
     Raises:
-        InputError: for what the user can put right, the ports of a module among it.
-        FailedRunError: the accelerator went wrong, by itself or with RTL in it.
-        KeyboardInterrupt: the run with RTL was interrupted; where it leaves a report, that says so.
+        InputError: an error that the user can correct, including wrong ports of a module.
+        FailedRunError: the accelerator failed, with or without RTL.
+        KeyboardInterrupt: the run with RTL was interrupted; its report says so.
     """
     _check(request, simulator)
     places, noted = locate_rtl(request)
@@ -157,13 +157,13 @@ def cosimulate(
 
 
 def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
-    """Find where RTL goes; this checks the machine's settings and operands, and needs no tool.
+    """Find the places of RTL. This checks the machine's settings and operands, and needs no tool.
 
     Returns:
-        The places, none where the whole machine is one module, and a maker for each block.
+        The places, none if the whole machine is one module, and a maker for each block.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: for what the user can put right.
+        InputError, ConfigurationError, WorkloadError: an error that the user can correct.
     """
     if request.blocks == (MACHINE,):
         machine_module.compose_parts(request)
@@ -184,7 +184,7 @@ def _compared(
     folder: Path,
     recorder: Recorder | None,
 ) -> CosimulationResult:
-    """Run with and without RTL; without places the machine is one module."""
+    """Run with and without RTL; without places, the machine is one module."""
     if simulator != PYRTL:
         _check_folder(request, places, folder)
     plain = replace(request, waveform=None, lock_step=False)
@@ -199,7 +199,7 @@ def _compared(
 
 @dataclass(frozen=True)
 class _Attempt:
-    """RTL in its places, and the run without it."""
+    """A run with RTL, and the reference run without RTL."""
 
     request: CosimRequest
     places: Sequence[Place]
@@ -210,13 +210,13 @@ class _Attempt:
         """Run with and without RTL.
 
         Raises:
-            FailedCosimulationError: the accelerator went wrong with RTL in it, and does not without.
+            FailedCosimulationError: the accelerator fails only with RTL.
         """
         try:
             rtl, exercised = self._run(self.request, folder, recorder)
             refuse_interrupted(rtl)
         except FailedRunError as failed:
-            self.component.report()  # what goes wrong without RTL is none of its faults
+            self.component.report()  # raises the errors of the reference run first
             everywhere = f"{self.request.accelerator}.{machine_module.MODULE}"
             at = ", ".join(place.at for place in self.places) or everywhere
             message = f"with RTL at {at}: {failed}"
@@ -236,7 +236,7 @@ class _Attempt:
         )
 
     def _run_whole(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
-        """The run with the machine as one module."""
+        """Run the machine as one module."""
         if self.simulator == PYRTL:
             return self._limited(request, partial(machine_module.run_in_pyrtl, recorder))
         if self.simulator == Verilator.name:
@@ -248,14 +248,14 @@ class _Attempt:
     def _limited(
         self, request: CosimRequest, simulate: Callable[[CosimRequest, Progress | None], Run]
     ) -> Run:
-        """The run with RTL in this process; again up to the limit, if it goes on behind it."""
+        """Run with RTL in this process; if it exceeds the limit, repeat it up to the limit."""
         try:
             return simulate(request, self.component.hold)
         except TooLongError:
             return simulate(replace(request, cycle_limit=self.component.limit), None)
 
     def _files(self, folder: Path) -> dict[str, Path]:
-        """Return the files that show how the run with RTL went, by description."""
+        """Return the files of the run with RTL, by description."""
         own = [Path(source) for source in self.request.sources]
         modules = [place.module for place in self.places] or [self.request.accelerator]
         twins = [] if self.simulator == PYRTL else [folder / f"{module}.v" for module in modules]
@@ -265,7 +265,7 @@ class _Attempt:
 
 
 def _check(request: CosimRequest, simulator: str) -> None:
-    """Refuse what cannot be run with RTL before the run without it."""
+    """Check the request for the run with RTL before the reference run."""
     if request.module is not None and not request.sources:
         raise InputError(f"--module {request.module}: say by --verilog in which file it is")
     if (len(request.blocks) > 1 or ALL in request.blocks) and request.sources:
@@ -281,7 +281,7 @@ def _check(request: CosimRequest, simulator: str) -> None:
 
 
 def _installed(request: CosimRequest, simulator: str) -> str:
-    """The simulator that runs the RTL, which is installed."""
+    """Return the installed simulator that runs the RTL."""
     try:
         chosen = choose_simulator(simulator, () if request.sources else (PYRTL,))
         if chosen != PYRTL:
@@ -292,7 +292,7 @@ def _installed(request: CosimRequest, simulator: str) -> str:
 
 
 def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) -> None:
-    """Refuse to write over what the run is made of."""
+    """Refuse to overwrite the inputs of the run."""
     twins = () if request.sources else (f"{place.module}.v" for place in places)
     for name in (f"{TOP}.v", *twins, *RESULTS, *FILES):
         if (folder / name).exists():
@@ -302,7 +302,7 @@ def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) 
 def _fitted(
     request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path
 ) -> tuple[Place, ...]:
-    """The places with the user's module in them, which may lack status outputs."""
+    """Return the places with the ports of the user's module, which may lack status outputs."""
     with writable_folder(folder):
         sources = [Path(source) for source in request.sources]
         ports = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
@@ -310,5 +310,5 @@ def _fitted(
 
 
 def _entries(report: Report) -> dict[str, object]:
-    """Return the entries that are compared, by dotted key."""
+    """Return the compared entries of a report, by dotted key."""
     return flatten_parameters(report.model_dump(mode="json", exclude=set(NOT_COMPARED)))

@@ -1,4 +1,4 @@
-"""Functional coverage of modules in a run: a table of the events at their ports, and a JSON file."""
+"""Functional coverage of modules in a run: counts of events at ports, as a table and a JSON file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Coverage", "PortBins", "write_coverage"]
 PortBins: TypeAlias = "Mapping[str, Mapping[str, int]]"  # by stream: counts by kind of event
 COLUMNS = (TOKENS, BACK_TO_BACK, WAITS)
 WIDTH = 80  # columns of a terminal
-NAME = 34  # of these for the name of a port
+NAME = 34  # columns for the name of a port
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class Coverage:
 
     Args:
         ports: counts of events at each stream, by kind.
-        counters: the counters of the block, where a run reports them.
+        counters: counters of the block, if a run reports them.
     """
 
     ports: PortBins
     counters: Mapping[str, int] = field(default_factory=dict)
 
     def bins(self) -> dict[str, int]:
-        """All bins, by the names of port and kind, or of the counter."""
+        """Return all bins, by port and kind, or by counter."""
         at_ports = {f"{label} {kind}": n for label, kinds in self.ports.items() for kind, n in kinds.items()}
         return at_ports | {f"counter {name}": count for name, count in self.counters.items()}
 
     def empty(self) -> list[str]:
-        """The bins without an event."""
+        """Return the bins without an event."""
         return [name for name, count in self.bins().items() if not count]
 
     def rows(self) -> Iterator[str]:
-        """Lines of a table: one for each port, of an array one for all members."""
+        """Yield the lines of a table: one for each port, or for all members of an array."""
         for port, members in _arrays(self.ports).items():
             name = port if len(members) == 1 else f"{port} ({len(members)})"
             counts = "".join(f"{sum(member[kind] for member in members):>14,}" for kind in COLUMNS)
@@ -49,7 +49,7 @@ class Coverage:
 
 
 def _arrays(ports: PortBins) -> dict[str, list[Mapping[str, int]]]:
-    """The streams by port, without index."""
+    """Return the streams by port, without index."""
     arrays: dict[str, list[Mapping[str, int]]] = {}
     for label, kinds in ports.items():
         arrays.setdefault(label.partition("[")[0], []).append(kinds)
@@ -57,11 +57,11 @@ def _arrays(ports: PortBins) -> dict[str, list[Mapping[str, int]]]:
 
 
 def write_coverage(modules: Mapping[str, Coverage], file: Path) -> Iterator[str]:
-    """Write the coverage of modules as JSON, and return lines for the terminal.
+    """Write the coverage of modules as JSON, and yield lines for the terminal.
 
     Args:
-        modules: the coverage by the name of an instance or device.
-        file: what is written; nothing for ``-``.
+        modules: coverage by the name of an instance or device.
+        file: the JSON file; ``-`` writes none.
 
     Raises:
         OSError: the file cannot be written.

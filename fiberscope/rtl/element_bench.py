@@ -1,4 +1,4 @@
-"""The cocotb test that runs in an HDL simulator with an instance as Verilog, for ``leaf`` beside it."""
+"""The cocotb test that runs in an HDL simulator with an instance as Verilog, for ``element_export``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ async def the_module_is_the_instance(dut: Any) -> None:  # noqa: ANN401  (cocotb
     """Fails where a stream of the module is not that of the machine, token by token."""
     bench_order = read_order()
     order = ElementRequest(**bench_order["order"])
-    with chdir(bench_order["here"]):  # tensors are named from there
+    with chdir(bench_order["here"]):  # relative paths of tensors
         leaf = order.leaf
     ports = leaf.verilog.composition.without_status().interface()
 
-    def compare() -> Any:  # noqa: ANN401  (of cocotb's thread)
+    def compare() -> Any:  # noqa: ANN401  (cocotb's bridge)
         return order.differences(lambda _leaf: CocotbBackend(dut, ports, within=dut))
 
     assert not await bridge(compare)()

@@ -1,4 +1,4 @@
-"""One instance of a machine from its specification: written as Verilog, and run beside the machine."""
+"""Export of an instance of a machine from a specification as Verilog, and its comparison with the machine."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ __all__ = ["PYRTL", "ElementRequest", "ExportedElement", "check_element", "expor
 
 PYRTL = "pyrtl"
 MEMORY = "timing.memory"  # setting of a machine from a specification
-SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn,
-FEWER = (4, 3, 5, 2)  # and where one has more than two
-_CONTENTS = {  # of the files beside the Verilog, by how their names end
+SIZES = (12, 10, 11, 9, 8)  # of the ranks of drawn tensors
+FEWER = (4, 3, 5, 2)  # of the ranks of drawn tensors with more than two ranks
+_CONTENTS = {  # descriptions of the files beside the Verilog, by suffix
     "_words.csv": "words that fill the memories, by port, before the run",
     "_streams.csv": "tokens at the inputs in a run of the machine, and the cycles that offer them",
 }
-MORE = 20  # cycles that a module runs on
+MORE = 20  # cycles that a module runs after the machine
 SEED = 1
 
 
@@ -52,13 +52,13 @@ class ElementRequest:
     """Request for an export.
 
     Args:
-        specification: as a machine is named.
-        level: whose first instance it is.
-        tensors: files or names, by name.
-        settings: of the machine, as options write them.
+        specification: name of the machine.
+        level: level of the architecture, whose first instance is exported.
+        tensors: files or names, by tensor.
+        settings: settings of the machine, as in options.
         value_bits: bits of every value, a whole number.
-        points: that an accumulator holds.
-        stage: the Einsum whose instance it is; the first if empty.
+        points: capacity of an accumulator in points.
+        stage: Einsum of the instance; the first if empty.
     """
 
     specification: str
@@ -71,23 +71,23 @@ class ElementRequest:
 
     @property
     def module(self) -> str:
-        """The module's name, and that of its files."""
+        """Return the name of the module and of its files."""
         called = Path(self.specification.rpartition(":")[2]).stem
         return module_name("_".join(filter(None, (called, self.stage.lower(), self.level.lower()))), "leaf")
 
     @cached_property
     def leaf(self) -> InstanceVerilog:
-        """The module, and what moves at it in a run of the machine; its memory is ideal, or registered.
+        """Return the module, and the tokens at its ports in a run with ideal or registered memory.
 
         Raises:
-            InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
+            InputError, ConfigurationError, WorkloadError: there is no such machine, or no Verilog for it.
         """
         sizes = self.value_bits, self.points
         return instance_verilog(self.machine, self.level, self.module, *sizes, self.stage)
 
     @cached_property
     def machine(self) -> MappedMachine:
-        """The machine, with ideal memory; ``leaf`` runs it.
+        """Return the machine with ideal or registered memory. ``leaf`` runs it.
 
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no such machine.
@@ -100,11 +100,11 @@ class ElementRequest:
 
     @property
     def period(self) -> float:
-        """The clock period of the machine in ns."""
+        """Return the clock period of the machine in ns."""
         return float(10**9 / self.machine.kernel.clocks[0].hertz)
 
     def differences(self, backend: Callable[[InstanceVerilog], Backend]) -> list[str]:
-        """The first token of each stream in which the module and the machine differ."""
+        """Return the first token, if any, in which the module and the machine differ."""
         leaf = self.leaf
         tokens, _stored = module_transcript(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
         return [
@@ -117,11 +117,11 @@ class ElementRequest:
 
 @dataclass(frozen=True)
 class ExportedElement:
-    """An instance that was written.
+    """An exported instance.
 
     Args:
-        order: what it is.
-        files: that were written.
+        order: the request.
+        files: the written files.
     """
 
     order: ElementRequest
@@ -129,9 +129,9 @@ class ExportedElement:
 
 
 def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
-    """Draw small tensors of ``whole`` numbers, or real ones, and write them as files; vectors are full.
+    """Draw small tensors of ``whole`` or real numbers, and write them as files. Vectors are dense.
 
-    Values have both signs, but of a cascade that repeats: a cycle of negative weights would never end.
+    Values have both signs, except for a cascade that iterates, as a negative cycle would never end.
     """
     drafted = draft(specification_of(specification))
     outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
@@ -150,7 +150,7 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
 
 
 def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
-    """Sizes of the ranks of inputs; ranks over which one index runs have the same."""
+    """Return the sizes of the ranks of inputs. Ranks with a common index have the same size."""
     alike = DisjointSet(rank for tensor in outline.tensors.values() for rank in tensor.ranks)
     for einsum in outline.einsums:
         if isinstance(einsum.equation, Equation):
@@ -165,15 +165,15 @@ def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
 
 
 def export_element(order: ElementRequest, folder: Path, period: float | None = None) -> ExportedElement:
-    """Write an instance: the module, what fills its memories, what comes to its ports, and a README.
+    """Write an instance: the module, its memory contents, the tokens at its ports, and a README.
 
     Args:
         order: the instance.
-        folder: where the files are written.
-        period: clock period in ns; None for that of the machine.
+        folder: folder of the files.
+        period: clock period in ns; None for the period of the machine.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: as of ``ElementRequest.leaf``.
+        InputError, ConfigurationError, WorkloadError: see ``ElementRequest.leaf``.
     """
     make_folder(folder)
     check_readme(folder)
@@ -200,15 +200,15 @@ def export_element(order: ElementRequest, folder: Path, period: float | None = N
 
 
 def check_element(exported: ExportedElement, simulator: str, folder: Path) -> int:
-    """Run a module beside its machine; gives the tokens that moved.
+    """Run a module beside its machine; return the number of tokens.
 
     Args:
-        exported: what was written.
-        simulator: ``pyrtl``, or an HDL simulator that is installed.
-        folder: where that works.
+        exported: the exported instance.
+        simulator: ``pyrtl``, or an installed HDL simulator.
+        folder: working folder.
 
     Raises:
-        FailedBenchError: a token came in another cycle, or another one came.
+        FailedBenchError: a token or its cycle differs.
         HdlError: a tool is missing.
     """
     order = exported.order

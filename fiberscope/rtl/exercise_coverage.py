@@ -1,4 +1,4 @@
-"""Coverage of RTL by a run in the loop: identical results say nothing about parts that did not run."""
+"""Coverage of RTL in a run with the loop, as equal results say nothing about parts that did not run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["exercise_lines"]
 
 
 def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
-    """A line on what was exercised at a place, and one on what was not, if there is any such thing.
+    """Yield a line on the exercised ports of a place, and a line on unused ports, if any.
 
     Args:
         at: the instance.
-        exercise: what its module did.
+        exercise: events at the ports of its module.
         component: its entry in the report.
     """
     tokens, stalls = exercise.tokens, exercise.stalls
@@ -34,7 +34,7 @@ def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterato
 
 
 def _never(counts: Mapping[str, int]) -> Iterator[str]:
-    """The ports that were never used; of an array how many of how many."""
+    """Yield the ports that were never used; for an array, with the number of unused members."""
     for port, members in _by_port(counts).items():
         unused = members.count(0)
         if unused:

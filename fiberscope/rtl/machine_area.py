@@ -1,4 +1,4 @@
-"""``fiberscope rtl area MACHINE``: what the modules of a machine's parts become, and all of them together."""
+"""The command ``fiberscope rtl area MACHINE``: area of a machine's modules, by family and in total."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Part:
-    """Modules of a machine that are alike.
+    """Equal modules of a machine.
 
     Args:
-        family: the components that they stand for, as the summary has them; of what is within a composed
-            module behind its own, its channels together.
-        count: how many there are.
-        module: one of them.
+        family: name of the family of components in the summary. Parts of a composed module have its family as
+            a prefix; its channels are one family.
+        count: number of modules.
+        module: one of the modules.
     """
 
     family: str
@@ -80,12 +80,12 @@ class MachineParts:
     """Modules of all parts of a machine.
 
     Args:
-        machine: its name.
-        parts: those that exist as RTL.
-        without: why others do not, by block.
-        technology: of the machine, in nm.
-        hertz: the frequency of its clock.
-        by_costs: the area of each family that ``costs.yaml`` has, in um2.
+        machine: name of the machine.
+        parts: the parts that exist as RTL.
+        without: reasons why other parts do not, by block.
+        technology: node of the machine, in nm.
+        hertz: clock frequency.
+        by_costs: area of each family in ``costs.yaml``, in um2.
     """
 
     machine: str
@@ -98,13 +98,13 @@ class MachineParts:
 
 @dataclass(frozen=True)
 class Row:
-    """A family, measured: numbers of all of its modules together, but for the path.
+    """Measured numbers of a family: sums over its modules, except for the path.
 
     Args:
-        array_bits: bits of memories that are read within a cycle, which are in no area.
+        array_bits: bits of memories with a read within a cycle, which no area includes.
         sram_bits: bits of synchronous memories, whose area is ``sram_um2``.
-        um2: the area of cells, in the machine's technology as ``sram_um2`` is.
-        path_ns: the longest of them, in the library's technology.
+        um2: area of cells, in the machine's technology, as ``sram_um2``.
+        path_ns: longest path, in the library's technology.
         library: the cells, one of ``LIBRARIES``.
     """
 
@@ -131,16 +131,16 @@ SUMS = ("count", "cells", "flip_flops", "array_bits", "sram_bits", "um2", "sram_
 def collect_parts(
     machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str] = ()
 ) -> MachineParts:
-    """The modules of a machine.
+    """Return the modules of a machine.
 
     Args:
-        machine: its name.
-        matrix: what it works on, by which the memories of some parts are as large as they are.
+        machine: name of the machine.
+        matrix: its operand, which determines the sizes of some memories.
         settings: its parameters, ``key=value``.
-        wanted: beginnings of the families that are meant; all if there are none.
+        wanted: prefixes of the selected families; all if empty.
 
     Raises:
-        InputError: no part of it exists as RTL, or none that is wanted.
+        InputError: no part, or no selected part, exists as RTL.
     """
     noted = makers(machine, (ALL,), {})
     ready = resolve_run(find_machine(machine), parse_settings(settings))
@@ -164,7 +164,11 @@ def collect_parts(
 
 
 def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
-    """Return the parts whose families begin with these texts, which must exist; all parts without texts."""
+    """Return the parts whose families have one of these prefixes; without prefixes, all parts.
+
+    Raises:
+        InputError: a prefix matches nothing.
+    """
     families = {part.family for part in parts}
     for name in wanted:
         if not any(family.startswith(name) for family in families):
@@ -173,7 +177,7 @@ def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[
 
 
 def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
-    """The area of so many components of each family, of those of which all is known."""
+    """Return the area of each family by the cost table, for families whose costs are all known."""
     parts = {family: prices.find_part(family) for family in counts} if prices else {}
     areas = {name: part.areas.values() for name, part in parts.items() if part and part.areas}
     return {
@@ -186,7 +190,7 @@ def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, flo
 def _places(
     machine: str, noted: Mapping[str, Maker], refused: Mapping[str, str]
 ) -> tuple[list[Place], Mapping[str, str]]:
-    """Return the outermost parts with a module, and the reason of others, whose inner parts count instead."""
+    """Return the outermost parts that have a module; if a part has none, its inner parts, and the reason."""
     chosen, _ = outermost_places({block: maker for block, maker in noted.items() if block not in refused})
     places: list[Place] = []
     for block, maker in chosen.items():
@@ -198,7 +202,7 @@ def _places(
 
 
 def _parts(places: Iterable[Place]) -> list[Part]:
-    """The first place of each family, as often as there are places."""
+    """Return the first place of each family, with the number of places."""
     families: dict[str, list[Place]] = {}
     for place in places:
         families.setdefault(family_name(place.at), []).append(place)
@@ -215,7 +219,7 @@ def _parts(places: Iterable[Place]) -> list[Part]:
 
 
 def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
-    """A module, or those that it is composed of: the family of each, its instance name, and what it is."""
+    """Yield a module, or the modules of a composition: family, instance name, and module of each."""
     if not isinstance(part.block, ComposedBlock):
         yield family, name, part
         return
@@ -225,7 +229,7 @@ def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, s
 
 
 def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
-    """Add the lines of memory, which connect adapters beside the modules of a cosimulation."""
+    """Add the line size of memory, which adapters between the modules determine."""
     lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
     with input_errors():
         return replace(
@@ -235,15 +239,15 @@ def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
 
 
 def measure_families(parts: MachineParts, tell: Tell, cells: str = LIBRARY) -> list[Row]:
-    """A row for each family; what was measured before stays, in the user's table of netlists.
+    """Measure a row for each family. Measurements are kept in the user's table of netlists.
 
     Args:
         parts: the parts.
-        tell: called with what is going on.
+        tell: called with the current step.
         cells: the library, by its Liberty file or a known name.
 
     Raises:
-        InputError: a tool or the library is missing, or its technology is not on record.
+        InputError: a tool or the library is missing, or its technology is unknown.
     """
     rows: dict[str, Row] = {}
     netlists = update_table([part.module for part in parts.parts], user_table(), tell, cells)
@@ -273,7 +277,7 @@ def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
 
 
 def area_document(parts: MachineParts, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the areas, and the clock of 45 nm cells that they allow, as plain data for JSON."""
+    """Return the areas, and the resulting clock with 45 nm cells, as plain data for JSON."""
     clock = slowest_part(rows)
     return {
         "schema": SCHEMA,
@@ -292,7 +296,7 @@ def area_document(parts: MachineParts, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def area_report(parts: MachineParts, rows: Sequence[Row]) -> Iterator[str | Table]:
-    """Return the area report as text."""
+    """Yield the lines and tables of the area report."""
     yield _table(rows)
     nm, library = f"{parts.technology:g} nm", rows[0].library
     yield f"Cells of {library} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."
@@ -319,7 +323,7 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def _numbers(row: Row) -> dict[str, str]:
-    """A row of the table, by column."""
+    """Return the numbers of a row by column."""
     return {
         "part": row.family,
         "number": f"{row.count:,}",
@@ -339,7 +343,7 @@ class SlowestPart:
 
     Args:
         row: the part.
-        path_ns: its path in cells of 45 nm, at least and at most: measured, or a guess from other cells.
+        path_ns: its path in 45 nm cells, minimum and maximum: measured, or estimated from other cells.
     """
 
     row: Row
@@ -358,7 +362,7 @@ def _path_in_45nm(row: Row) -> tuple[float, float]:
 
 
 def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
-    """Describe the clock of the RTL beside the machine's, and what a run takes if parts miss it."""
+    """Describe the clocks of the RTL and of the machine, and the run time if parts are too slow."""
     slowest = slowest_part(rows)
     cycle = _interval(slowest.path_ns, ".2f")
     clock = _interval((1000 / slowest.path_ns[1], 1000 / slowest.path_ns[0]), ",.0f")
@@ -379,5 +383,5 @@ def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _interval(ends: Iterable[float], form: str) -> str:
-    """Write an interval, whose ends may be equal."""
+    """Return an interval as text, whose ends may be equal."""
     return " to ".join(dict.fromkeys(f"{end:{form}}" for end in ends))

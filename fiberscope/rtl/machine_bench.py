@@ -1,4 +1,4 @@
-"""Serves the memory of a machine in a bench of an HDL simulator; see ``fiberscope.rtl.user_bench``."""
+"""The memory side of a machine in a bench of an HDL simulator; see ``fiberscope.rtl.user_bench``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDER = read_order()
 
 
 class CheckedMachine(MachineModel):
-    """The machine, which says at its end whether its answer is right."""
+    """A machine that writes at its end whether its answer is right."""
 
     def __init__(self) -> None:
         with contextlib.chdir(ORDER["here"]):
@@ -29,7 +29,7 @@ class CheckedMachine(MachineModel):
         return bits
 
 
-# where cocotb looks for them
+# cocotb finds tests in this module
 globals().update(
     Accompanied(ORDER, machine_interface(ORDER["accelerator"], ORDER["settings"]), CheckedMachine).tests()
 )

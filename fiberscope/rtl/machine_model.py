@@ -1,4 +1,4 @@
-"""A whole machine behind the pins of its memory: what a cocotb bench drives by ``DUT=gamma``."""
+"""A model of a whole machine behind its memory pins, which a cocotb bench drives by ``DUT=gamma``."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["MachineModel", "check_operand", "machine_interface"]
 
 
 def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
-    """The ports of an accelerator with these settings, whatever it works on.
+    """Return the ports of an accelerator with these settings, independent of its operands.
 
     Raises:
-        ConfigurationError: a setting that cannot be.
+        ConfigurationError: an invalid setting.
     """
     configured, _maker = _configured(accelerator, settings)
     return _interface(accelerator, configured)
 
 
 def check_operand(accelerator: str, settings: Sequence[str], a: str) -> None:
-    """Check that an accelerator can work on a matrix.
+    """Check that an accelerator accepts a matrix.
 
     Raises:
-        ConfigurationError, WorkloadError: a setting or a matrix that cannot be.
+        ConfigurationError, WorkloadError: an invalid setting or matrix.
     """
     _configured(accelerator, settings)[1].load(a, None, exact=False, progress=ignore_progress)
 
@@ -49,15 +49,15 @@ def _configured(accelerator: str, settings: Sequence[str]) -> tuple[Configuratio
 
 
 class MachineModel:
-    """A machine, by cycles of its memory's clock: the ``outputs`` of one, then ``clock`` with its inputs.
+    """A machine in cycles of its memory's clock: read a cycle's ``outputs``, then ``clock`` its inputs.
 
-    It begins to work behind the reset. No component of it sleeps, so that a cycle at the pins is one of the
+    The machine starts after reset. No component sleeps, so that every cycle at the pins is a cycle of the
     machine.
 
     Args:
-        accelerator: its name.
+        accelerator: name of the accelerator.
         settings: its parameters, ``key=value``.
-        a: what it multiplies by itself.
+        a: the matrix, which is multiplied by itself.
     """
 
     def __init__(self, accelerator: str, settings: Sequence[str], a: str) -> None:
@@ -82,14 +82,14 @@ class MachineModel:
         self._done = False
 
     def outputs(self) -> dict[str, int]:
-        """The bits at every output in the cycle to come."""
+        """Return the bits of every output in the next cycle."""
         bits = {DONE: int(self._done)}
         for pins in self._pins:
             bits.update(pins.outputs())
         return bits
 
     def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle in which all wires were so."""
+        """Simulate a cycle with these values of all wires."""
         for pins in self._pins:
             pins.move(wires)
         before = self._pins[0].cycle
@@ -98,14 +98,14 @@ class MachineModel:
         self._done = self._done or self._is_done()
 
     def _is_done(self) -> bool:
-        """Return whether all work is done and nothing on its way."""
+        """Return whether all work is done and no token is in flight."""
         done, total = self._machine.progress()
         if done < total or any(pins.offered or pins.waiting_replies for pins in self._pins):
             return False
         return not any(True for part in self._others for _line in blocked_by(part, self._kernel.wiring))
 
     def fault(self) -> str | None:
-        """Describe what is wrong with the machine's answer; None if it is right."""
+        """Describe the fault of the machine's answer; None if the answer is right."""
         if not self._done:
             return "the machine has not come to its end"
         comparison = self.problem.check(self._machine.result())

@@ -1,4 +1,4 @@
-"""All of a machine but its memory as one module, in the machine's place."""
+"""Execution and export of a machine, without its memory, as one module."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray
 
 BENCH = Path(__file__).with_name("axi_bench.py")
-MODULE = "top"  # what that is called among the machine's components
+MODULE = "top"  # name among the machine's components
 
 Backends = Callable[[Composition], Backend]
 
 
-class _CompositionCaught(Exception):  # noqa: N818  (no error: it ends the making of a machine that is not to run)
+class _CompositionCaught(Exception):  # noqa: N818  (stops a construction)
     """Signal that a machine's parts and its composition are known."""
 
     def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
@@ -68,10 +68,10 @@ class _CompositionCaught(Exception):  # noqa: N818  (no error: it ends the makin
 
 
 def build_module(accelerator: str) -> Whole:
-    """The accelerator as one module.
+    """Return the accelerator as one module.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such module.
     """
     accelerators = [name for name in names() if find_spec(_file(name))]
     if accelerator not in accelerators:
@@ -88,7 +88,7 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     """Return all parts of the accelerator, and its composition, for its operands.
 
     Raises:
-        InputError: of such a machine there is no module.
+        InputError: there is no module of such a machine.
     """
     whole = build_module(request.accelerator)
 
@@ -103,7 +103,7 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
 
 
 def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Machine, Problem]:
-    """The machine in a kernel, and what it is to solve."""
+    """Return the machine in a kernel, and its problem."""
     accelerator = find_cosim_machine(request.accelerator)
     configured, maker = configure(accelerator, None, parse_settings(request.settings))
     problem = maker.load(request.a, request.b, exact=False, progress=ignore_progress)
@@ -115,7 +115,7 @@ def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Mac
 
 
 def _parts(request: CosimRequest, name: str) -> Parts:
-    """The machine's own parts, to run beside its module."""
+    """Return the machine's parts, to run beside its module."""
     noted = PartsKernel()
     _make(request, noted)
     return Parts(name, noted)
@@ -129,20 +129,20 @@ def _composed(whole: Whole, kernel: SeatKernel) -> Composition:
 
 
 def verilog(composition: Composition) -> str:
-    """The module and all that it consists of."""
+    """Return the Verilog of the module and its parts."""
     return hierarchical(composition, composition.module)
 
 
 def export(request: CosimRequest, folder: Path, period: float | None = None) -> tuple[Path, ...]:
-    """Write the module with memory in AXI4, a cocotb bench, what the bench has to know, and a README.
+    """Write the module with AXI4 memory, a cocotb bench, the bench's parameters, and a README.
 
     Args:
         request: the machine and its operands.
-        folder: where the files are written.
-        period: clock period in ns; None for that of the machine.
+        folder: folder of the files.
+        period: clock period in ns; None for the period of the machine.
 
     Raises:
-        InputError: as of ``compose_parts``, or the folder cannot be written to.
+        InputError: see ``compose_parts``; or the folder cannot be written to.
     """
     check_readme(folder)
     kernel, composition = compose_parts(request)
@@ -180,10 +180,10 @@ def export(request: CosimRequest, folder: Path, period: float | None = None) -> 
 
 
 def _product(request: CosimRequest) -> CsrArray:
-    """Compute the product with the event model; explicit zeros stay.
+    """Compute the product with the event model. Explicit zeros stay.
 
     Raises:
-        InputError: it does not come to the end, or is wrong.
+        InputError: the run does not end, or the product is wrong.
     """
     reference_machine, problem = _make(request, Kernel())
     reference_machine.kernel.run()
@@ -194,7 +194,7 @@ def _product(request: CosimRequest) -> CsrArray:
 
 
 def run_in_pyrtl(recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None) -> Run:
-    """The run with the module in PyRTL's simulation."""
+    """Run with the module in PyRTL's simulator."""
 
     def backend(composition: Composition) -> Backend:
         interface = composition.interface()
@@ -207,7 +207,7 @@ def run_in_pyrtl(recorder: Recorder | None, request: CosimRequest, progress: Pro
 def run_verilated(
     folder: Path, recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
 ) -> Run:
-    """Run with the module compiled into this process."""
+    """Run with the module, which Verilator compiles into this process."""
 
     def backend(composition: Composition) -> Backend:
         sources, interface = _sources(request, composition, folder, Verilator.name)
@@ -220,7 +220,7 @@ def run_verilated(
 
 
 def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> Run:
-    """The run in an HDL simulator, in a process of its own."""
+    """Run in an HDL simulator, in a separate process."""
     folder, (_kernel, composition) = folder.resolve(), compose_parts(request)
     sources, interface = _sources(request, composition, folder, simulator)
     bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.machine_module_bench", {}, folder)
@@ -230,7 +230,7 @@ def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> Run:
 def _sources(
     request: CosimRequest, composition: Composition, folder: Path, simulator: str
 ) -> tuple[tuple[Path, ...], Interface]:
-    """The files of the module, or the user's, and of the harness around it; and its ports."""
+    """Return the Verilog files of the module, or the user's, and of the harness; and the module's ports."""
     interface = replace(composition.interface(), module=request.module or composition.module)
     top = {f"{TOP}.v": harness(TOP, {composition.module: interface})}
     if not request.sources:
@@ -241,7 +241,7 @@ def _sources(
 
 
 def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> Run:
-    """The accelerator with the module in its place."""
+    """Run the accelerator with the module in its place."""
     whole, adapters = build_module(request.accelerator), dict[str, Adapter]()
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
@@ -260,7 +260,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
 def _simulated(
     request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
 ) -> Report:
-    """The run in a kernel of seats."""
+    """Run in a kernel of seats."""
     accelerator = find_cosim_machine(request.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:
@@ -274,7 +274,7 @@ def _simulated(
 
 
 def _seats(request: CosimRequest) -> dict[str, Callable[..., Seat]]:
-    """Return a maker of seats for each part that exists as RTL."""
+    """Return a factory of seats for each part that exists as RTL."""
     return {
         name: partial(Seat, block=maker.block)
         for name, maker in makers(request.accelerator, (ALL,), {}).items()

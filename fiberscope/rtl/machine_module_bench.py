@@ -1,4 +1,4 @@
-"""The cocotb test that runs in an HDL simulator with all of a machine in one module."""
+"""The cocotb test that runs in an HDL simulator with a whole machine as one module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fiberscope rtl power MACHINE``: what the parts of a machine as one module take in a run."""
+"""The command ``fiberscope rtl power MACHINE``: power of the parts of a machine as one module in a run."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ MAPPING, RUNNING, ADDING = "mapping parts to cells", "compiling and running the 
 
 @dataclass(frozen=True)
 class Row:
-    """A family in the run: numbers of all of its modules together, in pJ a cycle of the machine's technology.
+    """Energy of a family in a run: sums over its modules, in pJ per cycle, in the machine's technology.
 
     Args:
-        count: how many modules there are.
-        clock: the clock of cells, while nothing toggles but the clock.
-        toggling: what they take beside that.
-        sram: the sram of accesses to synchronous memories.
-        array: the array of writes to memories that are read within a cycle.
+        count: number of modules.
+        clock: energy of cells if only the clock toggles.
+        toggling: additional energy of cells.
+        sram: energy of accesses to synchronous memories.
+        array: energy of writes to memories with a read within a cycle.
     """
 
     family: str
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def picojoules(self) -> float:
-        """Return the energy of all parts, in pJ."""
+        """Return the total energy in pJ."""
         return self.clock + self.toggling + self.sram + self.array
 
     def __add__(self, other: Row) -> Row:
@@ -101,12 +101,12 @@ class MachinePower:
     """Measured power of a machine.
 
     Args:
-        report: the report of the same run with the event model.
-        cycles: the cycles of the module.
-        rows: the rows by family.
-        without: families with a module that has no register, and so no power by OpenSTA.
-        node: the node of the machine.
-        hertz: the frequency of its clock.
+        report: report of the same run with the event model.
+        cycles: cycles of the module.
+        rows: rows by family.
+        without: families with a module without registers, for which OpenSTA reports no power.
+        node: node of the machine.
+        hertz: clock frequency.
     """
 
     report: Report
@@ -117,7 +117,7 @@ class MachinePower:
     hertz: float
 
     def by_costs(self, family: str) -> float | None:
-        """Return the energy of a family in the whole run by the report, in pJ; None if it has none."""
+        """Return the energy of a family in the run by the report, in pJ; None if it has none."""
         energy = self.report.energy
         energies = energy.by_component.get(family) if energy else None
         return None if energies is None else sum(energies.values())
@@ -125,7 +125,7 @@ class MachinePower:
 
 @dataclass(frozen=True)
 class EqualParts:
-    """Instances of a part in a family, and what it is in cells."""
+    """Instances of a part in a family, and the part's netlist."""
 
     family: str
     netlist: Netlist
@@ -136,18 +136,18 @@ class EqualParts:
 def measure_machine(
     order: CosimRequest, simulator: str, folder: Path, tell: Progress = ignore_progress
 ) -> MachinePower:
-    """Run a machine as one module, and work out what the cells of each of its parts take.
+    """Run a machine as one module, and compute the energy of the cells of each part.
 
     Args:
         order: the run, of the block ``machine``.
-        simulator: what runs the RTL, of ``fiberscope.rtl.power.SIMULATORS``.
-        folder: where Verilog, logs and the report are put.
-        tell: called with what is being done.
+        simulator: simulator of the RTL, one of ``fiberscope.rtl.power.SIMULATORS``.
+        folder: folder of Verilog, logs and the report.
+        tell: called with the current step.
 
     Raises:
-        InputError: a tool or the library is missing, there is no such module, or as ``cosimulate`` does.
-        FailedRunError: the module is not what the event model is.
-        DifferentNetlistError: the cells do not do what the RTL does.
+        InputError: a tool or the library is missing, there is no such module, or see ``cosimulate``.
+        FailedRunError: the module differs from the event model.
+        DifferentNetlistError: the netlist differs from the RTL.
     """
     accelerator = find(order.accelerator)
     book = read_cost_file(accelerator.costs_file).document
@@ -180,7 +180,7 @@ def measure_machine(
 
 
 def _by_family(rows: Iterable[Row]) -> list[Row]:
-    """Group the parts by family."""
+    """Return the sum of the rows of each family."""
     rows_by_family: dict[str, Row] = {}
     for row in rows:
         rows_by_family[row.family] = rows_by_family[row.family] + row if row.family in rows_by_family else row
@@ -188,7 +188,7 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
 
 
 def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress) -> list[EqualParts]:
-    """The parts that the module consists of, each mapped once; channels between them are a family."""
+    """Return the parts of the module, each mapped once. Channels between parts are a family."""
     instances: dict[tuple[str, Part], list[str]] = {}
     for instance in composition.instances():
         channel = instance.part.block is OF_STREAM
@@ -200,7 +200,7 @@ def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Prog
 
 
 def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
-    """Map each part to cells, several at once: Yosys is another process, PyRTL knows one design."""
+    """Map each part to cells, several in parallel: Yosys is a separate process, PyRTL has a single design."""
     texts = {
         part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
     }
@@ -234,7 +234,7 @@ def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, nod
 
 
 def _together(activities: Iterable[Activity]) -> Activity:
-    """Combine runs as if a single module had done all of them in sequence."""
+    """Combine activities as if a single module had done all work in sequence."""
     toggles, high, cycles = Counter[int](), Counter[int](), 0
     for activity in activities:
         cycles += activity.cycles
@@ -258,7 +258,7 @@ def power_document(power: MachinePower) -> dict[str, Any]:
 
 
 def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
-    """Return the power report as text."""
+    """Yield the lines and tables of the power report."""
     total, gigahertz = reduce(add, power.rows).picojoules, power.hertz / 1e9
     run = f"{power.report.accelerator} on {power.report.workload.name}: {power.cycles:,} cycles"
     yield f"{run}, every register of the cells as in the RTL"
@@ -281,7 +281,7 @@ def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
 
 
 def _each(power: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
-    """The same for each multiplication of the run."""
+    """Yield the energy for each multiplication of the run."""
     if count := power.report.operations.get("multiply"):
         said = ", ".join(f"{of} {each * 1000 / count:,.0f}" for of, each in nanojoules.items())
         yield f"For each of {count:,} multiplications these are, in pJ, {said}."
@@ -300,7 +300,7 @@ def _table(power: MachinePower) -> Table:
 
 
 def _numbers(row: Row, power: MachinePower) -> dict[str, str]:
-    """A row of the table, by column."""
+    """Return the numbers of a row by column."""
     spent = power.by_costs(row.family)
     return {
         "part": row.family,

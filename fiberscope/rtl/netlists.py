@@ -1,4 +1,4 @@
-"""Measures the netlists that the costs of machines name, and writes them into a table."""
+"""Measurement of the netlists in the cost tables of machines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Module", "describe_module", "parse_call", "update_table"]
 
 @dataclass(frozen=True)
 class Module:
-    """Block with parameters that is measured, under the call by which a table has it."""
+    """A block with parameters, and the call that names both in a table."""
 
     call: str
     block: RtlBlock
@@ -33,11 +33,11 @@ class Module:
 
 
 def parse_call(call: str, machine: str = "") -> Module:
-    """The module of a call, as ``fiberscope.results.costs.netlists.call_of`` writes it.
+    """Parse a call, as ``fiberscope.results.costs.netlists.call_of`` writes it.
 
     Args:
         call: the block with its parameters.
-        machine: the machine that the block may be a part of.
+        machine: the machine of the block, if the block is not in the catalogue.
 
     Raises:
         InputError: there is no such block.
@@ -50,7 +50,7 @@ def parse_call(call: str, machine: str = "") -> Module:
 
 
 def describe_module(block: RtlBlock, parameters: Parameters) -> Module:
-    """A block with parameters, of which the call says those that are not the default."""
+    """Return a block with parameters, with a call that has the parameters that are not default."""
     arguments = {
         field.name: _parameter_text(value)
         for field in fields(parameters)
@@ -60,7 +60,7 @@ def describe_module(block: RtlBlock, parameters: Parameters) -> Module:
 
 
 def _parameter_text(value: object) -> object:
-    """A parameter as a call has it; of what a channel carries the bits of each field."""
+    """Return a parameter as in a call; for a stream, the bits of each field."""
     if isinstance(value, Stream):
         return "+".join(f"{name}:{len(value.ports) * bits}" for name, bits in value.widths.items())
     return value
@@ -69,14 +69,14 @@ def _parameter_text(value: object) -> object:
 def update_table(
     modules: Iterable[Module], table: Path, tell: Callable[[str], None], cells: str = LIBRARY
 ) -> list[Netlist]:
-    """Bring a table up to date with some netlists.
+    """Add netlists to a table and return them.
 
-    Those that it or the table that ships has as their Verilog is now are not measured again.
+    Netlists of unchanged Verilog, in this table or in the shipped table, are not measured again.
 
     Args:
-        modules: what is measured.
-        table: the file, of which other rows stay as they are.
-        tell: called with what is going on.
+        modules: the modules to measure.
+        table: the file. Its other rows stay.
+        tell: called with the current step.
         cells: the library, by its Liberty file or a known name.
 
     Raises:
@@ -92,14 +92,14 @@ def update_table(
             netlists.append(_measured(module, name, liberty, own.get(key, shipped.get(key)), tell))
             if netlists[-1] != shipped.get(key):
                 own[key] = netlists[-1]
-                _write(own.values(), table)  # at once: the next may take minutes
+                _write(own.values(), table)  # saved now, as the next module may take minutes
     except HdlError as error:
         raise InputError(str(error)) from error
     return netlists
 
 
 def _library_name(liberty: Path) -> str:
-    """Return the name of a library of ``LIBRARIES``, whose technology is on record."""
+    """Return the name of a library of ``LIBRARIES``, whose technology is known."""
     digest = hashlib.sha256(liberty.read_bytes()).hexdigest()
     names = [name for name, entry in LIBRARIES.items() if entry.digest == digest]
     if not names:

@@ -1,4 +1,4 @@
-"""The energy of a block in a run: its cells' by what toggles there, its memories' by a table."""
+"""Energy of a block in a run: of its cells by their toggles, of its memories by a table."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ __all__ = [
 ]
 
 SIMULATORS = (AUTO, "verilator", PYRTL)
-_LANE = re.compile(r"_\d\d$")  # behind the name of a memory: the number of its lane
+_LANE = re.compile(r"_\d\d$")  # suffix of a memory's name: the number of its lane
 
 
 @dataclass(frozen=True)
 class Energy:
-    """A row of the table: what one ``event`` of a ``component`` takes.
+    """A row of the table: the energy of an ``event`` of a ``component``.
 
     Args:
         component: class of the component.
-        block, parameters: its twin, and what that is made for, ``name=number`` each.
-        event: its counter; ``cycle`` for what every cycle takes, ``NAME.read`` for an access to a memory.
-        count: how many there were.
-        picojoules: the energy of one action, in pJ.
-        megahertz: the clock that the cells allow; 0 for a memory.
-        cells: the library; of a memory, the SRAM that it is estimated for.
-        source: whence the number is, and of what run.
+        block, parameters: its twin, and the twin's parameters as ``name=number``.
+        event: name of the counter; ``cycle`` for every cycle, ``NAME.read`` for an access to a memory.
+        count: number of events.
+        picojoules: energy of one event, in pJ.
+        megahertz: clock frequency that the cells allow; 0 for a memory.
+        cells: the library; for a memory, the SRAM of the estimate.
+        source: source of the number, and the run.
     """
 
     component: str
@@ -78,7 +78,7 @@ class Energy:
 
 @dataclass(frozen=True)
 class BlockRun:
-    """A run: the block, the place of the component that it stands in for, its counters, and what was run."""
+    """A run: the block, the replaced component, its counters, and a description of the run."""
 
     block: str
     parameters: Parameters
@@ -88,7 +88,7 @@ class BlockRun:
 
     @property
     def component(self) -> str:
-        """The component's class; the block's name if it is several."""
+        """Return the class of the component; the block's name if the block replaces several."""
         component = BLOCKS[self.block].component
         return self.block if component is None else type(component(self.at, self.parameters)).__name__
 
@@ -110,17 +110,17 @@ class MeasuredPower:
 
 
 def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> MeasuredPower:
-    """Run an accelerator with RTL in one place, and work out what its cells take.
+    """Run an accelerator with RTL in one place, and compute the energy of its cells.
 
     Args:
         order: the run, of one block, in lock-step.
-        simulator: what runs the RTL, of ``SIMULATORS``.
+        simulator: simulator of the RTL, one of ``SIMULATORS``.
         liberty: the cells, by their file or a known name.
-        folder: where Verilog, logs and the report are put.
+        folder: folder of Verilog, logs and the report.
 
     Raises:
-        InputError: a tool or the library is missing, or as ``fiberscope.rtl.cosimulation.cosimulate`` does.
-        DifferentNetlistError: the cells do not do what the RTL does.
+        InputError: a tool or the library is missing, or see ``fiberscope.rtl.cosimulation.cosimulate``.
+        DifferentNetlistError: the netlist differs from the RTL.
     """
     places_of_run: list[tuple[Place, Netlist, RecordingBackend]] = []
     simulator = check_simulator(simulator)
@@ -142,11 +142,11 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
 
 
 def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredPower:
-    """Run a block's twin by itself on its own stimulus, in PyRTL, and work out what its cells take.
+    """Run a block's twin on its own stimulus in PyRTL, and compute the energy of its cells.
 
     Raises:
         InputError: there is no stimulus for the block, or a tool or the library is missing.
-        DifferentNetlistError: the cells do not do what the RTL does.
+        DifferentNetlistError: the netlist differs from the RTL.
     """
     if block not in STIMULI:
         raise InputError(f"{block} has no stimulus of its own; say of which accelerator and matrix")
@@ -166,10 +166,10 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredP
 
 
 def check_simulator(name: str) -> str:
-    """Return the simulator that runs the RTL, which records toggles in this process.
+    """Return the simulator of the RTL, which must record toggles in this process.
 
     Raises:
-        InputError: it cannot record toggles.
+        InputError: the simulator cannot record toggles.
     """
     if name not in SIMULATORS:
         raise InputError(f"power is measured with --sim {' or '.join(SIMULATORS)}, not with {name}")
@@ -183,7 +183,7 @@ def check_simulator(name: str) -> str:
 
 @contextmanager
 def tools(liberty: str) -> Iterator[Path]:
-    """The library; says in one line what is missing."""
+    """Yield the library; report a missing tool in one line."""
     try:
         cells = library(liberty)
         sta.require()
@@ -220,7 +220,7 @@ def _of_cells(ran: BlockRun, power: sta.Power, cycles: int, cells: str) -> Itera
 
 
 def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, int, str]]:
-    """Reads that are enabled and writes, by memory, its entries, the bits of each, and what it was."""
+    """Count enabled reads and writes by memory, entries, bits of an entry, and kind of access."""
     counts: Counter[tuple[str, int, int, str]] = Counter()
     for memory in netlist.memories:
         for event, net in (("read", memory.read), ("write", memory.write)):
@@ -231,7 +231,7 @@ def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, 
 
 
 def _of_memories(ran: BlockRun, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
-    """An estimate for each access to a memory, or to one of its lanes."""
+    """Yield an estimate for each access to a memory or to one of its lanes."""
     for (name, entries, bits, event), count in memory_accesses(netlist, activity).items():
         sram = estimate(entries * bits / 8, bits)
         yield Energy(
@@ -259,7 +259,7 @@ def write_rows(measured: MeasuredPower, path: Path) -> None:
 
 
 def print_power(measured: MeasuredPower) -> None:
-    """Print what was measured."""
+    """Print the measured power."""
     power = measured.power
     print(f"{measured.ran.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
     print(f"{power.run_pj:,.1f} pJ a cycle, of which the clock's are {power.idle_pj:,.1f}")

@@ -1,4 +1,4 @@
-"""Checks the protocol of an exported block in a cocotb bench of one's own, with any runner of cocotb."""
+"""A protocol check of an exported block in a user's cocotb bench, with any runner of cocotb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run with the components, in a process of its own beside the one with RTL."""
+"""The reference run with components, in a separate process beside the run with RTL."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["ReferenceProcess", "TooLongError"]
 
 
 class TooLongError(Exception):
-    """The run with RTL has taken more cycles than it may."""
+    """The run with RTL has exceeded its cycle limit."""
 
 
 class ReferenceProcess:
-    """A run in a process that is forked; if it does not end well there, it is run again here, to say why.
+    """A run in a forked process. If that process fails, the run is repeated in this process for its error.
 
     Args:
-        run: what gives the report.
+        run: returns the report.
     """
 
     def __init__(self, run: Callable[[], Report]) -> None:
@@ -37,26 +37,24 @@ class ReferenceProcess:
         self._report: Report | None = None
 
     def __enter__(self) -> ReferenceProcess:
-        """Begin to run."""
-        with (
-            warnings.catch_warnings()
-        ):  # of Python 3.12: the threads here draw a bar, and the child draws none
+        """Start the run."""
+        with warnings.catch_warnings():  # Python 3.12 warns of threads, which only draw a bar in the parent
             warnings.filterwarnings("ignore", ".* is multi-threaded, use of fork", DeprecationWarning)
-            with contextlib.suppress(OSError):  # no process can be started: the run is made here, later
+            with contextlib.suppress(OSError):  # without a process, the run is executed here, later
                 self._process.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop running, if it still does."""
+        """Kill the process if it still runs."""
         if self._process.pid is not None:
             self._process.kill()
             self._process.join()
         self._folder.cleanup()
 
     def report(self) -> Report:
-        """The report, when it is there."""
+        """Wait for the report and return it."""
         if self._report is None:
             if self._process.pid is not None:
                 self._process.join()
@@ -65,23 +63,23 @@ class ReferenceProcess:
 
     @property
     def limit(self) -> int:
-        """The cycle at which RTL is stopped that never comes to an end; waits for the report."""
+        """The cycle limit of RTL that never ends. Waits for the report."""
         return 2 * self.report().cycles + 1000
 
     def hold(self, stage: str, cycle: int, _limit: int) -> None:
-        """End the run with RTL after the limit, once that is known; a progress callback.
+        """End the run with RTL after the limit, once it is known; a progress callback.
 
         Raises:
-            TooLongError: it is there.
+            TooLongError: the limit is reached.
         """
         if stage == "cycles" and not self._process.is_alive() and cycle > self.limit:
             raise TooLongError
 
 
 def _write(run: Callable[[], Report], path: Path) -> None:
-    """Write the report of a run; without a word if it goes wrong."""
+    """Write the report of a run; no file if the run fails."""
     code = 1
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run with RTL, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the run with RTL, which ends this process
     with contextlib.suppress(BaseException):
         run().write(path)
         code = 0

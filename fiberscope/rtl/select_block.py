@@ -1,4 +1,4 @@
-"""Selection of a block for the commands of ``fiberscope rtl``, with mistakes in one line."""
+"""Selection of a block for the commands of ``fiberscope rtl``, with one-line errors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["condense_error", "find_block", "full_folder", "input_errors", "rtl_b
 
 ALIASES = {"scanner": "compressed_scanner"}  # short names of blocks
 LOG = "fault.log"
-ROOM_BYTES = 1 << 20  # of a folder that counts as full; compilers of Verilog write less at a time
+ROOM_BYTES = 1 << 20  # a folder with less space counts as full; Verilog compilers write less at once
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def condense_error(error: Exception, folder: Path) -> InputError:
-    """Return the same error with its most telling line (a port, a tool's own); the folder has all lines.
+    """Return an error with its most informative line. The log in the folder has all lines.
 
-    A full disk makes tools fail in many words; the error then names the folder without room.
+    A full disk causes many messages of tools; the error then names the folder without space.
     """
     first, *others = str(error).splitlines()
     if full := full_folder((Path(tempfile.gettempdir()), folder)):
@@ -45,7 +45,7 @@ def condense_error(error: Exception, folder: Path) -> InputError:
 
 
 def full_folder(folders: Iterable[Path]) -> Path | None:
-    """Return the first folder without room for a file of 1 MiB; None if all have room."""
+    """Return the first folder without space for a file of 1 MiB; None if all have space."""
     return next((folder for folder in folders if _is_full(folder)), None)
 
 
@@ -60,7 +60,7 @@ def _is_full(folder: Path) -> bool:
 
 
 def _telling(lines: Sequence[str]) -> str:
-    """Return the exception that Python ended with, else a compiler's first error, else the first line."""
+    """Return the last exception of Python, or a compiler's first error, or the first line."""
     raised = [line for line in lines if re.match(r" *\w+(Error|Exception): ", line)]
     errors = [line for line in lines if "error" in line.lower()]
     return " ".join([*raised[-1:], *errors, *lines][0].split())
@@ -68,7 +68,7 @@ def _telling(lines: Sequence[str]) -> str:
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Parameters that a block refuses are the user's to mend."""
+    """Convert the ``ValueError`` of a block's parameters to an error of the user."""
     try:
         yield
     except ValueError as error:
@@ -76,10 +76,10 @@ def input_errors() -> Iterator[None]:
 
 
 def find_block(name: str, machine: str = "") -> RtlBlock:
-    """The block of this name, or short name, of the catalogue or of a machine's folder.
+    """Return the block with this name or alias, from the catalogue or from a machine's folder.
 
     Raises:
-        InputError: with the nearest name, if there is none.
+        InputError: there is no such block; names the nearest.
     """
     from fiberscope.rtl.units import units
     from fiberscope.workloads.errors import nearest
@@ -92,7 +92,7 @@ def find_block(name: str, machine: str = "") -> RtlBlock:
 
 
 def rtl_blocks() -> Mapping[str, RtlBlock]:
-    """The catalogue; once it is there, so is all that RTL needs."""
+    """Return the catalogue, whose import loads all RTL modules."""
     from fiberscope.hw.rtl.catalogue import BLOCKS
 
     return BLOCKS

@@ -1,4 +1,4 @@
-"""Modules for the memories of exported Verilog, in whose place a team puts SRAM macros."""
+"""Wrapper modules for the memories of exported Verilog, which a user can replace by SRAM macros."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _CONTRACT = """\
 
 
 def wrap_memories(write: Callable[[], str]) -> tuple[str, dict[str, str]]:
-    """Write Verilog with an instance of a module of its own for each synchronous memory.
+    """Write Verilog in which each synchronous memory is an instance of a separate module.
 
     Args:
         write: writes the Verilog.
 
     Returns:
-        The Verilog, and the text of each module's file by its name.
+        The Verilog, and the text of each module by file name.
 
     Raises:
-        ValueError: there is no such memory, or one that is read by a register in another module.
+        ValueError: there is no such memory, or a register in another module reads one.
     """
     with memories_outside() as macros:
         text = write()

@@ -74,16 +74,16 @@ class Place:
 
 
 class Maker:
-    """A factory of the components of one block, which records them and puts RTL at some of their places.
+    """A factory for the components of a block, which records them and substitutes RTL at some places.
 
     Args:
         block: the block.
-        kind: factory of the accelerator's own component.
+        kind: factory of the accelerator's component.
         rtl: factories of the RTL, by instance name.
 
     Attributes:
-        parameters_by_name: by instance name, a function that returns the parameters of fitting RTL. It may be
-            called once the component is connected.
+        parameters_by_name: by instance name, a function that returns the parameters of matching RTL. Call it
+            after the component is connected.
     """
 
     def __init__(
@@ -142,9 +142,9 @@ def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -
 
 
 def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
-    """Return whether the module of a block has the ports of a part; parts of one name differ by accelerator.
+    """Return whether a block's module has the ports of a part; parts of the same name differ by accelerator.
 
-    A part that is a function, not a class, makes components with the ports of the block.
+    A part that is a function, not a class, creates components with the ports of the block.
     """
     ports = block.adapter.PORTS
     part_ports = getattr(part, "PORTS", ports)
@@ -153,7 +153,7 @@ def _can_replace(block: RtlBlock, part: Callable[..., Component]) -> bool:
 
 
 def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
-    """Return the makers of instances that lie in no other instance, and the names of these instances."""
+    """Return the makers of instances that are in no other instance, and the names of these instances."""
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
     return {
@@ -166,16 +166,16 @@ def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Ma
 def choose_places(
     accelerator: str, makers_by_block: Mapping[str, Maker], at: Sequence[str], own_module: str | None
 ) -> tuple[Place, ...]:
-    """Return the places of RTL: the named instances of each block, or its first one if none is named.
+    """Return the places of RTL: the named instances of each block, or by default its first instance.
 
     Args:
         accelerator: name of the accelerator.
         makers_by_block: makers that have recorded all instances of their blocks.
         at: instance names, or ``ALL`` for every instance.
-        own_module: name of the user's module, which replaces all of them; None for the modules of the blocks.
+        own_module: name of the user's module for all of them; None for the modules of the blocks.
 
     Raises:
-        InputError: an instance does not exist, or no RTL fits its parameters.
+        InputError: an instance does not exist, or no RTL supports its parameters.
     """
     block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
     places = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}
@@ -195,11 +195,11 @@ def choose_places(
 
 
 def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
-    """Return the instance name that a name of ``--at`` stands for.
+    """Return the instance for a name of ``--at``.
 
     Args:
         accelerator: name of the accelerator.
-        name: the instance name, which may lack the machine's name and zeros in front of numbers.
+        name: the instance name, which may omit the machine's name and leading zeros of numbers.
         block_of: block of each instance.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The units that can take the place of a machine's parts: those of the catalogue, and those of its folder."""
+"""The units that can replace a machine's parts: of the catalogue, and of the machine's folder."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FILES = "*_rtl.py"  # beside the components, as in ``hw``
 
 
 def units(accelerator: str) -> Mapping[str, RtlBlock]:
-    """The units by name; those in the machine's folder go first.
+    """Return the units by name. Units in the machine's folder have priority.
 
     Raises:
-        ConfigurationError: a file of a machine of one's own cannot be run.
+        ConfigurationError: a file of a user's machine cannot be run.
     """
     if not is_path(accelerator):
         return {**BLOCKS, **_shipped(accelerator)}
@@ -31,10 +31,10 @@ def units(accelerator: str) -> Mapping[str, RtlBlock]:
 
 
 def measured_units(accelerator: str) -> Mapping[str, RtlBlock]:
-    """Return the units whose netlists are measured: also those that are not listed.
+    """Return the units whose netlists are measured, including unlisted units.
 
     Raises:
-        ConfigurationError: as ``units``.
+        ConfigurationError: see ``units``.
     """
     if not accelerator or is_path(accelerator):
         return {**PARTS, **units(accelerator)}
@@ -43,7 +43,7 @@ def measured_units(accelerator: str) -> Mapping[str, RtlBlock]:
 
 @lru_cache
 def _shipped(accelerator: str) -> Mapping[str, RtlBlock]:
-    """The units in the folder of a machine of ours."""
+    """Return the units in the folder of a shipped machine."""
     return _of_modules(_modules(accelerator))
 
 
@@ -55,7 +55,7 @@ def _modules(accelerator: str) -> Iterator[ModuleType]:
 
 @lru_cache
 def _own(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
-    """The units of files, each with the time at which it was written."""
+    """Return the units of files, each with its time of change."""
     return _of_modules(run_file(file) for file, _written in files)
 
 

@@ -1,4 +1,4 @@
-"""A cocotb bench of the user's on a block: on its event model, on its RTL, or on both, which must agree."""
+"""A user's cocotb bench on a block: on its event model, on its RTL, or on both, which must agree."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ __all__ = ["DEVICES", "BenchResult", "run_block_bench", "run_machine_bench"]
 
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
-BINS = "bins.json"  # in the folder of a run
-MOST_LANES = 4  # that are told of a transfer
+BINS = "bins.json"  # file in the folder of a run
+MOST_LANES = 4  # lanes in the description of a transfer
 Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port and lanes of each transfer
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """The transcripts of what was under test, by device, and how many tests ran on each."""
+    """The transcripts by device, and the number of tests on each device."""
 
     tests: int
     transcripts: Mapping[str, Transcript]
-    fault: str | None = None  # of a machine: what is wrong with its answer
-    violations: Sequence[str] = ()  # of the protocol, a line for each test and device
+    fault: str | None = None  # fault of a machine's answer
+    violations: Sequence[str] = ()  # protocol violations, a line for each test and device
     bins: Mapping[str, PortBins] = field(default_factory=dict)  # events at the ports, by device and test
 
     def tokens(self) -> int:
-        """Tokens that moved, of all tests."""
+        """Return the number of tokens of all tests."""
         return sum(map(len, next(iter(self.transcripts.values())).values()))
 
     def differences(self) -> Iterator[str]:
-        """The first token of each test in which two transcripts differ, a line each."""
+        """Yield one line for each test with the first token in which two transcripts differ."""
         if len(self.transcripts) < len((MODEL, RTL)):
             return
         model, rtl = self.transcripts[MODEL], self.transcripts[RTL]
@@ -58,13 +58,13 @@ class BenchResult:
 
 
 def _describe_transfer(transfer: list[Any] | None, other: list[Any] | None) -> str:
-    """A transfer with its port and cycle; of several lanes those in which the other is otherwise."""
+    """Describe a transfer with its port and cycle; of several lanes, those that differ from ``other``."""
     if transfer is None:
         return "none"
     cycle, port, lanes = transfer
     others = other[2] if other is not None and other[1] == port else []
     differ = [i for i, (lane, same) in enumerate(zip_longest(lanes, others)) if lane != same]
-    shown = differ or list(range(len(lanes)))  # it is the cycle that differs
+    shown = differ or list(range(len(lanes)))  # all lanes if only the cycle differs
     said = [f"lane {i} {_fields(lanes[i])}" for i in shown] if len(lanes) > 1 else [_fields(lanes[0])]
     more = f"; {len(said) - MOST_LANES} more lanes" if len(said) > MOST_LANES else ""
     return f"{'; '.join(said[:MOST_LANES])}{more} at {port} in cycle {cycle}"
@@ -77,20 +77,20 @@ def _fields(lane: Mapping[str, int] | None) -> str:
 def run_block_bench(
     bench: Path, block: RtlBlock, parameters: Parameters, device: str, simulator: str, folder: Path
 ) -> BenchResult:
-    """Run all cocotb tests of a file.
+    """Run all cocotb tests of a file on a block.
 
     Args:
-        bench: the file; what it imports is looked for beside it.
-        block: what is under test, with a channel at each port (``fiberscope.hw.rtl.kit.registered``).
-        parameters: those of the block.
+        bench: the file; imports are resolved in its folder.
+        block: the block under test, with a channel at each port (``fiberscope.hw.rtl.kit.registered``).
+        parameters: parameters of the block.
         device: one of ``DEVICES``.
         simulator: an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
-        folder: where Verilog, logs and transcripts are put.
+        folder: folder of Verilog, logs and transcripts.
 
     Raises:
-        InputError: if there is no such file, or the block cannot be what is asked for.
-        FailedBenchError: if a test failed.
-        HdlError: if the simulator is missing, or there is no test.
+        InputError: there is no such file, or the block does not support the device.
+        FailedBenchError: a test failed.
+        HdlError: the simulator is missing, or there is no test.
     """
     _require(bench)
     if device != RTL and block.component is None:
@@ -129,16 +129,16 @@ def _run(
     simulator: str,
     place: Path,
 ) -> tuple[int, Transcript, list[str]]:
-    """Run the tests of a file on a module; how many there were, their transcript, and broken rules.
+    """Run the tests of a file on a module; return their number, their transcript, and protocol violations.
 
     Args:
         bench: the file.
-        interface: the interface of the module.
-        text: the module's Verilog.
-        companion: what runs in the simulator and finds the tests.
-        order: what that is told besides where the tests are and where their transcript goes.
+        interface: interface of the module.
+        text: Verilog of the module.
+        companion: module that runs in the simulator and finds the tests.
+        order: further parameters for the companion.
         simulator: an HDL simulator.
-        place: the folder that is made for all this.
+        place: folder of the run.
     """
     place.mkdir(parents=True, exist_ok=True)
     source, transcript = place / f"{interface.module}.v", place / "transcript.json"
@@ -164,12 +164,12 @@ def _run(
 
 
 def _bins(place: Path) -> Mapping[str, PortBins]:
-    """The events at the ports that each test saw."""
+    """Return the events at the ports in each test."""
     return json.loads((place / BINS).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def _violations(file: Path) -> list[str]:
-    """The first rule of the protocol that each test saw broken, with the name of the test."""
+    """Return the first protocol violation of each test, with the name of the test."""
     if not file.is_file():
         return []
     return [f"{test}: {text}" for test, text in json.loads(file.read_text(encoding="utf-8")).items()]
@@ -178,20 +178,20 @@ def _violations(file: Path) -> list[str]:
 def run_machine_bench(
     bench: Path, accelerator: str, settings: Sequence[str], matrix: str, simulator: str, folder: Path
 ) -> BenchResult:
-    """Run all cocotb tests of a file on the event model of a whole machine, whose memory they serve.
+    """Run all cocotb tests of a file on the event model of a whole machine; the tests serve its memory.
 
     Args:
-        bench: the file; what it imports is looked for beside it.
-        accelerator: the machine, also the name of the empty module before it.
+        bench: the file; imports are resolved in its folder.
+        accelerator: the machine, also the name of the empty top module.
         settings: its parameters, ``key=value``.
-        matrix: what it multiplies by itself.
+        matrix: the matrix, which is multiplied by itself.
         simulator: an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
-        folder: where Verilog, logs and the transcript are put.
+        folder: folder of Verilog, logs and the transcript.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: if there is no such file, parameter or matrix.
-        FailedBenchError: if a test failed.
-        HdlError: if the simulator is missing, or there is no test.
+        InputError, ConfigurationError, WorkloadError: there is no such file, parameter or matrix.
+        FailedBenchError: a test failed.
+        HdlError: the simulator is missing, or there is no test.
     """
     _require(bench)
     interface = machine_interface(accelerator, settings)

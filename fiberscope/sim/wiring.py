@@ -253,9 +253,9 @@ def check_attributes(components: Sequence[Component]) -> None:
         kind: _declared_attributes(kind) for kind in set(map(type, components))
     }  # one lookup for each class, as a machine has many instances
     faults = [
-        f"{component.name}: the {kind} is no attribute of {type(component).__name__}; set it in __init__"
+        f"{component.name}: the {label} is no attribute of {type(component).__name__}; set it in __init__"
         for component in components
-        for kind, name in names_by_class[type(component)]
+        for label, name in names_by_class[type(component)]
         if not hasattr(component, name)
     ]
     if faults:

@@ -61,8 +61,8 @@ def check_exact(values: npt.NDArray[Any], where: str) -> None:
     large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
     wrong = [value for value in large.tolist() if int(float(value)) != value]
     if wrong:
-        what = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
-        raise WorkloadError(what, where=where, fix="give the values as doubles")
+        fault = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
+        raise WorkloadError(fault, where=where, fix="give the values as doubles")
 
 
 def check_finite(
@@ -87,12 +87,12 @@ def check_finite(
     raise WorkloadError(f"the value at {place} is {values[entry]}; values must be finite", where=where)
 
 
-def as_whole(numbers: npt.NDArray[Any], what: str, where: str) -> npt.NDArray[np.int64]:
+def as_whole(numbers: npt.NDArray[Any], noun: str, where: str) -> npt.NDArray[np.int64]:
     """Return coordinates, pointers or sizes as 64-bit integers.
 
     Args:
         numbers: a vector of integers, or of floating-point numbers that are whole.
-        what: the plural noun in messages, such as ``coordinates``.
+        noun: the plural noun in messages, such as ``coordinates``.
         where: name of the file or operand.
 
     Raises:
@@ -100,15 +100,15 @@ def as_whole(numbers: npt.NDArray[Any], what: str, where: str) -> npt.NDArray[np
             large.
     """
     if numbers.ndim != 1:
-        raise WorkloadError(f"{what} of rank {numbers.ndim}; they must be a vector", where=where)
+        raise WorkloadError(f"{noun} of rank {numbers.ndim}; they must be a vector", where=where)
     if numbers.dtype.kind not in "iuf":
-        raise WorkloadError(f"{what} of type {numbers.dtype}; they must be whole numbers", where=where)
+        raise WorkloadError(f"{noun} of type {numbers.dtype}; they must be whole numbers", where=where)
     if numbers.dtype.kind == "f":
         wrong = ~np.isfinite(numbers) | (np.floor(numbers) != numbers)
         if wrong.any():
-            raise WorkloadError(f"{what} must be whole numbers, not {numbers[wrong][0]}", where=where)
+            raise WorkloadError(f"{noun} must be whole numbers, not {numbers[wrong][0]}", where=where)
     if numbers.dtype.kind in "uf" and numbers.size and (np.abs(numbers) >= float(MOST_COORDINATE)).any():
-        raise WorkloadError(f"{what} must be below 2^63, and one is {numbers.max()}", where=where)
+        raise WorkloadError(f"{noun} must be below 2^63, and one is {numbers.max()}", where=where)
     return np.asarray(numbers).astype(np.int64)
 
 
@@ -120,12 +120,12 @@ def as_shape(sizes: npt.NDArray[Any], where: str) -> tuple[int, ...]:
     """
     shape = tuple(int(size) for size in as_whole(np.atleast_1d(sizes), "sizes", where))
     if not shape or min(shape) < 1:
-        named = " x ".join(map(str, shape)) or "without ranks"
-        raise WorkloadError(f"the shape {named} is empty", where=where)
+        sizes_text = " x ".join(map(str, shape)) or "without ranks"
+        raise WorkloadError(f"the shape {sizes_text} is empty", where=where)
     return shape
 
 
-def check_within(coordinates: npt.NDArray[np.int64], size: int, what: str, where: str) -> None:
+def check_within(coordinates: npt.NDArray[np.int64], size: int, noun: str, where: str) -> None:
     """Check that coordinates lie within a rank.
 
     Raises:
@@ -134,7 +134,7 @@ def check_within(coordinates: npt.NDArray[np.int64], size: int, what: str, where
     wrong = (coordinates < 0) | (coordinates >= size)
     if wrong.any():
         first = coordinates[wrong][0]
-        raise WorkloadError(f"{what} {first} is outside 0 to {size - 1}", where=where)
+        raise WorkloadError(f"{noun} {first} is outside 0 to {size - 1}", where=where)
 
 
 def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, where: str) -> None:
@@ -145,8 +145,8 @@ def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, w
             ``entries``.
     """
     if len(pointers) != fibers + 1:
-        what = f"{len(pointers)} pointers for {fibers} rows or columns; there must be {fibers + 1}"
-        raise WorkloadError(what, where=where)
+        fault = f"{len(pointers)} pointers for {fibers} rows or columns; there must be {fibers + 1}"
+        raise WorkloadError(fault, where=where)
     if pointers[0] != 0 or pointers[-1] > entries or np.any(np.diff(pointers) < 0):
         raise WorkloadError(f"the pointers do not rise from 0 to the {entries} entries", where=where)
 
@@ -161,8 +161,8 @@ def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (any value
     if array.size != 1 or not (is_number(array.dtype) or array.dtype.kind == "c"):
         raise WorkloadError("the fill value is not a single number", where=where)
     if complex(array.reshape(-1)[0]) != 0 or math.isnan(abs(complex(array.reshape(-1)[0]))):
-        what = f"entries that are not stored are {array.reshape(-1)[0]}, by the fill value"
-        raise WorkloadError(what, where=where, fix="only a fill value of 0 is sparse")
+        fault = f"entries that are not stored are {array.reshape(-1)[0]}, by the fill value"
+        raise WorkloadError(fault, where=where, fix="only a fill value of 0 is sparse")
 
 
 def as_vectors(
@@ -174,12 +174,12 @@ def as_vectors(
         WorkloadError: the number of ranks or entries is wrong; or see ``as_whole`` and ``check_within``.
     """
     if len(columns) != len(shape):
-        what = f"coordinates of {len(columns)} ranks for a shape of {len(shape)}"
-        raise WorkloadError(what, where=where)
+        fault = f"coordinates of {len(columns)} ranks for a shape of {len(shape)}"
+        raise WorkloadError(fault, where=where)
     checked = [as_whole(np.asarray(column), "coordinates", where) for column in columns]
     for rank, (size, column) in enumerate(zip(shape, checked, strict=True), start=1):
         if len(column) != entries:
-            what = f"{len(column)} coordinates of rank {rank} for {entries} values"
-            raise WorkloadError(what, where=where)
+            fault = f"{len(column)} coordinates of rank {rank} for {entries} values"
+            raise WorkloadError(fault, where=where)
         check_within(column, size, f"coordinate {rank} of an entry:", where)
     return checked

@@ -68,10 +68,10 @@ def refuse_unnamed(path: str) -> None:
     if not path.lower().endswith(".safetensors"):
         return
     names = sorted(_read(_names_in_safetensors, path))
-    rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    named = ", ".join(f"{path}:{name}" for name in names[:MOST_NAMED]) or "it has none"
+    remainder = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    listed_names = ", ".join(f"{path}:{name}" for name in names[:MOST_NAMED]) or "it has none"
     raise WorkloadError(
-        f"a file of {len(names)} arrays", where=path, fix=f"name one of its arrays: {named}{rest}"
+        f"a file of {len(names)} arrays", where=path, fix=f"name one of its arrays: {listed_names}{remainder}"
     )
 
 
@@ -91,8 +91,8 @@ def array_in(path: str) -> SparseTensor | None:
         content = decode(layout, arrays, path)
         return content if isinstance(content, SparseTensor) else None
     if len(arrays) != 1:
-        named = ", ".join(f"{path}:{name}" for name in sorted(arrays)) or "it has none"
-        fix = f"name one of its arrays: {named}"
+        listed_names = ", ".join(f"{path}:{name}" for name in sorted(arrays)) or "it has none"
+        fix = f"name one of its arrays: {listed_names}"
         raise WorkloadError(f"{len(arrays)} arrays, and a tensor is one", where=path, fix=fix)
     return SparseTensor.from_array(next(iter(arrays.values())), path)
 
@@ -124,23 +124,23 @@ def _npz(path: str, name: str) -> Any:  # noqa: ANN401
 def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
-    with safe_open(path, framework="np") as held:
-        _check_array(path, name, list(held.keys()))
-        stored = held.get_slice(name)
+    with safe_open(path, framework="np") as arrays_file:
+        _check_array(path, name, list(arrays_file.keys()))
+        stored = arrays_file.get_slice(name)
         kind = str(stored.get_dtype())
         if kind in NARROW:
             return decode_narrow(kind, _raw_bytes(path, name)).reshape(stored.get_shape())
         if kind not in _WIDE:
             type_names = ", ".join([*_WIDE, *NARROW])
             raise WorkloadError(f"values of type {kind}", where=f"{path}:{name}", fix=f"known: {type_names}")
-        return held.get_tensor(name)
+        return arrays_file.get_tensor(name)
 
 
 def _names_in_safetensors(path: str) -> list[str]:
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
-    with safe_open(path, framework="np") as held:
-        return list(held.keys())
+    with safe_open(path, framework="np") as arrays_file:
+        return list(arrays_file.keys())
 
 
 def _raw_bytes(path: str, name: str) -> bytes:

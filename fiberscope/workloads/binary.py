@@ -59,8 +59,8 @@ def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
         if names and not any(name.endswith(".npy") for name in names):
             raise WorkloadError("a zip archive", where=where, fix="unpack it, and name the matrix in it")
         check_members(members, where)
-        if (bad := members.testzip()) is not None:
-            raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
+        if (damaged_member := members.testzip()) is not None:
+            raise WorkloadError(f"the member {damaged_member} of the .npz file is damaged", where=where)
     stream.seek(0)
     with np.load(stream, allow_pickle=False) as loaded:
         names = list(loaded.files)

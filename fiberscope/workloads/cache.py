@@ -76,8 +76,8 @@ def find(name: str) -> Path | None:
     try:
         return next((path for path in candidates if path.is_file()), None)
     except OSError as error:
-        what = f"this folder of FIBERSCOPE_DATA cannot be read ({error.strerror or error})"
-        raise WorkloadError(what, where=str(Path(error.filename or name).parent)) from error
+        fault = f"this folder of FIBERSCOPE_DATA cannot be read ({error.strerror or error})"
+        raise WorkloadError(fault, where=str(Path(error.filename or name).parent)) from error
 
 
 def on_data_path(entry: Entry) -> Path | None:
@@ -127,8 +127,8 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
         raise DownloadError("no download address is known", where=entry.name)
     file = _file(entry)
     try:
-        if (there := cached(entry)) is not None:
-            return there
+        if (is_present := cached(entry)) is not None:
+            return is_present
         if offline():
             raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", where=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -139,8 +139,8 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
             "another process has been downloading it for an hour", where=entry.name
         ) from error
     except OSError as error:
-        what = f"the cache {cache_folder()} cannot be used ({error.strerror or error})"
-        raise DownloadError(what, where=entry.name) from error
+        fault = f"the cache {cache_folder()} cannot be used ({error.strerror or error})"
+        raise DownloadError(fault, where=entry.name) from error
 
 
 def _file(entry: Entry) -> Path:

@@ -20,10 +20,10 @@ __all__ = [
     "Integers",
     "Values",
     "canonical",
+    "canonicalize_in_place",
     "check_shape",
     "compressed",
     "digest",
-    "finished",
     "from_coordinates",
     "hashed",
 ]
@@ -54,8 +54,8 @@ def check_shape(
         raise WorkloadError(f"the shape {rows} x {cols} is empty; at least 1 x 1", where=where, line=line)
     most = min(MOST_ROWS, EMPTY_ROWS + ROWS_A_NONZERO * nonzeros)
     if max(rows, cols) > most:
-        what = f"a shape of {rows} x {cols} for {nonzeros} nonzeros; at most {most} rows or columns"
-        raise WorkloadError(what, where=where, line=line, fix=fix)
+        fault = f"a shape of {rows} x {cols} for {nonzeros} nonzeros; at most {most} rows or columns"
+        raise WorkloadError(fault, where=where, line=line, fix=fix)
 
 
 def from_coordinates(
@@ -87,7 +87,7 @@ def from_coordinates(
     matrix.sort_indices()
     if duplicates == "least":
         _take_least(matrix)
-    return finished(matrix, where, duplicates)
+    return canonicalize_in_place(matrix, where, duplicates)
 
 
 def _take_least(matrix: Any) -> None:  # noqa: ANN401 - scipy declares too narrow types
@@ -116,10 +116,10 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - no common 
         WorkloadError: a value is NaN or infinite, or the shape is unrealistic.
     """
     check_shape(int(matrix.shape[0]), int(matrix.shape[1]), int(matrix.nnz), where)
-    return finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
+    return canonicalize_in_place(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
 
 
-def finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def canonicalize_in_place(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
     """Bring a matrix of doubles into canonical form in place; duplicates are summed on request."""
     if duplicates == "sum":
         matrix.sum_duplicates()

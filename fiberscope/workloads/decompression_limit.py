@@ -70,11 +70,11 @@ def check_deflated(streams: Iterator[bytes], packed: int, where: str) -> None:
     """
     unpacked = 0
     for stream in streams:
-        inflating, left = zlib.decompressobj(), stream
-        while left and not inflating.eof:
-            unpacked += len(inflating.decompress(left, CHUNK_BYTES))
+        inflating, remaining = zlib.decompressobj(), stream
+        while remaining and not inflating.eof:
+            unpacked += len(inflating.decompress(remaining, CHUNK_BYTES))
             check_unpacked(unpacked, packed, where)
-            left = inflating.unconsumed_tail
+            remaining = inflating.unconsumed_tail
 
 
 class Unpacked(gzip.GzipFile):
@@ -93,8 +93,8 @@ class Unpacked(gzip.GzipFile):
 
     def read(self, size: int | None = -1) -> bytes:
         """See ``io.RawIOBase``."""
-        whole = size is None or size < 0
-        return self._checked(super().read(_bound(self._packed) + 1 if whole else size))
+        reads_all = size is None or size < 0
+        return self._checked(super().read(_bound(self._packed) + 1 if reads_all else size))
 
     def readline(self, size: int | None = -1) -> bytes:
         """See ``io.RawIOBase``."""

@@ -49,8 +49,8 @@ class Gemm(MatrixProduct):
         first, second = self.both
         rows, columns = first.shape[0], second.shape[1]
         if rows * columns > MOST_ELEMENTS:
-            what = f"{self.title} has {rows} x {columns} elements, each of which is written; at most"
-            raise WorkloadError(f"{what} {MOST_ELEMENTS} are held", fix="give smaller matrices")
+            fault = f"{self.title} has {rows} x {columns} elements, each of which is written; at most"
+            raise WorkloadError(f"{fault} {MOST_ELEMENTS} are held", fix="give smaller matrices")
         if isinstance(first, Workload) and isinstance(second, Workload):  # drawn values are small
             self.refuse_overflow(first.matrix, second.matrix)
 
@@ -93,13 +93,13 @@ def exact_kind(a: Sliced, b: Sliced) -> type[np.floating[Any]] | None:
     return np.float64 if largest <= FP32_INTEGERS**2 else None
 
 
-def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
+def accumulate(target: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
     """Add a product to a dense array, in the array's precision."""
     dense = right.toarray() if sparse.issparse(right) else right
-    dense = dense.astype(into.dtype, copy=False)
-    factor = left.astype(into.dtype, copy=False)
-    few = left.nnz * dense.shape[1] < FEW_PRODUCTS or left.nnz < SPARSE * left.shape[0] * left.shape[1]
-    into += factor @ dense if few else factor.toarray() @ dense
+    dense = dense.astype(target.dtype, copy=False)
+    factor = left.astype(target.dtype, copy=False)
+    is_small = left.nnz * dense.shape[1] < FEW_PRODUCTS or left.nnz < SPARSE * left.shape[0] * left.shape[1]
+    target += factor @ dense if is_small else factor.toarray() @ dense
 
 
 def _error(answer: Dense, expected: Dense, sizes: Dense | None, rounding: Rounding) -> tuple[float, int]:

@@ -66,8 +66,8 @@ def _transfer(address: str, part: Path, progress: Progress | None) -> None:
     import requests  # noqa: PLC0415 - imported in 0.1 s, only for downloads
 
     for attempt in range(1, ATTEMPTS + 1):
-        had = part.stat().st_size if part.exists() else 0
-        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={had}-"} if had else {})
+        received = part.stat().st_size if part.exists() else 0
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={received}-"} if received else {})
         try:
             with requests.get(
                 address, headers=headers, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)
@@ -76,7 +76,7 @@ def _transfer(address: str, part: Path, progress: Progress | None) -> None:
                     part.unlink()
                     continue
                 _check_status(reply, address)
-                _append(reply, part, had if reply.status_code == 206 else 0, progress)
+                _append(reply, part, received if reply.status_code == 206 else 0, progress)
                 return
         except requests.exceptions.ChunkedEncodingError as error:
             if attempt == ATTEMPTS:
@@ -91,17 +91,17 @@ def _check_status(reply: requests.Response, address: str) -> None:
         raise DownloadError(f"the server answers {reply.status_code} {reply.reason}", where=address)
 
 
-def _append(reply: requests.Response, part: Path, had: int, progress: Progress | None) -> None:
+def _append(reply: requests.Response, part: Path, received: int, progress: Progress | None) -> None:
     """Write the response body after the first ``had`` bytes of ``part``."""
     length = reply.headers.get("Content-Length", "")
-    total = had + int(length) if length.isdigit() else 0
-    with part.open("r+b" if had else "wb") as stream:
-        stream.truncate(had)
-        stream.seek(had)
+    total = received + int(length) if length.isdigit() else 0
+    with part.open("r+b" if received else "wb") as stream:
+        stream.truncate(received)
+        stream.seek(received)
         for chunk in reply.iter_content(CHUNK_BYTES):
-            had += stream.write(chunk)
+            received += stream.write(chunk)
             if progress is not None:
-                progress(had, total)
+                progress(received, total)
 
 
 def _reason(error: Exception) -> str:

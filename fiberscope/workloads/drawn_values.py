@@ -28,8 +28,8 @@ def _draw_integers(rng: np.random.Generator, count: int) -> Values:
 
 def _draw_bf16(rng: np.random.Generator, count: int) -> Values:
     """Return values between 0.5 and 1.5, truncated to the upper 16 bits of an FP32."""
-    drawn = (0.5 + rng.random(count)).astype(np.float32)
-    return (drawn.view(np.uint32) & 0xFFFF0000).view(np.float32).astype(float)
+    singles = (0.5 + rng.random(count)).astype(np.float32)
+    return (singles.view(np.uint32) & 0xFFFF0000).view(np.float32).astype(float)
 
 
 def _ones(_rng: np.random.Generator, count: int) -> Values:

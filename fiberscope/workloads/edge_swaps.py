@@ -31,7 +31,7 @@ class _Neighbours:
         self._starts = np.searchsorted(kinds[self._order], np.arange(int(kinds.max(initial=0)) + 2))
         self._kinds = kinds
 
-    def near(self, join: int, reach: int, chance: random.Random) -> int:
+    def draw_neighbour(self, join: int, reach: int, chance: random.Random) -> int:
         """Return a random edge with an endpoint of the same class, at most ``reach`` positions away."""
         place, kind = int(self._place[join]), self._kinds[join]
         first = max(place - reach, int(self._starts[kind]))
@@ -58,11 +58,11 @@ class Joins:
         self._chance = random.Random(int(rng.integers(2**63)))
         self._neighbours = (_Neighbours(kinds[ends[0]]), _Neighbours(kinds[ends[1]]))
         keys = self._keys()
-        stands = np.zeros(len(keys), dtype=np.bool_)
-        stands[np.unique(keys, return_index=True)[1]] = True
-        stands &= ends[0] != ends[1]
-        self._taken = set(keys[stands].tolist())  # keys of the valid edges
-        self._pending = dict.fromkeys(np.flatnonzero(~stands).tolist())  # the other edges, in order
+        is_valid = np.zeros(len(keys), dtype=np.bool_)
+        is_valid[np.unique(keys, return_index=True)[1]] = True
+        is_valid &= ends[0] != ends[1]
+        self._occupied = set(keys[is_valid].tolist())  # keys of the valid edges
+        self._pending = dict.fromkeys(np.flatnonzero(~is_valid).tolist())  # the other edges, in order
 
     def _keys(self) -> Integers:
         first, other = self._ends
@@ -95,31 +95,31 @@ class Joins:
         With ``displace``, the other edge may become invalid.
         """
         side = self._chance.randrange(2)
-        partner = self._neighbours[side].near(join, reach, self._chance)
-        mine, theirs = ([int(ends[which]) for ends in self._ends] for which in (join, partner))
-        theirs_now = self._key(*theirs)
-        mine[side], theirs[side] = theirs[side], mine[side]
+        partner = self._neighbours[side].draw_neighbour(join, reach, self._chance)
+        mine, other_ends = ([int(ends[edge]) for ends in self._ends] for edge in (join, partner))
+        other_key = self._key(*other_ends)
+        mine[side], other_ends[side] = other_ends[side], mine[side]
         if partner == join or not self._is_free(*mine):
             return False
-        stands = self._is_free(*theirs) and self._key(*mine) != self._key(*theirs)
-        if not (stands or displace):
+        is_valid = self._is_free(*other_ends) and self._key(*mine) != self._key(*other_ends)
+        if not (is_valid or displace):
             return False
         if partner not in self._pending:
-            self._taken.remove(theirs_now)
-        self._ends[side][join], self._ends[side][partner] = mine[side], theirs[side]
-        self._stand(join, mine)
+            self._occupied.remove(other_key)
+        self._ends[side][join], self._ends[side][partner] = mine[side], other_ends[side]
+        self._accept(join, mine)
         self._pending.pop(partner, None)
-        if stands:
-            self._stand(partner, theirs)
+        if is_valid:
+            self._accept(partner, other_ends)
         else:
             self._pending[partner] = None
         return True
 
     def _is_free(self, first: int, other: int) -> bool:
-        return first != other and self._key(first, other) not in self._taken
+        return first != other and self._key(first, other) not in self._occupied
 
-    def _stand(self, join: int, ends: list[int]) -> None:
-        self._taken.add(self._key(*ends))
+    def _accept(self, join: int, ends: list[int]) -> None:
+        self._occupied.add(self._key(*ends))
         self._pending.pop(join, None)
 
     def _move(self, join: int) -> None:
@@ -130,7 +130,7 @@ class Joins:
             ends = [self._chance.randrange(*nodes) for nodes in ranges]
         for side in (0, 1):
             self._ends[side][join] = ends[side]
-        self._stand(join, ends)
+        self._accept(join, ends)
 
     def _range_of(self, node: int) -> tuple[int, int]:
         """Return the first node of a node's class, and the first node after the class."""

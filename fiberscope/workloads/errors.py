@@ -19,18 +19,18 @@ class WorkloadError(ValueError):
     """
 
     def __init__(
-        self, what: str, *, where: str | None = None, line: int | None = None, fix: str | None = None
+        self, fault: str, *, where: str | None = None, line: int | None = None, fix: str | None = None
     ) -> None:
         """Compose the message.
 
         Args:
-            what: the fault.
+            fault: a description of the fault.
             where: file or key.
             line: line of the file, counted from 1.
             fix: the remedy.
         """
         place = ":".join(str(part) for part in (where, line) if part is not None)
-        text = f"{place}: {what}" if place else what
+        text = f"{place}: {fault}" if place else fault
         super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
 
 
@@ -43,5 +43,5 @@ def nearest(word: str, names: Iterable[str]) -> str:
     named = [choice for low in close for choice in choices if choice.lower() == low]
     if named:
         return "did you mean " + " or ".join(dict.fromkeys(named)) + "?"
-    rest = [f"and {len(choices) - MOST_NAMED} more"] if len(choices) > MOST_NAMED else []
-    return "known: " + ", ".join([*choices[:MOST_NAMED], *rest])
+    remainder = [f"and {len(choices) - MOST_NAMED} more"] if len(choices) > MOST_NAMED else []
+    return "known: " + ", ".join([*choices[:MOST_NAMED], *remainder])

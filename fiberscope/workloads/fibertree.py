@@ -93,14 +93,13 @@ class FiberTree:
             values: value of each nonzero; zeros are kept.
 
         Raises:
-            ValueError: lengths differ, coordinates are no integers or outside of the shape, or a point occurs
-                twice.
+            ValueError: wrong lengths, coordinates of another type or out of range, or a repeated point.
         """
         ranks = tuple(Rank(name, size, name) for name, size in shape.items())
         arrays, numbers = [np.asarray(column) for column in coordinates], np.asarray(values)
         _check_columns(ranks, arrays, numbers)
         columns = [column.astype(np.int64, copy=False) for column in arrays]
-        return _grown(ranks, columns, numbers, len(ranks))
+        return _build_tree(ranks, columns, numbers, len(ranks))
 
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
         """Return the coordinates of all nonzeros by rank of the tensor, and the values, in tree order."""
@@ -141,7 +140,7 @@ class FiberTree:
             return self
         levels, columns = [self.level(name) for name in names], self.columns()
         ranks = tuple(self.ranks[level] for level in levels)
-        return _grown(ranks, [columns[level] for level in levels], self.values, _unsorted(levels))
+        return _build_tree(ranks, [columns[level] for level in levels], self.values, _ranks_to_sort(levels))
 
     def partition_by_shape(self, name: str, size: int, upper: str, lower: str) -> FiberTree:
         """Cut each fiber of a rank into ranges of ``size`` coordinates.
@@ -168,7 +167,7 @@ class FiberTree:
         return self._cut(level, self._occupancy_starts(level, size), upper, lower)
 
     def boundaries(self, name: str, size: int) -> Boundaries:
-        """Return the boundaries of ``partition_by_occupancy``, for ``partition_by_leader`` of other trees.
+        """Return the boundaries of ``partition_by_occupancy``, for ``partition_by_leader``.
 
         Raises:
             ValueError: the size is below 1 or there is no such rank.
@@ -186,8 +185,7 @@ class FiberTree:
         stays whole, under the coordinate 0. The pieces of all trees with the same leader therefore match.
 
         Raises:
-            ValueError: the ranks above are not those of the leader, there is no such rank, or a new name
-                exists already.
+            ValueError: the ranks above differ from the leader's, there is no such rank, or a new name exists.
         """
         level = self.level(name)
         if self.names[:level] != leader.above:
@@ -213,7 +211,7 @@ class FiberTree:
             raise ValueError(f"{upper} x {lower} is {high.shape} x {low.shape}: beyond 64-bit coordinates")
         above = np.repeat(self.coordinates[level], np.diff(self.segments[level + 1]))
         flat = Rank(name, high.shape * low.shape, parts=(high, low))
-        return self._replaced(
+        return self._replace_ranks(
             level,
             2,
             (flat,),
@@ -227,7 +225,7 @@ class FiberTree:
         first = np.flatnonzero(_is_first(fibers, starts))
         counts = np.bincount(fibers[first], minlength=len(self.segments[level]) - 1)
         rank = self.ranks[level]
-        return self._replaced(
+        return self._replace_ranks(
             level,
             1,
             (Rank(upper, rank.shape), replace(rank, name=lower)),
@@ -235,7 +233,7 @@ class FiberTree:
             (starts[first], self.coordinates[level]),
         )
 
-    def _replaced(
+    def _replace_ranks(
         self,
         level: int,
         count: int,
@@ -292,17 +290,19 @@ class FiberTree:
         counts = np.diff(leader.segments)
         places = rows_in(self._points(level), leader.fibers)
         places[~np.append(counts > 0, False)[places]] = -1  # missing in the leader: -1, the last place
-        theirs = np.repeat(places, lengths)
-        led = np.flatnonzero(theirs >= 0)
-        theirs, cuts, ours = theirs[led], leader.starts, coordinates[led]
+        leader_points = np.repeat(places, lengths)
+        led = np.flatnonzero(leader_points >= 0)
+        leader_points, cuts, element_points = leader_points[led], leader.starts, coordinates[led]
         wide = max(self.ranks[level].shape, int(cuts.max(initial=0)) + 1)
         if wide * len(counts) > MOST:  # replace coordinates by their ranks among all cuts
             distinct = np.unique(cuts)
             wide = len(distinct) + 1
-            cuts, ours = (np.searchsorted(distinct, numbers, side="right") for numbers in (cuts, ours))
+            cuts, element_points = (
+                np.searchsorted(distinct, numbers, side="right") for numbers in (cuts, element_points)
+            )
         keys = np.repeat(np.arange(len(counts)), counts) * wide + cuts
-        pieces = np.searchsorted(keys, theirs * wide + ours, side="right") - 1
-        starts[led] = leader.starts[np.maximum(pieces, leader.segments[theirs])]
+        pieces = np.searchsorted(keys, leader_points * wide + element_points, side="right") - 1
+        starts[led] = leader.starts[np.maximum(pieces, leader.segments[leader_points])]
         return starts
 
 
@@ -333,7 +333,9 @@ def _check_size(size: int) -> None:
         raise ValueError(f"a partition's size should be at least 1, not {size}")
 
 
-def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values, unsorted: int) -> FiberTree:
+def _build_tree(
+    ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values, unsorted: int
+) -> FiberTree:
     """Build a tree.
 
     Args:
@@ -361,7 +363,7 @@ def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values,
     return FiberTree(ranks, tuple(segments), tuple(coordinates), values)
 
 
-def _unsorted(levels: Sequence[int]) -> int:
+def _ranks_to_sort(levels: Sequence[int]) -> int:
     """Return how many ranks, from the root, a swizzle must sort by; the ranks below keep their order."""
     count = len(levels) - 1
     while count > 0 and levels[count - 1] < levels[count]:

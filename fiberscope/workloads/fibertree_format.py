@@ -66,27 +66,25 @@ class RankFormat:
             )
         everywhere = np.full_like(occupancy, shape)
         if self.kind == "U":
-            return self.header + self._padded(everywhere * self.payload)
+            return self.header + self._pad(everywhere * self.payload)
         if self.kind == "B":
-            return self.header + self._padded(everywhere) + self._padded(occupancy * self.payload)
+            return self.header + self._pad(everywhere) + self._pad(occupancy * self.payload)
         if self.layout == "structs":
-            return self.header + occupancy * self._padded(np.int64(self.coordinate + self.payload))
-        return (
-            self.header + self._padded(occupancy * self.coordinate) + self._padded(occupancy * self.payload)
-        )
+            return self.header + occupancy * self._pad(np.int64(self.coordinate + self.payload))
+        return self.header + self._pad(occupancy * self.coordinate) + self._pad(occupancy * self.payload)
 
-    def _padded(self, bits: Integers | np.int64) -> Integers:
+    def _pad(self, bits: Integers | np.int64) -> Integers:
         return np.asarray(-(-bits // self.word) * self.word)
 
 
-def fiber_bits(tree: FiberTree, name: str, chosen: RankFormat) -> Integers:
+def fiber_bits(tree: FiberTree, name: str, rank_format: RankFormat) -> Integers:
     """Return the bits of each fiber of a rank, without the ranks below.
 
     Raises:
         ValueError: there is no such rank, or it has too many bits (``RankFormat.bits``).
     """
     level = tree.level(name)
-    return chosen.bits(np.diff(tree.segments[level]), tree.ranks[level].shape)
+    return rank_format.bits(np.diff(tree.segments[level]), tree.ranks[level].shape)
 
 
 def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, int]:
@@ -95,7 +93,7 @@ def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, i
     Raises:
         ValueError: a format for a rank that the tree does not have.
     """
-    return {name: int(fiber_bits(tree, name, chosen).sum()) for name, chosen in formats.items()}
+    return {name: int(fiber_bits(tree, name, rank_format).sum()) for name, rank_format in formats.items()}
 
 
 def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
@@ -109,9 +107,9 @@ def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) 
     top = tree.level(name)
     below = np.zeros(tree.nonzeros, dtype=np.int64)
     for level in range(len(tree.ranks) - 1, top, -1):
-        segments, chosen = tree.segments[level], formats.get(tree.ranks[level].name)
+        segments, rank_format = tree.segments[level], formats.get(tree.ranks[level].name)
         sums = np.concatenate([[0], np.cumsum(below)])
         below = sums[segments[1:]] - sums[segments[:-1]]
-        if chosen is not None:
-            below += fiber_bits(tree, tree.ranks[level].name, chosen)
+        if rank_format is not None:
+            below += fiber_bits(tree, tree.ranks[level].name, rank_format)
     return below

@@ -44,12 +44,12 @@ def check_content(beginning: bytes, where: str) -> None:
             format.
     """
     text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for mark, (what, fix) in _FOREIGN.items():
+    for mark, (fault, fix) in _FOREIGN.items():
         if text.startswith(mark):
-            raise WorkloadError(f"{what}", where=where, fix=fix)
+            raise WorkloadError(f"{fault}", where=where, fix=fix)
     if _BOEING.search(beginning):
-        what = "a matrix in Harwell-Boeing or Rutherford-Boeing form"
-        raise WorkloadError(what, where=where, fix="take its MatrixMarket file, or save it as .mtx")
+        fault = "a matrix in Harwell-Boeing or Rutherford-Boeing form"
+        raise WorkloadError(fault, where=where, fix="take its MatrixMarket file, or save it as .mtx")
     if beginning[_ARCHIVE : _ARCHIVE + len(_TAR)] == _TAR:
         raise WorkloadError("a tar archive", where=where, fix="unpack it, and name the matrix in it")
 

@@ -47,19 +47,19 @@ def gather(
             entries.
     """
     parts: list[Entries] = []
-    seen, line = 0, 0
+    total, line = 0, 0
     for block in blocks:
         count = len(block.numbers)
-        if declared is not None and seen + count > declared:
-            extra = block.line_of(declared - seen)
+        if declared is not None and total + count > declared:
+            extra = block.line_of(declared - total)
             raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
         parts.append(_entries(block, where, shape, base))
-        seen += count
+        total += count
         line = block.first_line + block.lines - 1
-    if declared is not None and seen not in (declared, least):
-        declared = least if least is not None and seen < least else declared
-        raise WorkloadError(f"ends after {seen} of {declared} entries", where=where, line=line or None)
-    return _joined(parts)
+    if declared is not None and total not in (declared, least):
+        declared = least if least is not None and total < least else declared
+        raise WorkloadError(f"ends after {total} of {declared} entries", where=where, line=line or None)
+    return _concatenate(parts)
 
 
 def gather_columns(
@@ -70,21 +70,21 @@ def gather_columns(
     Raises:
         WorkloadError: see ``gather``.
     """
-    parts, seen, line = [], 0, 0
+    parts, total, line = [], 0, 0
     for block in blocks:
         numbers = block.numbers
-        if seen + len(numbers) > declared:
-            extra = block.line_of(declared - seen)
+        if total + len(numbers) > declared:
+            extra = block.line_of(declared - total)
             raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
         _check_values(block, where)
         for rank, size in enumerate(shape):
-            what = f"the index of rank {rank + 1} is outside 1 to {size}"
-            check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), what, where)
+            fault = f"the index of rank {rank + 1} is outside 1 to {size}"
+            check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), fault, where)
         parts.append(numbers)
-        seen += len(numbers)
+        total += len(numbers)
         line = block.first_line + block.lines - 1
-    if seen < declared:
-        raise WorkloadError(f"ends after {seen} of {declared} entries", where=where, line=line or None)
+    if total < declared:
+        raise WorkloadError(f"ends after {total} of {declared} entries", where=where, line=line or None)
     table = np.concatenate(parts) if parts else np.empty((0, len(shape) + 1))
     values = table[:, -1].copy() if table.shape[1] > len(shape) else np.ones(len(table))
     return [table[:, rank].astype(np.int64) - 1 for rank in range(len(shape))], values
@@ -97,8 +97,8 @@ def _check_values(block: Block, where: str) -> None:
         return
     check_entries(block, ~np.isfinite(values), "the value is too large for a double", where)
     if kind == "integer":
-        what = "the integer, beyond 2^53, is none that a double holds"
-        check_entries(block, _rounded(block, values), what, where)
+        fault = "the integer, beyond 2^53, is none that a double holds"
+        check_entries(block, _rounding_mask(block, values), fault, where)
 
 
 def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Entries:
@@ -117,7 +117,7 @@ def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Ent
     return Entries(rows, cols, values)
 
 
-def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _rounding_mask(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return a mask of the integers that a double rounds. Only large integers can be rounded."""
     wrong = np.abs(values) >= MOST_EXACT
     if wrong.any():
@@ -129,7 +129,7 @@ def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np
 
 
 def check_entries(
-    block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, where: str
+    block: Block, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], fault: str, where: str
 ) -> None:
     """Refuse a block with a wrong entry; name the line of the first.
 
@@ -138,11 +138,11 @@ def check_entries(
     """
     if wrong.any():
         line = block.line_of(int(np.argmax(wrong)))
-        shown = block.text.split(b"\n")[line - block.first_line].strip().decode("ascii", "replace")
-        raise WorkloadError(f"{what}: {shown[:60]!r}", where=where, line=line)
+        line_text = block.text.split(b"\n")[line - block.first_line].strip().decode("ascii", "replace")
+        raise WorkloadError(f"{fault}: {line_text[:60]!r}", where=where, line=line)
 
 
-def _joined(parts: list[Entries]) -> Entries:
+def _concatenate(parts: list[Entries]) -> Entries:
     if not parts:
         return Entries(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0))
     return Entries(

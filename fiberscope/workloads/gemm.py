@@ -74,20 +74,20 @@ class HeldMatrix:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.nonzeros = int(matrix.nnz)
         self._axis = axis
-        self._along = matrix.tocsc() if axis else matrix  # so that a slice is contiguous in memory
+        self._matrix = matrix.tocsc() if axis else matrix  # so that a slice is contiguous in memory
 
     @cached_property
     def integers(self) -> int | None:
         """See ``Sliced``."""
-        values = self._along.data
-        whole = bool(np.all(values == np.rint(values)))
-        return int(np.max(np.abs(values), initial=0)) if whole else None
+        values = self._matrix.data
+        is_integer = bool(np.all(values == np.rint(values)))
+        return int(np.max(np.abs(values), initial=0)) if is_integer else None
 
     def slice(self, first: int, last: int) -> CsrArray:
         """See ``Sliced``; entries are sorted."""
         if self._axis == 0:
-            return sparse.csr_array(self._along[first:last])
-        part: CsrArray = sparse.csr_array(self._along[:, first:last])
+            return sparse.csr_array(self._matrix[first:last])
+        part: CsrArray = sparse.csr_array(self._matrix[:, first:last])
         part.sort_indices()
         return part
 
@@ -134,9 +134,9 @@ class DrawnOperand:
             WorkloadError: the matrix has more nonzeros than ``MOST_HELD``.
         """
         if self.nonzeros > MOST_HELD:
-            what = f"{self.name} has {self.nonzeros} nonzeros; at most {MOST_HELD} are held in memory"
+            fault = f"{self.name} has {self.nonzeros} nonzeros; at most {MOST_HELD} are held in memory"
             raise WorkloadError(
-                what, where=self.origin, fix="run it on a machine that takes it in slices: sigma"
+                fault, where=self.origin, fix="run it on a machine that takes it in slices: sigma"
             )
         return canonical(self.slice(0, self.shape[self.axis]), self.name)
 
@@ -152,7 +152,7 @@ class DrawnOperand:
     def slice(self, first: int, last: int) -> CsrArray:
         """See ``Sliced``; entries are sorted."""
         parts = [self._part(number, first, last) for number in range(first // SLICE, -(-last // SLICE))]
-        return parts[0] if len(parts) == 1 else _joined(parts, self.axis)
+        return parts[0] if len(parts) == 1 else _concatenate(parts, self.axis)
 
     def _part(self, number: int, first: int, last: int) -> CsrArray:
         """Return the part of a drawn slice with these coordinates."""
@@ -184,7 +184,7 @@ def _slice_of(operand: DrawnOperand, number: int) -> CsrArray:
     return operand.drawn(number)
 
 
-def _joined(parts: list[CsrArray], axis: int) -> CsrArray:
+def _concatenate(parts: list[CsrArray], axis: int) -> CsrArray:
     return sparse.csr_array(sparse.vstack(parts) if axis == 0 else sparse.hstack(parts))
 
 
@@ -206,8 +206,8 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
     for name, shape, density, axis in sides:
         places = shape[0] * shape[1]
         if places > MOST_PLACES:
-            what = f"{name} is {shape[0]} x {shape[1]}, {places} places; at most {MOST_PLACES}"
-            raise WorkloadError(what, where=text)
+            fault = f"{name} is {shape[0]} x {shape[1]}, {places} places; at most {MOST_PLACES}"
+            raise WorkloadError(fault, where=text)
         nonzeros = round(density * places)
         seed = (spec.seed, axis)
         drawn.append(DrawnOperand(f"{name} of {full}", full, shape, nonzeros, axis, seed, spec.values))

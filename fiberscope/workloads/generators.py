@@ -238,5 +238,5 @@ def _distinct(rng: np.random.Generator, draw: _Draw, wanted: int, where: str) ->
         keys = keys[np.diff(keys, prepend=-1) > 0]
         if (excess := len(keys) - wanted) >= 0:
             return np.delete(keys, rng.choice(len(keys), excess, replace=False))
-    what = f"only {len(keys)} of {wanted} distinct nonzeros found: the distribution is too steep for so many"
-    raise WorkloadError(what, where=where, fix="ask for fewer nonzeros")
+    fault = f"only {len(keys)} of {wanted} distinct nonzeros found: the distribution is too steep for so many"
+    raise WorkloadError(fault, where=where, fix="ask for fewer nonzeros")

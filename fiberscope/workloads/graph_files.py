@@ -20,9 +20,9 @@ from fiberscope.workloads.canonical import (
     MOST_ROWS,
     CsrArray,
     Duplicates,
+    canonicalize_in_place,
     check_shape,
     compressed,
-    finished,
     from_coordinates,
 )
 from fiberscope.workloads.errors import WorkloadError
@@ -70,8 +70,8 @@ def read_dimacs(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") ->
     if (other := _OTHER_LINE.search(text)) is not None:
         line = _line_at(text, other.start())
         raise WorkloadError("a line of a graph of DIMACS begins with c, p or a", where=where, line=line)
-    bare = io.BytesIO(_ARC.sub(b" ", _NOT_ARC.sub(b"", text)))
-    blocks = scan(bare, Grammar(["index", "index", "real"], "#"), where)
+    stripped = io.BytesIO(_ARC.sub(b" ", _NOT_ARC.sub(b"", text)))
+    blocks = scan(stripped, Grammar(["index", "index", "real"], "#"), where)
     entries = gather(blocks, where, declared=arcs, shape=(nodes, nodes), base=1)
     return from_coordinates(entries.rows, entries.cols, entries.values, (nodes, nodes), where, duplicates)
 
@@ -107,8 +107,8 @@ def read_metis(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") -> 
         if words and not (b"".join(words).isdigit() and max(map(len, words)) <= _MOST_DIGITS):
             raise WorkloadError("a word that is no whole number from 0 on", where=where, line=at)
     if len(header) not in (2, 3, 4):
-        what = f"{len(header)} words; the first line is VERTICES EDGES, perhaps with a format and weights"
-        raise WorkloadError(what, where=where, line=number)
+        fault = f"{len(header)} words; the first line is VERTICES EDGES, perhaps with a format and weights"
+        raise WorkloadError(fault, where=where, line=number)
     vertices, edges = int(header[0]), int(header[1])
     check_shape(vertices, vertices, 2 * edges, where, number)
     while len(lines) > vertices and not lines[-1][1]:
@@ -123,8 +123,8 @@ def _layout(words: Sequence[bytes], lines: Sequence[_Line], where: str, number: 
     """Return the number of words before a vertex's neighbours, and the words of a neighbour."""
     layout = words[0].zfill(3) if words else b"000"
     if len(layout) != 3 or layout.strip(b"01"):
-        what = f"the format {words[0].decode()}; it has three digits, each 0 or 1"
-        raise WorkloadError(what, where=where, line=number)
+        fault = f"the format {words[0].decode()}; it has three digits, each 0 or 1"
+        raise WorkloadError(fault, where=where, line=number)
     sizes, weights, weighted = (digit == ord("1") for digit in layout)
     if not all(line for _number, line in lines):
         sizes = False  # graphs of GAPBS declare sizes and have none
@@ -145,19 +145,19 @@ def _adjacency(
     counts = np.array([len(words) for _number, words in lines]) - lead
     if (wrong := (counts < 0) | (counts % width != 0)).any():
         at, words = lines[int(np.argmax(wrong))]
-        what = f"{len(words)} words; there are {lead} of the vertex, then {width} a neighbour"
-        raise WorkloadError(what, where=where, line=at)
+        fault = f"{len(words)} words; there are {lead} of the vertex, then {width} a neighbour"
+        raise WorkloadError(fault, where=where, line=at)
     neighbours = counts // width
     if neighbours.sum() not in (edges, 2 * edges):
-        what = f"{neighbours.sum()} neighbours for {edges} edges; there should be {2 * edges}"
-        raise WorkloadError(what, where=where, fix="each edge stands at both of its vertices")
+        fault = f"{neighbours.sum()} neighbours for {edges} edges; there should be {2 * edges}"
+        raise WorkloadError(fault, where=where, fix="each edge stands at both of its vertices")
     text = b" ".join(word for _number, words in lines for word in words[lead:])
     table = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, width) if text else np.empty((0, width))
     rows, columns = np.repeat(np.arange(vertices), neighbours), table[:, 0].astype(np.int64) - 1
     if (wrong := (columns < 0) | (columns >= vertices)).any():
         entry = int(np.argmax(wrong))
-        what = f"the neighbour {columns[entry] + 1} is outside 1 to {vertices}"
-        raise WorkloadError(what, where=where, line=lines[int(rows[entry])][0])
+        fault = f"the neighbour {columns[entry] + 1} is outside 1 to {vertices}"
+        raise WorkloadError(fault, where=where, line=lines[int(rows[entry])][0])
     values = table[:, 1].astype(np.float64) if width == 2 else np.ones(len(columns))
     return from_coordinates(rows, columns, values, (vertices, vertices), where, duplicates)
 
@@ -180,9 +180,9 @@ def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
     part = 8 * (nodes + 1) + 4 * (1 + weighted) * edges
     length = _SERIALIZED.itemsize + part * (1 + directed)
     if directed > 1 or min(edges, nodes) < 0 or len(data) != length:
-        what = f"{len(data)} bytes; a graph of GAPBS with {nodes} nodes and {edges} edges has {length}"
+        fault = f"{len(data)} bytes; a graph of GAPBS with {nodes} nodes and {edges} edges has {length}"
         fix = "a graph with weights has the suffix .wsg, one without .sg"
-        raise WorkloadError(what, where=where, fix=fix)
+        raise WorkloadError(fault, where=where, fix=fix)
     check_shape(nodes, nodes, edges, where)
     pointers = np.frombuffer(data, "<i8", nodes + 1, _SERIALIZED.itemsize).astype(np.int64)
     check_pointers(pointers, nodes, edges, where)
@@ -190,7 +190,7 @@ def read_serialized(stream: BinaryIO, weighted: bool, where: str) -> CsrArray:
     columns = table[:: 1 + weighted].astype(np.int64)
     check_within(columns, nodes, "the neighbour", where)
     values = table[1::2].astype(np.float64) if weighted else np.ones(edges)
-    return finished(compressed((nodes, nodes), pointers, columns, values), where)
+    return canonicalize_in_place(compressed((nodes, nodes), pointers, columns, values), where)
 
 
 def is_konect(beginning: bytes) -> bool:
@@ -217,14 +217,14 @@ def read_konect(stream: BinaryIO, where: str, duplicates: Duplicates = "sum") ->
     assert header is not None
     first, words = first_entry(io.BytesIO(text), where)
     if words not in (2, 3, 4):
-        what = f"{words} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"
-        raise WorkloadError(what, where=where, line=first)
-    bare = io.BytesIO(_TIME.sub(rb"\1", text) if words == 4 else text)
+        fault = f"{words} columns; a graph of KONECT has <from> <to>, perhaps <weight> and <time>"
+        raise WorkloadError(fault, where=where, line=first)
+    stripped = io.BytesIO(_TIME.sub(rb"\1", text) if words == 4 else text)
     grammar = Grammar(["index", "index", "real"][: min(words, 3)], "%")
     square = header[1] != b"bip"
     declared = [int(size) for size in header.groups()[1:] if size] or [MOST_ROWS, MOST_ROWS]
     sides = [min(max(declared) if square else size, MOST_ROWS) for size in declared]
-    entries = gather(scan(bare, grammar, where), where, shape=(sides[0], sides[1]), base=1)
+    entries = gather(scan(stripped, grammar, where), where, shape=(sides[0], sides[1]), base=1)
     rows, columns, values = entries.rows, entries.cols, entries.values
     if header[2] is None:
         sides = [1 + int(nodes.max()) for nodes in (rows, columns)]

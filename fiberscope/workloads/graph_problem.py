@@ -85,11 +85,11 @@ class GraphAlgorithm(Problem):
         """
         shape, name = self.operands["G"].shape, self.operands["G"].name
         if shape[0] != shape[1]:
-            what = f"a graph is a square matrix, and this is {shape[0]} x {shape[1]}"
-            raise WorkloadError(what, where=name, fix="give an adjacency matrix")
+            fault = f"a graph is a square matrix, and this is {shape[0]} x {shape[1]}"
+            raise WorkloadError(fault, where=name, fix="give an adjacency matrix")
         if shape[0] > MOST_VERTICES:
-            what = f"{shape[0]} vertices; graphs here have 2^31 at the most"
-            raise WorkloadError(what, where=name, fix="give a part of the graph")
+            fault = f"{shape[0]} vertices; graphs here have 2^31 at the most"
+            raise WorkloadError(fault, where=name, fix="give a part of the graph")
         self.task = self._task(_program(self.parameters.algorithm), shape[0])
         if self.task.program not in PROGRAMS.values():
             try_out(self.graph, self.task, self.parameters.algorithm)
@@ -123,8 +123,8 @@ class GraphAlgorithm(Problem):
 
     def _refuse_endless(self) -> None:
         if not synchronous.run(self.graph, self.task).ended:
-            what = "a cycle of negative weight can be reached from the root: no distance is the least"
-            raise WorkloadError(what, where=self.operands["G"].name, fix="use problem.weights=rule")
+            fault = "a cycle of negative weight can be reached from the root: no distance is the least"
+            raise WorkloadError(fault, where=self.operands["G"].name, fix="use problem.weights=rule")
 
     def machine_inputs(self) -> tuple[CsrArray, GraphTask]:
         """Return the graph as CSR of doubles, which may have parallel edges, and the task."""
@@ -138,8 +138,8 @@ class GraphAlgorithm(Problem):
         """
         graph, task = self.machine_inputs()
         if task.program not in (BFS, SSSP):
-            what = f"the cascade is that of bfs and sssp, and this is {task.program.name}"
-            raise WorkloadError(what, fix="give problem.algorithm=bfs or sssp")
+            fault = f"the cascade is that of bfs and sssp, and this is {task.program.name}"
+            raise WorkloadError(fault, fix="give problem.algorithm=bfs or sssp")
         sources = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         weights = np.ones(graph.nnz)
         if task.program.uses_weights:
@@ -147,8 +147,8 @@ class GraphAlgorithm(Problem):
         edges = sparse.coo_array((weights, (graph.indices, sources)), shape=graph.shape).tocsr()
         edges.sum_duplicates()
         if edges.nnz < graph.nnz:
-            what = f"{graph.nnz - edges.nnz} parallel edges, and a tensor has one value at a place"
-            raise WorkloadError(what, where=self.operands["G"].name, fix="give a graph without")
+            fault = f"{graph.nnz - edges.nnz} parallel edges, and a tensor has one value at a place"
+            raise WorkloadError(fault, where=self.operands["G"].name, fix="give a graph without")
         properties = task.program.start(np.diff(graph.indptr), task.root)
         everywhere = np.arange(len(properties))
         return {
@@ -195,8 +195,8 @@ def _program(algorithm: str) -> VertexProgram:
     if algorithm.endswith(".py"):
         return read_program(Path(algorithm))
     if algorithm not in PROGRAMS:
-        what = f"problem.algorithm is {algorithm}; it should be a Python file, or one of "
-        raise WorkloadError(what + ", ".join(PROGRAMS), fix=nearest(algorithm, PROGRAMS))
+        fault = f"problem.algorithm is {algorithm}; it should be a Python file, or one of "
+        raise WorkloadError(fault + ", ".join(PROGRAMS), fix=nearest(algorithm, PROGRAMS))
     return PROGRAMS[algorithm]
 
 
@@ -233,9 +233,12 @@ def _distances(graph: CsrArray, task: GraphTask) -> Values:
 
 def _compare(answer: Values, expected: Values, tolerance: float) -> Comparison:
     """Compare the vertices that both have reached; count the vertices that only one has reached."""
-    ours, theirs = np.isfinite(answer), np.isfinite(expected)
-    both = ours & theirs
+    reached, expected_reached = np.isfinite(answer), np.isfinite(expected)
+    both = reached & expected_reached
     difference, size = np.abs(answer[both] - expected[both]), np.abs(expected[both])
     error = np.divide(difference, size, out=np.where(difference > 0, np.inf, 0.0), where=size > 0)
-    missing, extra = np.count_nonzero(theirs & ~ours), np.count_nonzero(ours & ~theirs)
+    missing, extra = (
+        np.count_nonzero(expected_reached & ~reached),
+        np.count_nonzero(reached & ~expected_reached),
+    )
     return Comparison(float(error.max(initial=0.0)), int(missing), int(extra), tolerance)

@@ -21,7 +21,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.graphs import ORDER, words
 from fiberscope.workloads.spec import Spec, full_text, parse_parameters, split_view
 
-__all__ = ["GRAPH", "GraphView", "full_view", "graph_view", "seen"]
+__all__ = ["GRAPH", "GraphView", "apply_view", "full_view", "graph_view"]
 
 GRAPH = "graph"
 
@@ -55,15 +55,15 @@ def full_view(view: GraphView, of: str) -> str:
     return f"{full_text(GRAPH, view)},of={of}"
 
 
-def seen(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
+def apply_view(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:
     """Return the graph of a matrix under a view; not canonical if parallel edges are kept.
 
     Raises:
         WorkloadError: the matrix is not square.
     """
     if matrix.shape[0] != matrix.shape[1]:
-        what = f"a graph is a square matrix, and this is {matrix.shape[0]} x {matrix.shape[1]}"
-        raise WorkloadError(what, where=where, fix="give an adjacency matrix")
+        fault = f"a graph is a square matrix, and this is {matrix.shape[0]} x {matrix.shape[1]}"
+        raise WorkloadError(fault, where=where, fix="give an adjacency matrix")
     rows: Coordinates = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     cols: Coordinates = matrix.indices
     values: Values = matrix.data

@@ -62,8 +62,8 @@ def rmat_graph(
     check_shape(vertices + tail, vertices + tail, edges, "rmat-graph")
     if duplicates == "drop" and edges > vertices * vertices:
         raise WorkloadError(f"edges={edges}; it should be at most {vertices * vertices}", where="rmat-graph")
-    drawn = _Edges(vertices, (a, a + b, a + b + c), seed)
-    keys = np.sort(drawn.take(edges)) if duplicates == "keep" else _distinct(drawn, edges)
+    stream = _Edges(vertices, (a, a + b, a + b + c), seed)
+    keys = np.sort(stream.take(edges)) if duplicates == "keep" else _distinct(stream, edges)
     return _with_tail(keys, vertices, tail, seed)
 
 
@@ -79,7 +79,7 @@ class _Edges:
         shuffled = words(seed, ORDER, 0, vertices)
         self.order = np.argsort(shuffled, kind="stable").astype(np.int64)
         self.source = self._batches()
-        self.left: Integers = np.empty(0, dtype=np.int64)
+        self._surplus: Integers = np.empty(0, dtype=np.int64)
 
     def take(self, count: int) -> Integers:
         """Return the next ``count`` edges.
@@ -87,51 +87,51 @@ class _Edges:
         Raises:
             WorkloadError: hardly any edge has existing vertices.
         """
-        taken = np.empty(count, dtype=np.int64)
+        edges = np.empty(count, dtype=np.int64)
         place = 0
         while place < count:
-            if not len(self.left):
-                self.left = next(self.source)
-            part = self.left[: count - place]
-            taken[place : place + len(part)] = part
+            if not len(self._surplus):
+                self._surplus = next(self.source)
+            part = self._surplus[: count - place]
+            edges[place : place + len(part)] = part
             place += len(part)
-            self.left = self.left[len(part) :]
-        return taken
+            self._surplus = self._surplus[len(part) :]
+        return edges
 
     def _batches(self) -> Iterator[Integers]:
         number = empty = 0
         while empty < _MOST_ROUNDS:
-            batch = self._drawn(number)
+            batch = self._candidates(number)
             empty = 0 if len(batch) else empty + 1
             number += 1
             yield batch
-        what = f"of {CANDIDATES * empty} edges drawn, none has both vertices below {self.vertices}"
-        raise WorkloadError(what, where="rmat-graph", fix="take chances that are less steep")
+        fault = f"of {CANDIDATES * empty} edges drawn, none has both vertices below {self.vertices}"
+        raise WorkloadError(fault, where="rmat-graph", fix="take chances that are less steep")
 
-    def _drawn(self, number: int) -> Integers:
+    def _candidates(self, number: int) -> Integers:
         """Return the candidates without edges of nonexistent vertices."""
         chances = words(self.seed, EDGES, number, CANDIDATES // 2 * self.levels).view(np.uint32)
         row: Integers = np.zeros(CANDIDATES, dtype=np.int64)
         col = row
         for chance in chances.reshape(self.levels, CANDIDATES):
             row, col = quadrant(row, col, chance, self.bounds)
-        there = (row < self.vertices) & (col < self.vertices)
-        keys: Integers = self.order[row[there]] * self.vertices + self.order[col[there]]
+        exists = (row < self.vertices) & (col < self.vertices)
+        keys: Integers = self.order[row[exists]] * self.vertices + self.order[col[exists]]
         return keys
 
 
-def _distinct(drawn: _Edges, edges: int) -> Integers:
+def _distinct(stream: _Edges, edges: int) -> Integers:
     """Return ``edges`` distinct edges, sorted; duplicates are drawn again."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
-        fresh = drawn.take(edges - len(keys))
+        fresh = stream.take(edges - len(keys))
         fresh.sort()
         keys = np.concatenate([keys, fresh[_differing(fresh) & ~_among(fresh, keys)]])
         keys.sort(kind="stable")  # two sorted runs, which are merged
         if len(keys) == edges:
             return keys
-    what = f"only {len(keys)} of {edges} distinct edges found: the distribution is too steep for so many"
-    raise WorkloadError(what, where="rmat-graph", fix="ask for fewer edges, or duplicates=keep")
+    fault = f"only {len(keys)} of {edges} distinct edges found: the distribution is too steep for so many"
+    raise WorkloadError(fault, where="rmat-graph", fix="ask for fewer edges, or duplicates=keep")
 
 
 def _differing(keys: Integers) -> npt.NDArray[np.bool_]:

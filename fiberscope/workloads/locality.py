@@ -35,7 +35,7 @@ def profile_of(matrix: CsrArray, name: str, source: str) -> Profile:
     return with_locality(profile, product_nonzeros(matrix))
 
 
-def with_locality(profile: Profile, wanted: int) -> Profile:
+def with_locality(profile: Profile, target: int) -> Profile:
     """Return the profile with the locality that reproduces the number of nonzeros of the product best.
 
     The locality is divided by four until the product has too few nonzeros. The last interval is then halved
@@ -49,7 +49,7 @@ def with_locality(profile: Profile, wanted: int) -> Profile:
 
     def excess(locality: float) -> int:
         matrix = draw_matrix(profile.model_copy(update={"locality": locality}), _SEED)
-        surplus[locality] = product_nonzeros(matrix) - wanted
+        surplus[locality] = product_nonzeros(matrix) - target
         return surplus[locality]
 
     below = next((place for place, locality in enumerate(_COARSE) if excess(locality) <= 0), None)

@@ -105,9 +105,9 @@ def _sizes(text: bytes, kind: str, layout: str, where: str, line: int) -> list[i
     else:
         fits = len(words) == len(names) + counted
     if not fits or not all(word.isdigit() and len(word) < 20 for word in words):
-        shown = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
+        line_text = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
         form = " ".join([*names, *["<entries>"] * counted])
-        raise WorkloadError(f"bad size line {shown}; it is {form}", where=where, line=line)
+        raise WorkloadError(f"bad size line {line_text}; it is {form}", where=where, line=line)
     return [int(word) for word in words]
 
 
@@ -131,8 +131,8 @@ def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
         ("symmetry", symmetry, _SYMMETRIES),
     ):
         if word not in allowed:
-            what = f"the {name} {word!r} is not supported"
-            raise WorkloadError(what, where=where, line=1, fix="one of " + ", ".join(allowed))
+            fault = f"the {name} {word!r} is not supported"
+            raise WorkloadError(fault, where=where, line=1, fix="one of " + ", ".join(allowed))
     return kind, layout, field, symmetry
 
 

@@ -68,16 +68,16 @@ def _damage(error: Exception) -> str:
     return f"not a matrix of MATLAB version 5 to 7.2 ({type(error).__name__}: {error})"
 
 
-def _matrix(held: dict[str, Any], where: str, variable: str) -> Any:  # noqa: ANN401
+def _matrix(content: dict[str, Any], where: str, variable: str) -> Any:  # noqa: ANN401
     """Return the named or only matrix; in SuiteSparse's structure, the named field or field A."""
-    matrices = {name: value for name, value in held.items() if not name.startswith("__")}
-    if _COLLECTION in held:
-        record = held[_COLLECTION]
+    matrices = {name: value for name, value in content.items() if not name.startswith("__")}
+    if _COLLECTION in content:
+        record = content[_COLLECTION]
         matrices = {name: record[name][0, 0] for name in record.dtype.names}
     matrices = {name: value for name, value in matrices.items() if hasattr(value, "ndim")}
     if variable and variable not in matrices:
         raise WorkloadError(f"it has no array {variable}", fix=nearest(variable, matrices))
-    if variable or (_COLLECTION in held and "A" in matrices):
+    if variable or (_COLLECTION in content and "A" in matrices):
         return matrices[variable or "A"]
     if len(matrices) != 1:
         names = ", ".join(f"{where}:{name}" for name in matrices) or "it has none"
@@ -88,9 +88,9 @@ def _matrix(held: dict[str, Any], where: str, variable: str) -> Any:  # noqa: AN
 def _arrays(matrix: Any) -> dict[str, npt.NDArray[Any]]:  # noqa: ANN401
     """Return a matrix as arrays without Python objects."""
     if hasattr(matrix, "format"):
-        held = matrix if matrix.format == "csc" else matrix.tocsc()
-        arrays = {"format": np.asarray("csc"), "shape": np.asarray(held.shape)}
-        return arrays | {name: getattr(held, name) for name in ("data", "indices", "indptr")}
+        content = matrix if matrix.format == "csc" else matrix.tocsc()
+        arrays = {"format": np.asarray("csc"), "shape": np.asarray(content.shape)}
+        return arrays | {name: getattr(content, name) for name in ("data", "indices", "indptr")}
     if matrix.dtype.hasobject:
         raise WorkloadError("it holds no matrix of numbers, but a cell array or a structure")
     return {"dense": matrix}

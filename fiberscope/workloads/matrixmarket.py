@@ -38,8 +38,8 @@ def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "s
     """
     header = read_header(stream, where)
     if len(header.shape) > 2:
-        what = f"a tensor of rank {len(header.shape)}; a matrix has rank 2"
-        raise WorkloadError(what, where=where, line=header.line)
+        fault = f"a tensor of rank {len(header.shape)}; a matrix has rank 2"
+        raise WorkloadError(fault, where=where, line=header.line)
     if header.object != "matrix":
         tensor = _tensor(stream, header, where)
         rows, cols = (*tensor.coordinates, np.zeros(tensor.nonzeros, dtype=np.int64))[:2]
@@ -52,7 +52,7 @@ def read_matrix_market(stream: BinaryIO, where: str, duplicates: Duplicates = "s
         entries = _dense_coordinates(header, values, where)
     else:
         entries = gather(blocks, where, header.entries, (header.rows, header.cols), base=1)
-    rows, cols, values = _mirrored(header, entries, where)
+    rows, cols, values = _mirror(header, entries, where)
     return from_coordinates(rows, cols, values, (header.rows, header.cols), where, duplicates)
 
 
@@ -85,11 +85,11 @@ def _check_room(stream: BinaryIO, header: Header, where: str) -> None:
     """Refuse a plain file that is too short for its declared entries. A gzip file is read first."""
     if not hasattr(stream, "raw"):
         return
-    left = os.fstat(stream.fileno()).st_size - stream.tell() + 1
-    room = left // (2 * len(header.words))
+    remaining = os.fstat(stream.fileno()).st_size - stream.tell() + 1
+    room = remaining // (2 * len(header.words))
     if header.entries > room:
-        what = f"declares {header.entries} entries, and the file has room for at most {room}"
-        raise WorkloadError(what, where=where, line=header.line)
+        fault = f"declares {header.entries} entries, and the file has room for at most {room}"
+        raise WorkloadError(fault, where=where, line=header.line)
 
 
 def _dense_coordinates(header: Header, values: Values, where: str) -> Entries:
@@ -109,25 +109,25 @@ def _lower(header: Header, entries: Entries, values: Values, where: str) -> Entr
     """Return the lower triangle of a full square, which must have the declared symmetry."""
     square = values.reshape(header.rows, header.rows)
     if not np.array_equal(square, -square.T if header.symmetry == "skew-symmetric" else square.T):
-        what = f"the full square of a {header.symmetry} matrix is not {header.symmetry}"
-        raise WorkloadError(what, where=where, fix="say general")
-    kept = entries.rows >= entries.cols
-    return Entries(entries.rows[kept], entries.cols[kept], entries.values[kept])
+        fault = f"the full square of a {header.symmetry} matrix is not {header.symmetry}"
+        raise WorkloadError(fault, where=where, fix="say general")
+    in_triangle = entries.rows >= entries.cols
+    return Entries(entries.rows[in_triangle], entries.cols[in_triangle], entries.values[in_triangle])
 
 
-def _mirrored(header: Header, entries: Entries, where: str) -> tuple[Coordinates, Coordinates, Values]:
+def _mirror(header: Header, entries: Entries, where: str) -> tuple[Coordinates, Coordinates, Values]:
     rows, cols, values = entries.rows, entries.cols, entries.values
     if header.symmetry == "general":
         return rows, cols, values
     if np.any(rows < cols) and np.any(rows > cols):
-        what = f"entries on both sides of the diagonal of a {header.symmetry} matrix"
-        raise WorkloadError(what, where=where, fix="store one triangle, or say general")
-    off = rows != cols
+        fault = f"entries on both sides of the diagonal of a {header.symmetry} matrix"
+        raise WorkloadError(fault, where=where, fix="store one triangle, or say general")
+    off_diagonal = rows != cols
     sign = -1.0 if header.symmetry == "skew-symmetric" else 1.0
-    if sign < 0 and np.any(values[~off]):
+    if sign < 0 and np.any(values[~off_diagonal]):
         raise WorkloadError("a nonzero on the diagonal of a skew-symmetric matrix", where=where)
     return (
-        np.concatenate([rows, cols[off]]),
-        np.concatenate([cols, rows[off]]),
-        np.concatenate([values, sign * values[off]]),
+        np.concatenate([rows, cols[off_diagonal]]),
+        np.concatenate([cols, rows[off_diagonal]]),
+        np.concatenate([values, sign * values[off_diagonal]]),
     )

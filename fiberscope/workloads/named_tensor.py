@@ -102,10 +102,10 @@ class NamedTensor:
 
 def generate_tensor(full: str, tensor: SparseTensor) -> NamedTensor:
     """Return a drawn tensor, named by the full text of its generator."""
-    return _named(full, "generated", tensor, full)
+    return _named_tensor(full, "generated", tensor, full)
 
 
-def _named(name: str, source: Source, tensor: SparseTensor, origin: str, **more: Any) -> NamedTensor:  # noqa: ANN401
+def _named_tensor(name: str, source: Source, tensor: SparseTensor, origin: str, **more: Any) -> NamedTensor:  # noqa: ANN401
     return NamedTensor(name, source, tensor, origin, tensor.digest, **more)
 
 
@@ -119,18 +119,18 @@ def tensor_in(text: str) -> NamedTensor | None:
         return _in_windows(text) if view == WINDOWS else None
     if (place := named_array(text)) is not None:
         called = f"{Path(place[0]).stem}:{place[1]}"
-        return _named(called, "real", read_array(*place), Path(text).name, rows=1)
+        return _named_tensor(called, "real", read_array(*place), Path(text).name, rows=1)
     if spec.is_spec(text) and not Path(text).exists():
         drawn, full = spec.generate(text)
         tensor = drawn if isinstance(drawn, SparseTensor) else SparseTensor.from_matrix(drawn)
         return generate_tensor(full, tensor)
     file = _tensor_file(text)
     if file is not None and suffix_of(file) == ".tns":
-        return _named(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
+        return _named_tensor(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
     if file is not None and file.is_file() and (market := _in_market(file)) is not None:
-        return _named(file.name.partition(".")[0], "real", market, file.name)
+        return _named_tensor(file.name.partition(".")[0], "real", market, file.name)
     if file is not None and file.is_file() and (array := array_in(str(file))) is not None:
-        return _named(file.stem, "real", array, file.name)
+        return _named_tensor(file.stem, "real", array, file.name)
     return None
 
 
@@ -153,7 +153,7 @@ def _in_windows(text: str) -> NamedTensor:
             raise WorkloadError("no such file", where=of)
         raise WorkloadError("no array", where=of, fix="an image is one, as image.npy or net.npz:NAME")
     tensor = unroll_windows(image.tensor, view, text)
-    return _named(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)
+    return _named_tensor(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)
 
 
 def _tensor_file(text: str) -> Path | None:

@@ -50,21 +50,21 @@ def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
         WorkloadError: see ``read_matrix``. A fault of the cache is no error: the file is parsed again.
     """
     file = Path(path)
-    if not _is_kept(file):
+    if not _is_cacheable(file):
         return _from_file(path, duplicates)
     before = _state(file)
-    kept = _folder() / _content(file) / f"{VERSION}-{duplicates}"
+    folder = _folder() / _content(file) / f"{VERSION}-{duplicates}"
     note = None
-    if kept.is_dir():
+    if folder.is_dir():
         try:
-            return _opened(kept)
+            return _open(folder)
         except (OSError, ValueError, KeyError, TypeError, EOFError):
             note = f"NOTE: what the cache kept of {file.name} was damaged; it has been read again"
-            shutil.rmtree(kept, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
     parsed = _from_file(path, duplicates)
     if _state(file) == before:
         with suppress(OSError):
-            _keep(parsed, kept)
+            _store(parsed, folder)
     return parsed._replace(note=note)
 
 
@@ -75,7 +75,7 @@ def _from_file(path: str | os.PathLike[str], duplicates: Duplicates) -> Parsed:
     return Parsed(matrix, digest(matrix))
 
 
-def _is_kept(file: Path) -> bool:
+def _is_cacheable(file: Path) -> bool:
     if os.environ.get("FIBERSCOPE_PARSED", "1") == "0" or str(file) == STANDARD_INPUT:
         return False
     try:
@@ -118,10 +118,10 @@ def _write_whole(file: Path, record: dict[str, Any]) -> None:
     os.replace(partly.name, file)
 
 
-def _keep(parsed: Parsed, kept: Path) -> None:
+def _store(parsed: Parsed, folder: Path) -> None:
     """Write a matrix to the cache under a temporary name, then rename it."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partly = Path(tempfile.mkdtemp(dir=kept.parent, prefix=kept.name, suffix=".partly"))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partly = Path(tempfile.mkdtemp(dir=folder.parent, prefix=folder.name, suffix=".partly"))
     try:
         arrays = {name: getattr(parsed.matrix, name) for name in _ARRAYS}
         for name, array in arrays.items():
@@ -130,27 +130,27 @@ def _keep(parsed: Parsed, kept: Path) -> None:
         shape = [int(size) for size in parsed.matrix.shape]
         record = json.dumps({"shape": shape, "digest": parsed.digest, "checksums": checksums})
         (partly / RECORD).write_text(f"{zlib.crc32(record.encode())} {record}", encoding="utf-8")
-        partly.rename(kept)
+        partly.rename(folder)
     finally:
         shutil.rmtree(partly, ignore_errors=True)
 
 
-def _opened(kept: Path) -> Parsed:
+def _open(folder: Path) -> Parsed:
     """Return the matrix in a folder of the cache.
 
     Raises:
         OSError, ValueError, KeyError, TypeError, EOFError: the folder is damaged.
     """
-    checksum, _, text = (kept / RECORD).read_text(encoding="utf-8").partition(" ")
+    checksum, _, text = (folder / RECORD).read_text(encoding="utf-8").partition(" ")
     if int(checksum) != zlib.crc32(text.encode()):
         raise ValueError(f"{RECORD} does not have its checksum")
     record = json.loads(text)
-    indptr, indices, values = (_mapped(kept, name, record["checksums"][name]) for name in _ARRAYS)
+    indptr, indices, values = (_map_array(folder, name, record["checksums"][name]) for name in _ARRAYS)
     return Parsed(compressed(tuple(record["shape"]), indptr, indices, values), record["digest"])
 
 
-def _mapped(kept: Path, name: str, checksum: int) -> np.ndarray[Any, Any]:
-    array = np.asarray(np.load(kept / f"{name}.npy", mmap_mode="c"))
+def _map_array(folder: Path, name: str, checksum: int) -> np.ndarray[Any, Any]:
+    array = np.asarray(np.load(folder / f"{name}.npy", mmap_mode="c"))
     if array.dtype != _ARRAYS[name] or array.ndim != 1 or zlib.crc32(array.data) != checksum:
         raise ValueError(f"{name} does not have its type and checksum")
     return array

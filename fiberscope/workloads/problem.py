@@ -152,11 +152,11 @@ class MatrixProduct(Problem):
         first, second = self.both
         a, b = first.shape, second.shape
         if a[1] != b[0] and second is first:
-            what = f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist"
-            raise WorkloadError(what, fix="give a second matrix")
+            fault = f"{first.name} is {a[0]} x {a[1]}, so A times A does not exist"
+            raise WorkloadError(fault, fix="give a second matrix")
         if a[1] != b[0]:
-            what = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
-            raise WorkloadError(f"{what}: B should have {a[1]} rows")
+            fault = f"A ({first.name}) is {a[0]} x {a[1]} and B ({second.name}) is {b[0]} x {b[1]}"
+            raise WorkloadError(f"{fault}: B should have {a[1]} rows")
 
     def refuse_overflow(self, a: CsrArray, b: CsrArray) -> None:
         """Refuse operands whose products, or sums of products, exceed the largest double.
@@ -167,8 +167,8 @@ class MatrixProduct(Problem):
         place = overflow(a, b)
         if place is not None:
             where = f"row {place[0] + 1}, column {place[1] + 1}"
-            what = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
-            raise WorkloadError(what, fix="scale the values")
+            fault = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
+            raise WorkloadError(fault, fix="scale the values")
 
 
 class Spgemm(MatrixProduct):
@@ -193,8 +193,8 @@ class Spgemm(MatrixProduct):
         super().check_operands()
         for operand in self.both:
             if not operand.matrix.has_canonical_format:
-                what = f"{operand.name} has several values at one place, and a product takes one"
-                raise WorkloadError(what, fix="read it with duplicates=sum, or draw it with duplicates=drop")
+                fault = f"{operand.name} has several values at one place, and a product takes one"
+                raise WorkloadError(fault, fix="read it with duplicates=sum, or draw it with duplicates=drop")
         self.refuse_overflow(*self.machine_inputs())
 
     def check(self, answer: CsrArray) -> Comparison:

@@ -95,14 +95,15 @@ class Profile(_Row):
         _require(len(kinds) == nodes, f"the classes have {len(kinds)} nodes; the shape has {nodes}")
         _require(between.shape == (count, count), f"nonzeros_between is not {count} x {count}, by class")
         _require(between.sum() == self.nonzeros, f"nonzeros_between sums to {between.sum()}, not to nonzeros")
-        for what, degree, sums in (
+        for axis, degree, sums in (
             ("row", rows, between.sum(axis=1)),
             ("column", columns, between.sum(axis=0)),
         ):
-            wanted = np.bincount(kinds, weights=degree, minlength=count).astype(np.int64)
-            for kind in np.flatnonzero(wanted != sums).tolist():
+            expected = np.bincount(kinds, weights=degree, minlength=count).astype(np.int64)
+            for kind in np.flatnonzero(expected != sums).tolist():
                 _require(
-                    False, f"class {kind} has {wanted[kind]} {what} nonzeros; nonzeros_between {sums[kind]}"
+                    False,
+                    f"class {kind} has {expected[kind]} {axis} nonzeros; nonzeros_between {sums[kind]}",
                 )
         self._check_room(between)
         return self
@@ -119,9 +120,9 @@ class Profile(_Row):
             _require(not odd, "symmetric, and a class has an odd number of nonzeros off the diagonal")
 
 
-def _require(holds: bool, otherwise: str) -> None:
+def _require(holds: bool, fault: str) -> None:
     if not holds:
-        raise ValueError(otherwise)
+        raise ValueError(fault)
 
 
 def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
@@ -166,9 +167,9 @@ def _groups(rows: Integers, columns: Integers) -> tuple[tuple[int, int, int], ..
 
 
 def _is_symmetric(matrix: CsrArray) -> bool:
-    turned = matrix.T.tocsr()
-    turned.sort_indices()
-    return all((getattr(matrix, part) == getattr(turned, part)).all() for part in ("indptr", "indices"))
+    transpose = matrix.T.tocsr()
+    transpose.sort_indices()
+    return all((getattr(matrix, part) == getattr(transpose, part)).all() for part in ("indptr", "indices"))
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -184,10 +185,10 @@ def read_profile(path: str | Path) -> Profile:
         remedy = f"give a file, or one of {names}"
         raise WorkloadError(f"cannot be read ({error.strerror})", where=str(path), fix=remedy) from None
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = "".join(f"{part}: " for part in (".".join(map(str, fault["loc"])),) if part)
-        what = f"no profile: {key}{fault['msg'].removeprefix('Value error, ')}"
-        raise WorkloadError(what, where=str(path), fix="write one with `fiberscope profile`") from None
+        first_error = error.errors()[0]
+        key = "".join(f"{part}: " for part in (".".join(map(str, first_error["loc"])),) if part)
+        fault = f"no profile: {key}{first_error['msg'].removeprefix('Value error, ')}"
+        raise WorkloadError(fault, where=str(path), fix="write one with `fiberscope profile`") from None
 
 
 @functools.cache

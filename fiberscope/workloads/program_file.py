@@ -43,25 +43,23 @@ def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:
         WorkloadError: the program fails, or breaks a rule that machines rely on.
     """
     try:
-        before = task.program.start(np.diff(graph.indptr), task.root)
-        if not (
-            isinstance(before, np.ndarray) and before.shape == graph.shape[:1] and before.dtype.kind in "iuf"
-        ):
-            raise TypeError(f"start gives {before!r:.40}; it should be an array of a number for each vertex")
-        after = synchronous.run(graph, replace(task, iterations=1)).properties
+        old = task.program.start(np.diff(graph.indptr), task.root)
+        if not (isinstance(old, np.ndarray) and old.shape == graph.shape[:1] and old.dtype.kind in "iuf"):
+            raise TypeError(f"start gives {old!r:.40}; it should be an array of a number for each vertex")
+        new = synchronous.run(graph, replace(task, iterations=1)).properties
         if not task.program.all_active:
-            _check_unreached(graph, task, before, after)
+            _check_unreached(graph, task, old, new)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise WorkloadError(f"{type(error).__name__}: {error}", where=where) from error
 
 
-def _check_unreached(graph: CsrArray, task: GraphTask, before: Values, after: Values) -> None:
+def _check_unreached(graph: CsrArray, task: GraphTask, old: Values, new: Values) -> None:
     """Check that vertices without a message keep their property, as most designs do not apply them."""
-    unreached = after != before
+    unreached = new != old
     unreached[graph.indices[graph.indptr[task.root] : graph.indptr[task.root + 1]]] = False
     if unreached.any():
         vertex = int(np.argmax(unreached))
         raise ValueError(
-            f"apply makes {after[vertex]:g} of {before[vertex]:g} at vertex {vertex}, which no message has "
+            f"apply makes {new[vertex]:g} of {old[vertex]:g} at vertex {vertex}, which no message has "
             "reached; it should leave it as it is"
         )

@@ -98,8 +98,8 @@ def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArra
         stream = _plain_edges(stream, where)
         first, words = first_entry(stream, where)
     if words not in (2, 3):
-        what = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
-        raise WorkloadError(what, where=where, line=first)
+        fault = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
+        raise WorkloadError(fault, where=where, line=first)
     grammar = Grammar(["index", "index", "real"][:words], _COMMENTS)
     entries = gather(scan(stream, grammar, where), where)
     size = 1 + int(max(entries.rows.max(), entries.cols.max()))
@@ -109,8 +109,8 @@ def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArra
 
 def _line(stream: BinaryIO, where: str, number: int) -> bytes:
     """Return a line by its number, counted from 1, and rewind the stream."""
-    for before in range(1, number):
-        read_line(stream, _COMMENTS.encode(), where, before)
+    for skipped in range(1, number):
+        read_line(stream, _COMMENTS.encode(), where, skipped)
     line = read_line(stream, _COMMENTS.encode(), where, number)
     stream.seek(0)
     return line
@@ -137,8 +137,8 @@ def _plain_edges(stream: BinaryIO, where: str) -> BinaryIO:
 def _read_tns(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
     header = read_header(stream, where)
     if header.rank != 2:
-        what = f"a tensor of rank {header.rank}; only rank 2 is a matrix (<row> <column> <value>)"
-        raise WorkloadError(what, where=where, line=header.first)
+        fault = f"a tensor of rank {header.rank}; only rank 2 is a matrix (<row> <column> <value>)"
+        raise WorkloadError(fault, where=where, line=header.first)
     grammar = Grammar(["index", "index", "real"], _COMMENTS)
     entries = gather(scan(stream, grammar, where, header.lines + 1), where, base=1)
     sizes = [1 + int(numbers.max(initial=-1)) for numbers in (entries.rows, entries.cols)]

@@ -39,10 +39,10 @@ def read_smtx(stream: BinaryIO, where: str) -> CsrArray:
     return canonical(matrix, where)
 
 
-def _numbers(text: bytes, where: str, line: int, wanted: int) -> Integers:
+def _numbers(text: bytes, where: str, line: int, count: int) -> Integers:
     words = text.split()
-    if len(words) != wanted:
-        raise WorkloadError(f"{len(words)} numbers; there should be {wanted}", where=where, line=line)
+    if len(words) != count:
+        raise WorkloadError(f"{len(words)} numbers; there should be {count}", where=where, line=line)
     if not all(word.isdigit() and len(word) < 19 for word in words):
         raise WorkloadError("not a whole number", where=where, line=line)
     return np.array(words, dtype=np.int64)

@@ -60,11 +60,11 @@ def _is_sorted(keys: Integers) -> bool:
 def rows_in(points: Integers, among: Integers) -> Integers:
     """Return the position of each row of ``points`` in the sorted, distinct rows ``among``, or -1."""
     keys = _row_keys(np.concatenate([among, points]))
-    theirs, ours = keys[: len(among)], keys[len(among) :]
-    if len(theirs) == 0:
-        return np.full(len(ours), -1)
-    places = np.minimum(np.searchsorted(theirs, ours), len(theirs) - 1)
-    return np.where(theirs[places] == ours, places, -1)
+    sorted_keys, point_keys = keys[: len(among)], keys[len(among) :]
+    if len(sorted_keys) == 0:
+        return np.full(len(point_keys), -1)
+    places = np.minimum(np.searchsorted(sorted_keys, point_keys), len(sorted_keys) - 1)
+    return np.where(sorted_keys[places] == point_keys, places, -1)
 
 
 def _row_keys(rows: Integers) -> Integers:
@@ -75,13 +75,13 @@ def _row_keys(rows: Integers) -> Integers:
         if size * wide <= MOST:
             keys = keys * wide + column
         else:
-            (keys, size), (numbers, wide) = _numbered(keys), _numbered(column)
+            (keys, size), (numbers, wide) = _compact(keys), _compact(column)
             keys = keys * wide + numbers
         size *= wide
     return keys
 
 
-def _numbered(keys: Integers) -> tuple[Integers, int]:
+def _compact(keys: Integers) -> tuple[Integers, int]:
     """Return each number's position among the distinct numbers, and the number of distinct numbers."""
     distinct, places = np.unique(keys, return_inverse=True)
     return places, len(distinct)

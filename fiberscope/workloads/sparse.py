@@ -25,7 +25,7 @@ __all__ = ["csr_in_place", "sparse"]
 
 class _AtFirstUse(ModuleType):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (whatever scipy has)
-        with _less():
+        with _without_needless_imports():
             from scipy import sparse as module  # noqa: PLC0415
 
         vars(self).update(vars(module))
@@ -33,11 +33,13 @@ class _AtFirstUse(ModuleType):
 
 
 @contextmanager
-def _less() -> Iterator[None]:
+def _without_needless_imports() -> Iterator[None]:
     """Hide the modules that scipy would import needlessly."""
-    there = list(vars(np))
+    names_before = list(vars(np))
     before = {name: vars(np)[name] for name in ("__all__", "__dir__")}
-    vars(np).update(__all__=[name for name in np.__all__ if name in there], __dir__=lambda: there)
+    vars(np).update(
+        __all__=[name for name in np.__all__ if name in names_before], __dir__=lambda: names_before
+    )
     cython = sys.modules.setdefault("cython", None)  # type: ignore[arg-type]  # importing it fails
     try:
         yield

@@ -23,7 +23,7 @@ from fiberscope.workloads.array_checks import (
     check_pointers,
     check_within,
 )
-from fiberscope.workloads.canonical import CsrArray, Integers, check_shape, finished
+from fiberscope.workloads.canonical import CsrArray, Integers, canonicalize_in_place, check_shape
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
@@ -105,7 +105,7 @@ def _vector(arrays: Arrays, where: str) -> npt.NDArray[np.float64]:
     return values
 
 
-def _two(shape: tuple[int, ...], entries: int, layout: str, where: str) -> tuple[int, int]:
+def _two_ranks(shape: tuple[int, ...], entries: int, layout: str, where: str) -> tuple[int, int]:
     """Return a shape that must have two ranks and a realistic size."""
     if len(shape) != 2:
         raise WorkloadError(f"{layout} with {len(shape)} ranks; a matrix has rank 2", where=where)
@@ -119,8 +119,10 @@ def _coo(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | Spars
     if len(shape) != 2:
         check_finite(values, columns, where)
         return SparseTensor.from_coordinates(shape, columns, values)
-    rows, cols = _two(shape, len(values), "COO", where)
-    return finished(sparse.coo_array((values, tuple(columns)), shape=(rows, cols)).tocsr(), where)
+    rows, cols = _two_ranks(shape, len(values), "COO", where)
+    return canonicalize_in_place(
+        sparse.coo_array((values, tuple(columns)), shape=(rows, cols)).tocsr(), where
+    )
 
 
 def _columns(arrays: Arrays, where: str) -> list[npt.NDArray[Any]]:
@@ -131,8 +133,8 @@ def _columns(arrays: Arrays, where: str) -> list[npt.NDArray[Any]]:
         return [_array(arrays, "row", where), _array(arrays, "col", where)]
     coordinates = _array(arrays, "coords", where)
     if coordinates.ndim != 2:
-        what = f"coordinates of rank {coordinates.ndim}; they must have a row for each rank of the array"
-        raise WorkloadError(what, where=where)
+        fault = f"coordinates of rank {coordinates.ndim}; they must have a row for each rank of the array"
+        raise WorkloadError(fault, where=where)
     return list(coordinates)
 
 
@@ -140,15 +142,17 @@ def _csr(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | Spars
     if len(shape) == 1:  # a vector of scipy, which has two pointers
         values, indices, _pointers = _compressed(arrays, 1, shape[0], where)
         return _coo({"data": values, "coords0": indices}, shape, where)
-    rows, cols = _two(shape, arrays["data"].size, "CSR", where)
+    rows, cols = _two_ranks(shape, arrays["data"].size, "CSR", where)
     values, indices, pointers = _compressed(arrays, rows, cols, where)
-    return finished(sparse.csr_array((values, indices, pointers), shape=(rows, cols)), where)
+    return canonicalize_in_place(sparse.csr_array((values, indices, pointers), shape=(rows, cols)), where)
 
 
 def _csc(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
-    rows, cols = _two(shape, arrays["data"].size, "CSC", where)
+    rows, cols = _two_ranks(shape, arrays["data"].size, "CSC", where)
     values, indices, pointers = _compressed(arrays, cols, rows, where)
-    return finished(sparse.csc_array((values, indices, pointers), shape=(rows, cols)).tocsr(), where)
+    return canonicalize_in_place(
+        sparse.csc_array((values, indices, pointers), shape=(rows, cols)).tocsr(), where
+    )
 
 
 def _compressed(
@@ -165,36 +169,40 @@ def _compressed(
 
 
 def _bsr(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
-    rows, cols = _two(shape, arrays["data"].size, "BSR", where)
+    rows, cols = _two_ranks(shape, arrays["data"].size, "BSR", where)
     blocks = as_doubles(arrays["data"], where)
     if blocks.ndim != 3 or not blocks.shape[1] or not blocks.shape[2]:
         raise WorkloadError("the values of BSR must be blocks, in an array of rank 3", where=where)
     height, width = blocks.shape[1:]
     if rows % height or cols % width:
-        what = f"blocks of {height} x {width} do not divide a matrix of {rows} x {cols}"
-        raise WorkloadError(what, where=where)
+        fault = f"blocks of {height} x {width} do not divide a matrix of {rows} x {cols}"
+        raise WorkloadError(fault, where=where)
     pointers = as_whole(_array(arrays, "indptr", where), "pointers", where)
     indices = as_whole(_array(arrays, "indices", where), "coordinates", where)
     check_pointers(pointers, rows // height, min(len(blocks), len(indices)), where)
     blocks, indices = blocks[: pointers[-1]], indices[: pointers[-1]]
     check_within(indices, cols // width, "the coordinate of a block", where)
-    return finished(sparse.bsr_array((blocks, indices, pointers), shape=(rows, cols)).tocsr(), where)
+    return canonicalize_in_place(
+        sparse.bsr_array((blocks, indices, pointers), shape=(rows, cols)).tocsr(), where
+    )
 
 
 def _dia(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
-    rows, cols = _two(shape, arrays["data"].size, "DIA", where)
+    rows, cols = _two_ranks(shape, arrays["data"].size, "DIA", where)
     diagonals = np.atleast_2d(as_doubles(arrays["data"], where))
     offsets = as_whole(np.atleast_1d(_array(arrays, "offsets", where)), "offsets", where)
     if diagonals.ndim != 2 or len(diagonals) != len(offsets):
-        what = f"{len(offsets)} offsets for values of shape {diagonals.shape}; there must be one for each row"
-        raise WorkloadError(what, where=where)
+        fault = (
+            f"{len(offsets)} offsets for values of shape {diagonals.shape}; there must be one for each row"
+        )
+        raise WorkloadError(fault, where=where)
     if len(np.unique(offsets)) != len(offsets):
         raise WorkloadError("an offset is there twice", where=where)
     outside = (offsets <= -rows) | (offsets >= cols)
     if outside.any():
-        what = f"the diagonal {offsets[outside][0]} is outside {1 - rows} to {cols - 1}"
-        raise WorkloadError(what, where=where)
-    return finished(sparse.dia_array((diagonals, offsets), shape=(rows, cols)).tocsr(), where)
+        fault = f"the diagonal {offsets[outside][0]} is outside {1 - rows} to {cols - 1}"
+        raise WorkloadError(fault, where=where)
+    return canonicalize_in_place(sparse.dia_array((diagonals, offsets), shape=(rows, cols)).tocsr(), where)
 
 
 def _gcxs(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:

@@ -127,11 +127,11 @@ def sizes_in(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("x")))
 
 
-def _drawn(shape: str, nonzeros: int, seed: int) -> SparseTensor:
+def _draw_tensor(shape: str, nonzeros: int, seed: int) -> SparseTensor:
     return generators.tensor(sizes_in(shape), nonzeros, seed)
 
 
-def _like(profile: str, seed: int) -> CsrArray:
+def _draw_surrogate(profile: str, seed: int) -> CsrArray:
     from fiberscope.workloads.surrogate import draw_like  # noqa: PLC0415  (few generators read a profile)
 
     return draw_like(profile, seed)
@@ -151,8 +151,8 @@ _GENERATORS = {
     "chung-lu": _Generator(_ChungLu, generators.chung_lu),
     "structured": _Generator(_Structured, generators.structured),
     "runs": _Generator(_Runs, generators.runs),
-    "tensor": _Generator(_Tensor, _drawn),
-    "surrogate": _Generator(_Surrogate, _like),
+    "tensor": _Generator(_Tensor, _draw_tensor),
+    "surrogate": _Generator(_Surrogate, _draw_surrogate),
 }
 
 
@@ -177,8 +177,8 @@ def split_view(text: str) -> tuple[str, str]:
     """
     head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
     if not of or not of[0].strip():
-        what = VIEWS[text.partition(":")[0].strip().lower()]
-        raise WorkloadError(f"no {what} is named", where=text, fix="end it with of=<a workload>")
+        fault = VIEWS[text.partition(":")[0].strip().lower()]
+        raise WorkloadError(f"no {fault} is named", where=text, fix="end it with of=<a workload>")
     return head, of[0].strip()
 
 
@@ -205,20 +205,20 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
         check_shape(spec.rows, spec.cols, spec.nonzeros, text)
     if isinstance(spec, _Block):
         check_shape(spec.rows, spec.cols, spec.blocks * spec.size**2, text)
-    drawn = _GENERATORS[name].build(**spec.model_dump(exclude={"values"}))
-    return _with_values(drawn, spec), full_text(name, spec)
+    operand = _GENERATORS[name].build(**spec.model_dump(exclude={"values"}))
+    return _with_values(operand, spec), full_text(name, spec)
 
 
-def _with_values(drawn: CsrArray | SparseTensor, spec: _Generated) -> CsrArray | SparseTensor:
+def _with_values(operand: CsrArray | SparseTensor, spec: _Generated) -> CsrArray | SparseTensor:
     """Return the matrix or tensor with the requested values. Its positions do not depend on the values."""
     if spec.values == UNIFORM:
-        return drawn
-    count = len(drawn.values if isinstance(drawn, SparseTensor) else drawn.data)
+        return operand
+    count = len(operand.values if isinstance(operand, SparseTensor) else operand.data)
     values = DRAWS[spec.values](np.random.default_rng([spec.seed, OF_VALUES]), count)
-    if isinstance(drawn, SparseTensor):
-        return replace(drawn, values=values)
-    drawn.data = values
-    return drawn
+    if isinstance(operand, SparseTensor):
+        return replace(operand, values=values)
+    operand.data = values
+    return operand
 
 
 def describe_spec(text: str) -> str:
@@ -249,7 +249,7 @@ def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
     try:
         return model.model_validate(_pairs(text.partition(":")[2], model, text))
     except ValidationError as error:
-        raise WorkloadError(_explained(error), where=text) from None
+        raise WorkloadError(_explain(error), where=text) from None
 
 
 def full_text(name: str, spec: Spec) -> str:
@@ -276,7 +276,7 @@ def _pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
     return pairs
 
 
-def _explained(error: ValidationError) -> str:
+def _explain(error: ValidationError) -> str:
     faults: list[Any] = list(error.errors())
     return "; ".join(_fault(fault) for fault in faults)
 

@@ -71,7 +71,7 @@ def draw_matrix(profile: Profile, seed: int) -> CsrArray:
         if profile.symmetric
         else draw_directed_edges(nodes, rows, columns, rng)
     )
-    row, column = _shuffled(profile, np.concatenate([row, on]), np.concatenate([column, on]), rng)
+    row, column = _shuffle(profile, np.concatenate([row, on]), np.concatenate([column, on]), rng)
     matrix = from_coordinates(row, column, np.ones(len(row)), profile.shape, profile.name)
     matrix.data = draw_uniform(rng, matrix.nnz)
     return matrix
@@ -87,7 +87,7 @@ def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.rand
     return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
 
 
-def _shuffled(
+def _shuffle(
     profile: Profile, row: Integers, column: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
     """Map nodes to rows and columns in random order."""

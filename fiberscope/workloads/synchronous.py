@@ -88,7 +88,7 @@ def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
     counts: list[Iteration] = []
     while len(active) and len(counts) < task.iterations:
         reduced, touched = _process(graph, task, properties, active)
-        new = _applied(program, properties, reduced, degrees)
+        new = _apply(program, properties, reduced, degrees)
         changed = np.flatnonzero(new != properties)
         counts.append(
             Iteration(
@@ -147,7 +147,7 @@ def _reduce(program: VertexProgram, reduced: Values, destinations: AnyIntegers, 
         reduced[destination] = float(program.reduce(float(reduced[destination]), message))
 
 
-def _applied(program: VertexProgram, old: Values, reduced: Values, degrees: Integers) -> Values:
+def _apply(program: VertexProgram, old: Values, reduced: Values, degrees: Integers) -> Values:
     if isinstance(program.apply, str):
         return APPLY[program.apply](old, reduced, degrees.astype(float))
     return _each(program.apply, old, reduced, degrees.astype(float))

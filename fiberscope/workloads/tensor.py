@@ -84,9 +84,9 @@ class SparseTensor:
                 raise WorkloadError(f"a coordinate of rank {rank} is outside 0 to {size - 1}")
         if (order := lexical_order(columns, shape)) is not None:
             columns, values = [column[order] for column in columns], values[order]
-        return cls(tuple(shape), tuple(columns), values)._summed()
+        return cls(tuple(shape), tuple(columns), values)._sum_duplicates()
 
-    def _summed(self) -> SparseTensor:
+    def _sum_duplicates(self) -> SparseTensor:
         """Return the tensor with entries at the same position added."""
         if self.nonzeros == 0:
             return self
@@ -142,10 +142,12 @@ class SparseTensor:
 
     def without_zeros(self) -> SparseTensor:
         """Return the tensor without explicit zeros."""
-        kept = self.values != 0
-        if kept.all():
+        is_nonzero = self.values != 0
+        if is_nonzero.all():
             return self
-        return SparseTensor(self.shape, tuple(column[kept] for column in self.coordinates), self.values[kept])
+        return SparseTensor(
+            self.shape, tuple(column[is_nonzero] for column in self.coordinates), self.values[is_nonzero]
+        )
 
     def transposed(self, ranks: Sequence[int]) -> SparseTensor:
         """Return the tensor with its ranks in this order."""

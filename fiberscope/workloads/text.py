@@ -122,10 +122,10 @@ def open_text(path: Path, where: str) -> Iterator[BinaryIO]:
             magic = raw.read(2)
             raw.seek(0)
             if magic != GZIP_MAGIC:
-                yield _unmarked(raw, where)
+                yield _without_mark(raw, where)
                 return
             with Unpacked(raw, where) as unpacked:
-                yield _unmarked(cast(BinaryIO, unpacked), where)
+                yield _without_mark(cast(BinaryIO, unpacked), where)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise WorkloadError(f"the gzip file is damaged or cut short ({error})", where=where) from error
     except PermissionError as error:
@@ -146,7 +146,7 @@ def _raw(path: Path, where: str) -> BinaryIO:
     return path.open("rb")
 
 
-def _unmarked(stream: BinaryIO, where: str) -> BinaryIO:
+def _without_mark(stream: BinaryIO, where: str) -> BinaryIO:
     """Return a stream from its start, without a byte order mark and with line feeds."""
     beginning = stream.read(CHUNK_BYTES)
     check_content(beginning[:BEGINNING], where)
@@ -182,11 +182,11 @@ def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) ->
 
 def _by_grammar(text: bytes, grammar: Grammar, where: str, line: int) -> Values:
     """Return the numbers of complete lines, entries x fields; report the first invalid line."""
-    good = grammar.matched(text)
-    if good < len(text):
-        _refuse(text[good:], grammar, where, line + text.count(b"\n", 0, good))
-    bare = grammar.without_comments(text)
-    numbers = np.fromstring(bare, dtype=np.float64, sep=" ") if bare.strip() else np.empty(0)
+    valid_bytes = grammar.matched(text)
+    if valid_bytes < len(text):
+        _refuse(text[valid_bytes:], grammar, where, line + text.count(b"\n", 0, valid_bytes))
+    stripped = grammar.without_comments(text)
+    numbers = np.fromstring(stripped, dtype=np.float64, sep=" ") if stripped.strip() else np.empty(0)
     return numbers.reshape(-1, len(grammar.fields))
 
 
@@ -217,7 +217,7 @@ def read_line(stream: BinaryIO, comment: bytes, where: str, line: int) -> bytes:
 
 
 def _skip_line(stream: BinaryIO) -> None:
-    while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+    while (remainder := stream.readline(LONGEST_LINE)) and not remainder.endswith(b"\n"):
         pass
 
 
@@ -244,25 +244,27 @@ def _whole_lines(stream: BinaryIO, grammar: Grammar, where: str, line: int) -> b
     if grammar.is_comment(text[text.rfind(b"\n") + 1 :]):
         _skip_line(stream)
         return text + b"\n"
-    rest = stream.readline(LONGEST_LINE)
-    if not rest.endswith(b"\n"):
-        if len(rest) == LONGEST_LINE:
+    remainder = stream.readline(LONGEST_LINE)
+    if not remainder.endswith(b"\n"):
+        if len(remainder) == LONGEST_LINE:
             raise too_long(where, line + text.count(b"\n"))
-        rest += b"\n"
-    return text + rest
+        remainder += b"\n"
+    return text + remainder
 
 
 def _refuse(text: bytes, grammar: Grammar, where: str, line: int) -> None:
-    bad = text[: text.index(b"\n")]
-    shown = repr(bad[:60].strip().decode("utf-8", "backslashreplace"))
-    wanted = " ".join(f"<{field}>" for field in grammar.fields)
+    bad_line = text[: text.index(b"\n")]
+    shown_text = repr(bad_line[:60].strip().decode("utf-8", "backslashreplace"))
+    expected = " ".join(f"<{field}>" for field in grammar.fields)
     try:
-        words = bad.decode("utf-8").split()
+        words = bad_line.decode("utf-8").split()
     except UnicodeDecodeError:
-        raise WorkloadError(f"{shown} is not UTF-8 text", where=where, line=line) from None
+        raise WorkloadError(f"{shown_text} is not UTF-8 text", where=where, line=line) from None
     if any(word.lstrip("+-").lower() in ("nan", "inf", "infinity") for word in words):
-        raise WorkloadError(f"{shown} holds a value that is not finite", where=where, line=line)
-    what = (
-        f"{shown} has {len(words)} fields" if len(words) != len(grammar.fields) else f"{shown} does not fit"
+        raise WorkloadError(f"{shown_text} holds a value that is not finite", where=where, line=line)
+    fault = (
+        f"{shown_text} has {len(words)} fields"
+        if len(words) != len(grammar.fields)
+        else f"{shown_text} does not fit"
     )
-    raise WorkloadError(f"{what}; a line here is {wanted}", where=where, line=line)
+    raise WorkloadError(f"{fault}; a line here is {expected}", where=where, line=line)

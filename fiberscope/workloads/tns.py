@@ -51,6 +51,6 @@ def _checked(block: Block, where: str) -> Values:
     check_entries(block, ~np.isfinite(numbers[:, -1]), "the value is too large for a double", where)
     for rank in range(numbers.shape[1] - 1):
         index = numbers[:, rank]
-        what = f"the index of rank {rank + 1} is outside 1 to {MOST_ROWS}"
-        check_entries(block, (index < 1) | (index > MOST_ROWS), what, where)
+        fault = f"the index of rank {rank + 1} is outside 1 to {MOST_ROWS}"
+        check_entries(block, (index < 1) | (index > MOST_ROWS), fault, where)
     return numbers

@@ -52,8 +52,8 @@ class TensorHeader:
             return sizes
         for rank, (size, most) in enumerate(zip(self.shape, sizes, strict=True), 1):
             if most > size:
-                what = f"an index of rank {rank} is {most}; the header has the shape "
-                raise WorkloadError(what + " x ".join(map(str, self.shape)), where=where)
+                fault = f"an index of rank {rank} is {most}; the header has the shape "
+                raise WorkloadError(fault + " x ".join(map(str, self.shape)), where=where)
         return list(self.shape)
 
 
@@ -67,11 +67,11 @@ def read_header(stream: BinaryIO, where: str) -> TensorHeader:
     (first, start), (second, sizes), (third, entry) = next(lines), next(lines), next(lines)
     if not start:
         raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
-    numbers = [_whole(word) for word in start]
+    numbers = [_whole_number(word) for word in start]
     is_header = len(numbers) <= 2 and numbers[0] == len(sizes) and all(numbers)
     if len(numbers) == 2:  # else the entry of a vector
         is_header = is_header and len(entry) == len(sizes) + 1
-    shape = tuple(_whole(word) for word in sizes)
+    shape = tuple(_whole_number(word) for word in sizes)
     stream.seek(0)
     if not is_header or not all(shape):
         return TensorHeader(len(start) - 1, first)
@@ -95,6 +95,6 @@ def _entries(stream: BinaryIO, where: str) -> Iterator[tuple[int, list[bytes]]]:
         yield number, []
 
 
-def _whole(word: bytes) -> int:
+def _whole_number(word: bytes) -> int:
     """Return the whole number that a word represents; 0 for any other word."""
     return int(word) if word.isdigit() and len(word) < 19 else 0

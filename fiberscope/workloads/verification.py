@@ -205,7 +205,7 @@ def _positive_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers
 def _any_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
     """Return the same for values of any sign. Products of ones keep the entries whose sum is 0."""
     expected = _sorted(ones_of(block) @ ones_of(b))
-    return expected, _on(expected, block @ b), _on(expected, _sizes(block) @ _sizes(b))
+    return expected, _values_at(expected, block @ b), _values_at(expected, _sizes(block) @ _sizes(b))
 
 
 def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
@@ -238,8 +238,8 @@ def compare_entries(
         rounding: limits of rounding of the values' type.
     """
     expected = _sorted(entries)
-    scale = _on(expected, sizes) + rounding.floor
-    comparison = _compare_entries(expected, _on(expected, values), scale, _sorted(product), rounding)
+    scale = _values_at(expected, sizes) + rounding.floor
+    comparison = _compare_entries(expected, _values_at(expected, values), scale, _sorted(product), rounding)
     return replace(comparison, tolerance=rounding.tolerance)
 
 
@@ -336,7 +336,7 @@ def _places(matrix: CsrArray) -> Numbers:
     return rows * matrix.shape[1] + matrix.indices
 
 
-def _on(structure: CsrArray, matrix: CsrArray) -> Numbers:
+def _values_at(structure: CsrArray, matrix: CsrArray) -> Numbers:
     """Return the values of ``matrix`` at the entries of ``structure``; scipy omits sums that are zero."""
     matrix = _sorted(matrix)
     if matrix.nnz == structure.nnz:

@@ -93,14 +93,14 @@ class VertexProgram:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        for what, value, choices in (
+        for parameter, value, choices in (
             ("process_edge", self.process_edge, PROCESS),
             ("reduce", self.reduce, REDUCE),
             ("apply", self.apply, APPLY),
         ):
             if value not in choices if isinstance(value, str) else not callable(value):
                 raise ValueError(
-                    f"{what} is {value!r}; it should be a function or one of {', '.join(choices)}"
+                    f"{parameter} is {value!r}; it should be a function or one of {', '.join(choices)}"
                 )
         if not isinstance(self.neutral, Real) or isnan(self.neutral):
             raise ValueError(f"neutral is {self.neutral!r}; it should be a number")

@@ -76,12 +76,12 @@ def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTens
     if min(counts, default=1) < 1:
         sizes = " x ".join(map(str, image.shape[kept:]))
         raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", where=where)
-    taken = [_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
+    taken = [_elements_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
     *coordinates, values = (np.concatenate(column) for column in zip(*taken, strict=True))
     return SparseTensor.from_coordinates((*image.shape[:kept], *size, *counts), coordinates, values)
 
 
-def _at(
+def _elements_at(
     image: SparseTensor, offsets: Sequence[int], counts: Sequence[int], view: Windows
 ) -> list[npt.NDArray[Any]]:
     """Return the elements at one offset within the windows: the coordinates of each rank, and the values."""

@@ -39,8 +39,8 @@ def draw_directed_edges(
 ) -> tuple[Integers, Integers]:
     """Draw distinct (row, column) edges without loops, with these numbers of nonzeros by row and column."""
     places = _places(nodes.kinds, rows + columns, rng)
-    row, columns_class = _dealt(nodes, rows, nodes.between, places, rng)
-    column, rows_class = _dealt(nodes, columns, nodes.between.T, places, rng)
+    row, columns_class = _deal_stubs(nodes, rows, nodes.between, places, rng)
+    column, rows_class = _deal_stubs(nodes, columns, nodes.between.T, places, rng)
     row = row[np.lexsort((columns_class, nodes.kinds[row]))]
     column = column[np.lexsort((nodes.kinds[column], rows_class))]
     return Joins(nodes.kinds, (row, column), rng, both_ways=False).repaired()
@@ -50,7 +50,7 @@ def draw_undirected_edges(
     nodes: Nodes, degrees: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
     """Draw distinct edges without loops, with these degrees; return both directions."""
-    stubs, partners = _dealt(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
+    stubs, partners = _deal_stubs(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
     kinds = nodes.kinds[stubs]
     pair = np.minimum(kinds, partners) * len(nodes.between) + np.maximum(kinds, partners)
     order = np.argsort(pair, kind="stable")
@@ -74,7 +74,7 @@ def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Val
     return places
 
 
-def _dealt(
+def _deal_stubs(
     nodes: Nodes, degrees: Integers, between: Integers, places: Values, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
     """Return the node of every stub, by class and position, and the partner class of the stub."""

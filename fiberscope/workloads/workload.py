@@ -14,7 +14,7 @@ from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, di
 from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.files import is_path
-from fiberscope.workloads.graph_view import GRAPH, full_view, graph_view, seen
+from fiberscope.workloads.graph_view import GRAPH, apply_view, full_view, graph_view
 from fiberscope.workloads.memory_arrays import decode_object
 from fiberscope.workloads.named_tensor import Source, generate_tensor, tensor_in
 from fiberscope.workloads.suffixes import SUFFIXES
@@ -79,7 +79,7 @@ def load(
     text = os.fspath(name)
     view = spec.view_in(text)
     if view == GRAPH:
-        return _viewed(text, exact, progress)
+        return _load_view(text, exact, progress)
     if (view is not None or named_array(text) is not None) and (of_ranks := tensor_in(text)) is not None:
         loaded = of_ranks.of_order(2, text)
         return _workload(loaded.name, loaded.source, loaded.matrix, loaded.origin, loaded.notice)
@@ -89,17 +89,17 @@ def load(
             drawn = generate_tensor(full, drawn).of_order(2, text).matrix
         return _workload(full, "generated", drawn, full)
     if is_path(text):
-        return _read(_bare(text), text, Path(text).name, duplicates)
+        return _read(_base_name(text), text, Path(text).name, duplicates)
     if not registry.is_registered(text):
         return _from_data_path(text, duplicates)
-    return _registered(registry.lookup(text), exact, progress, duplicates)
+    return _load_registered(registry.lookup(text), exact, progress, duplicates)
 
 
-def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
+def _load_view(text: str, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
     view, of = graph_view(text)
     read_as: Duplicates = "sum" if view.duplicates == "sum" else "keep"
     viewed = load(of, exact=exact, progress=progress, duplicates=read_as)
-    matrix = seen(viewed.matrix, view, text)
+    matrix = apply_view(viewed.matrix, view, text)
     return replace(viewed, name=text, matrix=matrix, digest=digest(matrix), origin=full_view(view, of))
 
 
@@ -130,7 +130,7 @@ def _workload(
     return Workload(name, source, matrix, digest(matrix), notice, origin)
 
 
-def _bare(text: str) -> str:
+def _base_name(text: str) -> str:
     file = Path(text).name
     longest = max((suffix for suffix in SUFFIXES if file.lower().endswith(suffix)), key=len, default="")
     return file[: len(file) - len(longest)] or file
@@ -139,14 +139,14 @@ def _bare(text: str) -> str:
 def _from_data_path(name: str, duplicates: Duplicates) -> Workload:
     file = cache.find(name)
     if file is None:
-        what = (
+        fault = (
             f"{name!r} is not a file, a generator or a known matrix, and not in a folder of FIBERSCOPE_DATA"
         )
-        raise WorkloadError(what, fix=nearest(name, registry.names()))
+        raise WorkloadError(fault, fix=nearest(name, registry.names()))
     return _read(name, file, file.name, duplicates)
 
 
-def _registered(
+def _load_registered(
     entry: registry.Entry,
     exact: bool,
     progress: Callable[[int, int], None] | None,
@@ -187,8 +187,8 @@ def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workl
         raise WorkloadError(
             f"the exact matrix is not available ({error})", where=entry.name, fix=remedy
         ) from error
-    matrix, like = surrogate(entry)
+    matrix, details = surrogate(entry)
     notice = (
-        f"SURROGATE: this is not {entry.name} but a stand-in: {like} ({error}); for the real one {remedy}"
+        f"SURROGATE: this is not {entry.name} but a stand-in: {details} ({error}); for the real one {remedy}"
     )
     return _workload(entry.name, "surrogate", matrix, f"surrogate of {entry.name}", notice)

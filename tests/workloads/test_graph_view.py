@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from fiberscope.workloads import Spgemm, WorkloadError, file_of, load
 from fiberscope.workloads.canonical import from_coordinates
-from fiberscope.workloads.graph_view import GraphView, graph_view, seen
+from fiberscope.workloads.graph_view import GraphView, apply_view, graph_view
 
 EDGES = "0 1 3\n0 1 2\n1 0 5\n2 2 1\n3 1 4\n3 0 9\n3 2 7\n"
 
@@ -103,7 +103,7 @@ def test_against_a_plain_list_of_edges(drawn, loops, direction, duplicates):
     columns = [np.array([edge[place] for edge in drawn], dtype=int) for place in range(3)]
     read = "sum" if duplicates == "sum" else "keep"
     matrix = from_coordinates(columns[0], columns[1], columns[2].astype(float), (7, 7), "m", read)
-    found = seen(matrix, GraphView(loops=loops, edges=direction, duplicates=duplicates), "m")
+    found = apply_view(matrix, GraphView(loops=loops, edges=direction, duplicates=duplicates), "m")
     plain = [edge for edge in drawn if loops == "keep" or edge[0] != edge[1]]
     if direction == "undirected":
         plain += [(v, u, w) for u, v, w in plain if u != v]

@@ -1,4 +1,4 @@
-"""Synthesizable twins of the blocks, in PyRTL, and how RTL takes a component's place in a running machine.
+"""Synthesizable twins of the blocks in PyRTL, and their use in place of components in a run.
 
 Needs the extra ``rtl``: ``pip install "fiberscope[rtl]"``.
 """

@@ -1,4 +1,4 @@
-"""The blocks that have twins, by name: all that a module beside an event class's makes."""
+"""The catalogue of blocks with twins, by name, collected from all twin modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fiberscope import hw
 from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.block import RtlBlock
 
-_TWIN = "_rtl"  # what a twin's file ends in
+_TWIN = "_rtl"  # suffix of a twin's file
 
 
 def _module_values() -> Iterator[object]:
@@ -30,4 +30,4 @@ def _by_name(*, listed: bool) -> Mapping[str, RtlBlock]:
 
 
 BLOCKS = _by_name(listed=True)
-PARTS = _by_name(listed=False)  # what only joins others, or is made for one machine
+PARTS = _by_name(listed=False)  # blocks that only join others, or belong to one machine

@@ -52,11 +52,10 @@ __all__ = ["SPECIFICATIONS", "FormalSpecification", "kit_of", "small_parameters"
 
 @dataclass(frozen=True)
 class FormalSpecification:
-    """Specification of the claims of a block beside the contract of its ports.
+    """Claims of a block beside the contract of its ports.
 
     Args:
-        settings: parameters at which the block is proven by default, as options write them; empty for the
-            least.
+        settings: default parameters of a proof, as in options; empty for the smallest.
         add: adds the claims of the block; None for none.
     """
 
@@ -106,10 +105,10 @@ SPECIFICATIONS: Mapping[str, FormalSpecification] = {
 
 
 def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
-    """Return the parameters of a proof: those at which the block is proven by default, and the settings.
+    """Return the parameters of a proof: the block's defaults for proofs, with these settings.
 
     Raises:
-        ValueError: a setting is wrong.
+        ValueError: an invalid setting.
     """
     specification = SPECIFICATIONS.get(block.name, FormalSpecification())
     numbers = asdict(least(block.parameters)).items()
@@ -122,7 +121,7 @@ def small_parameters(block: RtlBlock, settings: list[str]) -> Parameters:
 def kit_of(block: RtlBlock, parameters: Parameters, ports: str = PLAIN, *, status: bool = True) -> FormalKit:
     """Return the formal kit of a block.
 
-    Registered ports have the claims of their contract alone; those of the block are about its plain ports.
+    Registered ports have only the claims of their contract. The claims of a block are about its plain ports.
 
     Raises:
         ValueError: there is no formal kit of such ports.

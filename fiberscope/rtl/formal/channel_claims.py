@@ -1,4 +1,4 @@
-"""Claims of a channel: what comes in leaves once, in its order, a latency later."""
+"""Claims of a channel: each token leaves once, in order, after the latency."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["add_channel"]
 
 
 class Queue:
-    """Words that came in and have not left, the oldest first, and the age of each in cycles.
+    """Words in the channel, the oldest first, and the age of each in cycles.
 
     Args:
-        parameters: of the channel.
+        parameters: parameters of the channel.
         source, sink: its ends.
     """
 
@@ -38,11 +38,11 @@ class Queue:
             age.next <<= pyrtl.select(came, pyrtl.Const(1, len(age)), older)
 
     def of_age(self, age: int) -> list[Signal]:
-        """Return by place whether there is a word of this age."""
+        """Return, by position, whether there is a word of this age."""
         return [(self.count > i) & (own == age) for i, own in enumerate(self.ages)]
 
     def came_one_by_one(self) -> Signal:
-        """Return whether no two words came in one cycle."""
+        """Return whether no two words arrived in the same cycle."""
         pairs = enumerate(pairwise(self.ages))
         older = [implies(self.count > i + 1, (a > b) | (b == self.latency)) for i, (a, b) in pairs]
         return all_of([implies(self.count > i, age != 0) for i, age in enumerate(self.ages)] + older)
@@ -76,7 +76,7 @@ def add_channel(parameters: ChannelParameters, properties: Properties) -> None:
 
 
 def _slots(capacity: int, properties: Properties) -> list[Signal]:
-    """The words in the slots, from the oldest on."""
+    """Return the words in the slots, the oldest first."""
     if capacity == 1:
         return [properties.inner("slot")]
     words, head = properties.words("slots"), properties.inner("head")

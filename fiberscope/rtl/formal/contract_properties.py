@@ -1,4 +1,4 @@
-"""Properties of any block: the contract of its streams, its state behind a reset, covers of its states."""
+"""Properties of any block: the contract of its streams, its reset state, and covers of its states."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fiberscope.rtl.formal.properties import End, Properties, all_of, any_of, id
 
 __all__ = ["add_contract", "add_port_queues", "add_reset_state", "add_state_covers"]
 
-STATE_BITS = 2  # widest register of control of which every value is a cover
+STATE_BITS = 2  # widest control register with a cover for every value
 
 
 def add_contract(
@@ -23,13 +23,14 @@ def add_contract(
     retracts: Collection[str] = (),
     is_registered: bool = False,
 ) -> None:
-    """Add what holds at the ports of every block.
+    """Add the rules of the ports of every block.
 
     Args:
-        properties: of the block.
-        arbiters: output ports at which another token may take the place of the one that is offered.
-        retracts: output ports at which an offer may also end without being taken.
-        is_registered: whether tokens stay for any receiver, and not only for one that keeps its space.
+        properties: properties of the block.
+        arbiters: output ports at which another token may replace an offered token.
+        retracts: output ports at which an offer may also end.
+        is_registered: whether offers persist for any receiver, and not only for a receiver that keeps its
+            space.
     """
     for end in properties.ends("input"):
         _assume_waiting_token(properties, end)
@@ -50,7 +51,7 @@ def add_contract(
 
 
 def add_reset_state(properties: Properties) -> None:
-    """Claim that a block that has received no token since its reset sends none, and keeps its reset state."""
+    """Claim that a block without an input token since reset sends none, and keeps its reset state."""
     block = properties.block
     seen = pyrtl.Register(1, "seen_input")
     shown = any_of([end.valid for end in properties.ends("input")])
@@ -62,7 +63,7 @@ def add_reset_state(properties: Properties) -> None:
 
 
 def add_state_covers(properties: Properties) -> None:
-    """Ask for every value of the small registers of control."""
+    """Add a cover for every value of the small control registers."""
     block = properties.block
     for register in _control(block):
         if len(register) <= STATE_BITS:
@@ -72,7 +73,7 @@ def add_state_covers(properties: Properties) -> None:
 
 
 def add_port_queues(properties: Properties) -> None:
-    """Claim of each channel of two tokens at a registered port that it holds at most two, side by side."""
+    """Claim that each channel of two tokens at a registered port has at most two adjacent tokens."""
     block = properties.block
     names = {register.name for register in _control(block)}
     for name in sorted(names):
@@ -85,13 +86,13 @@ def add_port_queues(properties: Properties) -> None:
 
 
 def _control(block: pyrtl.Block) -> list[Signal]:
-    """The registers that the reset sets, by name."""
+    """Return the registers with reset, by name."""
     registers = block.wirevector_subset(pyrtl.Register) - block.wirevector_subset(DataRegister)
     return sorted(registers, key=lambda register: register.name)
 
 
 def _waited(properties: Properties, end: End) -> tuple[Signal, Signal]:
-    """Return whether a token was offered in the cycle before and not taken, and this token."""
+    """Return whether a token was refused in the cycle before, and this token."""
     waited = properties.previous(end.valid & ~end.ready)
     word = DataRegister(len(end.word))
     word.next <<= end.word
@@ -99,14 +100,14 @@ def _waited(properties: Properties, end: End) -> tuple[Signal, Signal]:
 
 
 def _assume_waiting_token(properties: Properties, end: End) -> None:
-    """A token at an input stays as it is until it is taken."""
+    """Assume that a refused token at an input stays unchanged."""
     waited, word = _waited(properties, end)
     kept = end.valid & end.same_fields(word)
     properties.assume(f"{end.stream.prefix}_stays", implies(waited, kept))
 
 
 def _space_stays(properties: Properties, outputs: list[End]) -> Signal:
-    """No receiver with space in the cycle before has lost it without taking a token."""
+    """Return whether every receiver with space in the cycle before kept it, or took a token."""
     lost = [properties.previous(end.ready & ~end.moves) & ~end.ready for end in outputs]
     return ~any_of(lost)
 
@@ -119,7 +120,7 @@ def _cover(properties: Properties, end: End) -> None:
 
 
 def _lanes(ends: list[End]) -> Iterator[tuple[End, End]]:
-    """Pairs of neighbouring lanes of one port."""
+    """Yield pairs of adjacent lanes of the same port."""
     for before, behind in pairwise(ends):
         if before.stream.port == behind.stream.port and behind.stream.lane:
             yield before, behind

@@ -49,7 +49,7 @@ def add_bump_allocator(parameters: BumpAllocatorParameters, properties: Properti
 
 
 def add_page_allocator(parameters: PageAllocatorParameters, properties: Properties) -> None:
-    """Claim that each request gets the next page, those of a cycle in the order of their ports."""
+    """Claim that each request gets the next page, in the order of ports within a cycle."""
     granted = pyrtl.Register(parameters.page_bits, "granted")
     following = (granted + parameters.first)[: parameters.page_bits]
     number = following
@@ -64,7 +64,7 @@ def add_page_allocator(parameters: PageAllocatorParameters, properties: Properti
 
 
 def add_node_writer(parameters: NodeWriterParameters, properties: Properties) -> None:
-    """Claim a header for each node, in order, with the node that came before to the same list."""
+    """Claim a header for each node, in order, with the previous node of the same list."""
     nodes, headers = properties.end("nodes"), properties.end("headers")
     full, node = pyrtl.Register(1, "is_inside"), DataRegister(len(nodes.word), "node_inside")
     full.next <<= nodes.moves | (full & ~headers.moves)
@@ -94,7 +94,7 @@ def add_node_writer(parameters: NodeWriterParameters, properties: Properties) ->
 
 
 def add_accumulator(parameters: AccumulatorParameters, properties: Properties) -> None:
-    """Claim that neighbours of one coordinate leave as their sum, and a stop behind the last sum."""
+    """Claim that adjacent products of equal coordinates leave as their sum, and stops after the last sum."""
     products, sums, behind = (properties.end(name) for name in ("products", "sums", "sums_behind"))
     stop, value = products.fields["control"], products.fields["value"]
     bits = parameters.sum_bits

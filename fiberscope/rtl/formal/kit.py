@@ -1,4 +1,4 @@
-"""The formal kit of a block: its Verilog, a monitor with its properties, and what runs them."""
+"""The formal kit of a block: its Verilog, a monitor with its properties, and commands for proofs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARK = "started"  # low in the first cycle, which is a reset
 
 @dataclass(frozen=True)
 class PortList(Interface):
-    """Ports of a monitor, which are no streams."""
+    """Ports of a monitor, which are not streams."""
 
     listed: tuple[Wire, ...] = ()
 
@@ -37,7 +37,7 @@ class FormalKit:
         module: name of the block's module.
         block: Verilog of the block.
         monitor: Verilog of the monitor.
-        properties: what the monitor has.
+        properties: properties of the monitor.
     """
 
     module: str
@@ -51,21 +51,21 @@ class FormalKit:
         return f"{self.module}_formal"
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of all properties of a kind, without the kind."""
+        """Return the names of all properties of a kind, without its prefix."""
         return [
             name.removeprefix(f"{kind}_") for name in self.properties.outputs if name.startswith(f"{kind}_")
         ]
 
     @property
     def connections(self) -> list[str]:
-        """Commands of Yosys that connect what the monitor reads within the flattened block."""
+        """Return Yosys commands that connect the monitor to wires in the flattened block."""
         return [
             f"connect -nounset -set {wire.name} \\{DUT}.{path}"
             for path, wire in self.properties.inner_wires.items()
         ]
 
     def preparation(self, read: str = "read_verilog -sv") -> list[str]:
-        """Return commands of Yosys that read the files of the kit and flatten its modules."""
+        """Return Yosys commands that read the files of the kit and flatten its modules."""
         return [
             f"{read} {self.module}.v {self.module}_claims.v {self.top}.sv",
             f"hierarchy -check -top {self.top}",
@@ -87,7 +87,7 @@ class FormalKit:
 
     @property
     def wrapper(self) -> str:
-        """The module around block and monitor that states the properties, in SystemVerilog."""
+        """SystemVerilog module around block and monitor that states the properties."""
         ports = self.properties.interface.wires()
         constants = self.properties.constants
         driven = [*(wire for wire in ports if wire.direction == "input"), *constants]
@@ -142,7 +142,7 @@ def formal_kit(
         block: the block.
         parameters: its parameters.
         add_properties: adds assumptions, claims and covers.
-        status: whether the block has status outputs; without them, registers that nothing reads are left out.
+        status: whether the block has status outputs; without them, unused registers are omitted.
     """
     interface = replace(block.interface(parameters), status=())
     twin = block.twin(parameters, status=status)
@@ -161,6 +161,6 @@ def formal_kit(
 
 
 def _inputs(interface: Interface) -> PortList:
-    """The ports of a module, all of them inputs."""
+    """Return the ports of a module as inputs."""
     wires = [replace(wire, direction="input") for wire in interface.wires() if wire.name not in CLOCKING]
     return PortList(f"{interface.module}_claims", (), (), tuple(wires))

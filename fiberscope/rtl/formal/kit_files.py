@@ -1,4 +1,4 @@
-"""Files of a formal kit: a project for SymbiYosys, a script for Yosys, and a page about both."""
+"""Files of a formal kit: a project for SymbiYosys, a script for Yosys, and a README section."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def write_kit(kit: FormalKit, depth: int, folder: Path) -> list[Path]:
 
     Args:
         kit: the formal kit.
-        depth: cycles of the bounded proof that the files ask for.
-        folder: the folder; has the Verilog of the block.
+        depth: cycles of the bounded proof.
+        folder: the folder with the Verilog of the block.
 
     Raises:
         InputError: a file cannot be written.

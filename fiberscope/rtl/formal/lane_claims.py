@@ -24,9 +24,9 @@ __all__ = ["add_adder_network", "add_benes", "add_divider", "add_packer"]
 
 
 def add_divider(parameters: DividerParameters, properties: Properties) -> None:
-    """Claim that quotient and remainder are right, by the bits that each stage has found.
+    """Claim that quotient and remainder are right, by the bits that each stage has computed.
 
-    With k bits found, the upper k bits of the dividend are the quotient so far times the divisor plus a
+    After k bits, the upper k bits of the dividend equal the partial quotient times the divisor plus a
     remainder below the divisor.
     """
     dividends, divisors, results = (properties.end(name) for name in ("dividends", "divisors", "results"))
@@ -59,7 +59,7 @@ def add_divider(parameters: DividerParameters, properties: Properties) -> None:
 
 
 def _is_divided(dividend: Signal, divisor: Signal, partial: Group, bits: int) -> Signal:
-    """Return whether so many bits of the quotient are right, with the rest of the dividend above them."""
+    """Return whether ``bits`` bits of the quotient are right, with the rest of the dividend above them."""
     width = len(dividend)
     quotient, remainder = partial["coordinate"][:bits], partial["reference"]
     upper = dividend[width - bits :]
@@ -70,7 +70,7 @@ def _is_divided(dividend: Signal, divisor: Signal, partial: Group, bits: int) ->
 
 
 def add_benes(parameters: BenesParameters, properties: Properties) -> None:
-    """Claim that a row leaves with the same words; the double network may copy a word or leave it out."""
+    """Claim that a row leaves with the same words; the double network may copy or omit words."""
     rows = Pipeline(properties, properties.end("inputs"), properties.end("outputs"), parameters.stages + 1)
     sink = properties.end("outputs")
     before, behind = rows.lanes(parameters.stages), sink.lanes
@@ -109,7 +109,7 @@ def _stage_sums(properties: Properties, rows: Pipeline, stage: int) -> Signal:
     """Return whether the lanes of a stage have their sums.
 
     The adder of a lane adds the leaves of its neuron within its span, if the next leaf is of the neuron.
-    Lanes whose adders come in later stages have their leaf.
+    Lanes with adders in later stages have their leaf.
     """
     leaves = rows.lanes(stage)
     joined = [
@@ -137,7 +137,7 @@ def _stage_sums(properties: Properties, rows: Pipeline, stage: int) -> Signal:
 
 
 def _total(flags: Sequence[Signal], lanes: Sequence[Group], width: int) -> Signal:
-    """The sum of the values of the flagged lanes."""
+    """Return the sum of the values of the flagged lanes."""
     total = pyrtl.Const(0, width)
     for flag, lane in zip(flags, lanes, strict=True):
         value = lane["value"].sign_extended(width)
@@ -146,7 +146,7 @@ def _total(flags: Sequence[Signal], lanes: Sequence[Group], width: int) -> Signa
 
 
 def add_packer(parameters: PackerParameters, properties: Properties) -> None:
-    """Claim that items leave in order, none lost and none twice, in full rows but for the last of a fiber."""
+    """Claim that items leave in order, exactly once, in full rows except the last of a fiber."""
     source, sink = properties.end("lanes"), properties.end("packed")
     outputs = parameters.outputs
     waiting = pyrtl.Register(parameters.places.bit_length(), "waiting")

@@ -1,4 +1,4 @@
-"""Claims of networks: each token leaves once, where its tag says, and no input waits forever."""
+"""Claims of networks: each token leaves once, at its tag's port, and no input starves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["add_concentrator", "add_crossbar"]
 
 
 def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None:
-    """Claim that a token taken leaves in the same cycle, where its tag says."""
+    """Claim that a token leaves in the cycle in which it is taken, at its tag's port."""
     sources, sinks = properties.ends("input"), properties.ends("output")
     ports = [source.fields["coordinate"][PORT_SHIFT:] for source in sources]
     for place, sink in enumerate(sinks):
@@ -32,7 +32,7 @@ def add_crossbar(parameters: CrossbarParameters, properties: Properties) -> None
 
 
 def add_concentrator(parameters: ConcentratorParameters, properties: Properties) -> None:
-    """Claim that requests leave with the port in their tag, and replies at the port in their tag."""
+    """Claim that requests leave with the port in their tag, and replies at their tag's port."""
     ends = {end.stream.label: end for end in properties.ends("input") + properties.ends("output")}
     sources = [ends[f"inputs[{i}]"] for i in range(parameters.requesters)]
     sinks = [ends[f"outputs[{i}]"] for i in range(parameters.repliers)]
@@ -59,7 +59,7 @@ def _is_passed(whole: End, own: End, port: int) -> Signal:
 def _add_arbiter(
     name: str, properties: Properties, asks: Sequence[Signal], takes: Sequence[Signal], sink: End
 ) -> None:
-    """Claim that a request is served in every cycle, and passed over at most as often as there are others."""
+    """Claim that a request is granted in every cycle, and that each waits for at most all others once."""
     others, behind = len(asks) - 1, properties.inner(f"behind_{name}")
     suffixes = [(1 << len(asks)) - (1 << begin) for begin in range(1, len(asks))]
     properties.claim(f"offers_{name}", sink.valid == any_of(asks))
@@ -74,7 +74,7 @@ def _add_arbiter(
 
 
 def _distance(behind: Signal, suffixes: Sequence[int], place: int) -> Signal:
-    """Return how many others have their turn before this place."""
+    """Return the number of requesters with priority over this one."""
     places, distance = len(suffixes) + 1, pyrtl.Const(place, 8)
     for begin, mask in enumerate(suffixes, 1):
         distance = pyrtl.select(behind == mask, pyrtl.Const((place - begin) % places, 8), distance)

@@ -1,4 +1,4 @@
-"""Order of the coordinates of a fiber: assumed of inputs, claimed of outputs."""
+"""Order of the coordinates of a fiber: assumed for inputs, claimed for outputs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Fiber:
 
     Attributes:
         is_begun: whether a coordinate of the fiber has moved.
-        last: the last one; counts where ``is_begun`` is high.
-        ascends: the token that is offered is no coordinate, or a larger one.
+        last: the last coordinate; valid while ``is_begun`` is high.
+        ascends: whether the offered token is no coordinate, or a larger coordinate.
     """
 
     def __init__(self, end: End) -> None:
@@ -38,7 +38,7 @@ class Fiber:
 
 
 def add_matching_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
-    """Add the order of an intersection: the last match is no larger than what was taken last at any input."""
+    """Add the order of an intersection: the last match is at most the last coordinate of any input."""
     fibers = _assumed_fibers(properties, sources)
     sent = _claimed_fiber(properties, sink)
     behind = [fiber.is_begun & (sent.last <= fiber.last) for fiber in fibers]
@@ -46,7 +46,7 @@ def add_matching_order(properties: Properties, sources: Sequence[End], sink: End
 
 
 def add_merging_order(properties: Properties, sources: Sequence[End], sink: End) -> None:
-    """Add the order of a union: an input has sent the last coordinate, or waits with a larger one."""
+    """Add the order of a union: each input has sent the last coordinate, or offers a larger one."""
     fibers = _assumed_fibers(properties, sources)
     sent = _claimed_fiber(properties, sink)
     for fiber in fibers:

@@ -1,4 +1,4 @@
-"""Rows inside a pipeline of lanes, as they came in: what claims of blocks of lanes compare with."""
+"""Input rows inside a pipeline of lanes, for claims on blocks of lanes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Pipeline", "RowConstant"]
 
 
 class Pipeline:
-    """The rows inside a pipeline whose stages move in step, as they came in.
+    """The input rows inside a pipeline whose stages move in lock-step.
 
     Args:
-        properties: of the block; gets the claim that rows leave in order, none lost and none twice.
+        properties: properties of the block; gets the claim that rows leave in order, exactly once.
         source, sink: its ends.
-        stages: stages of registers.
-        attached: a word that belongs to the row that comes in, a constant of it, say.
+        stages: number of register stages.
+        attached: a further word of the arriving row, such as its constant.
 
     Attributes:
-        rows: the word of the row in each stage; counts where ``full`` is high.
+        rows: the word of the row in each stage; valid while ``full`` is high.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Pipeline:
         properties.claim("a_row_leaves_once", sink.valid == self.full[-1])
 
     def lanes(self, stage: int) -> list[Group]:
-        """Return the fields of each lane of the row in a stage, as they came in."""
+        """Return the input fields of each lane of the row in a stage."""
         fields = split_word(self.rows[stage], {name: len(wire) for name, wire in self._source.fields.items()})
         widths = self._source.stream.widths
         return [
@@ -49,20 +49,20 @@ class Pipeline:
         ]
 
     def attached(self, stage: int) -> Signal:
-        """Return the word that belongs to the row in a stage."""
+        """Return the further word of the row in a stage."""
         return self.rows[stage][len(self._source.word) :]
 
 
 class RowConstant:
-    """The constant of an array of rows, which comes with its first row.
+    """The constant of an array of rows, which arrives with the array's first row.
 
     Args:
-        properties: of the block; gets the claims that each array takes one constant, and keeps it.
-        source: the end at which the constant comes.
-        rows: the end at which rows come.
+        properties: properties of the block; gets the claims that each array takes one constant, and keeps it.
+        source: the end of the constants.
+        rows: the end of the rows.
 
     Attributes:
-        word: the constant of the row that comes in.
+        word: the constant of the arriving row.
     """
 
     def __init__(self, properties: Properties, source: End, rows: End) -> None:

@@ -1,7 +1,7 @@
 """Properties of a module: assumptions, claims and covers, as wires of a monitor beside the module.
 
-The monitor is a design in PyRTL. Its inputs are all ports of the module, and the registers and memory words
-within the module that a claim reads. Its outputs are one bit for each property.
+The monitor is a design in PyRTL. Its inputs are all ports of the module, and the inner registers and memory
+words that claims read. Its outputs are one bit for each property.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class End:
     Attributes:
         stream: the stream in the interface.
         valid, ready: handshake.
-        moves: a token moves in this cycle.
+        moves: whether a token moves in this cycle.
         fields: wires by field.
-        word: all fields side by side.
+        word: the concatenation of all fields.
     """
 
     def __init__(self, stream: Stream, ports: Mapping[str, Signal]) -> None:
@@ -93,7 +93,7 @@ class End:
         ]
 
     def same_fields(self, word: Signal) -> Signal:
-        """Return whether the fields are those of an earlier word; fields of an empty lane do not count."""
+        """Return whether the fields equal those of an earlier word, except fields of empty lanes."""
         bundle = self.stream
         if not isinstance(bundle, Bundle) or not bundle.mask:
             return self.word == word
@@ -130,7 +130,7 @@ class Properties:
     conditions: dict[str, str] = field(default_factory=dict)  # cover by the claim that needs it
 
     def end(self, prefix: str) -> End:
-        """Return the stream whose wires begin with a prefix."""
+        """Return the stream whose wires have this prefix."""
         stream = next(stream for stream in self.interface.streams if stream.prefix == prefix)
         return End(stream, self.ports)
 
@@ -164,11 +164,11 @@ class Properties:
         self.outputs[output.name] = output
 
     def inner(self, name: str) -> Signal:
-        """Return a register or named wire within the module; ``instance/register`` within an instance."""
+        """Return an inner register or named wire of the module; ``instance/register`` within an instance."""
         return self._inner(name.replace("/", "."), len(self.block.wirevector_by_name[name]))
 
     def words(self, name: str) -> list[Signal]:
-        """Return all words of a memory within the module."""
+        """Return all words of an inner memory of the module."""
         memory = self.block.get_memblock_by_name(name)
         return [self._inner(f"{name}[{place}]", memory.bitwidth) for place in range(1 << memory.addrwidth)]
 
@@ -178,15 +178,15 @@ class Properties:
         return self.inner_wires[path]
 
     def previous(self, wire: Signal) -> Signal:
-        """Return what a wire was in the cycle before; low in the first cycle after a reset."""
+        """Return a wire's value of the cycle before; low in the first cycle after reset."""
         register = pyrtl.Register(len(wire))
         register.next <<= wire
         return register
 
     def constant(self, width: int, name: str) -> Signal:
-        """Return an arbitrary number that never changes: a claim about it holds for every number.
+        """Return an arbitrary constant number, so that a claim about it holds for every number.
 
-        It is an input of the module that states the properties.
+        The constant is an input of the module that states the properties.
         """
         wire = pyrtl.Input(width, f"{ANY}_{name}")
         self.constants.append(Wire(wire.name, "input", width))

@@ -16,9 +16,9 @@ from fiberscope.rtl.formal.yosys_session import YosysSession
 
 __all__ = ["LONGEST", "ProofResult", "Verdict", "prove"]
 
-LONGEST = 6  # cycles in a row of which an induction assumes that all claims hold
-STRIDE = 5  # cycles of a bounded proof in one question
-GRACE = 2.0  # seconds behind its own time limit, after which Yosys is ended
+LONGEST = 6  # maximum number of consecutive cycles in an induction hypothesis
+STRIDE = 5  # cycles of a bounded proof in one query
+GRACE = 2.0  # seconds after its time limit until Yosys is killed
 _LOW = re.compile(r"^ +(?P<cycle>\d+) +\\(?P<name>\w+) +(?P<value>[01]) ", re.MULTILINE)
 _BASE = re.compile(r"Base case for induction length (\d+) proven")
 _LENGTH = re.compile(r"induction with length (\d+)")
@@ -29,9 +29,9 @@ class Verdict:
     """The verdict on a claim.
 
     Args:
-        claim: its name.
-        cycles: cycles in a row of which the induction assumes the claims; or cycles behind the reset in which
-            the claim holds; or the cycle behind the reset in which it fails.
+        claim: name of the claim.
+        cycles: number of consecutive cycles in the induction hypothesis; or cycles after reset in which the
+            claim holds; or the cycle after reset in which it fails.
         is_inductive: proven for any number of cycles.
         has_failed: refuted.
         is_vacuous: its condition was not reached.
@@ -60,13 +60,13 @@ class ProofResult:
     """The result of a proof.
 
     Args:
-        verdicts: of all claims, by name.
-        reached: the cycle behind the reset in which each cover was first reached.
-        unreached: covers that were not.
+        verdicts: verdicts on all claims, by name.
+        reached: the cycle after reset in which each cover was first reached.
+        unreached: the other covers.
         waveforms: path of the waveform of each refuted claim.
-        seconds: how long that took.
-        has_contradiction: the assumptions exclude every run, so that nothing is proven.
-        is_interrupted: the time limit ended the proof.
+        seconds: duration of the proof.
+        has_contradiction: whether the assumptions exclude every run, so that nothing is proven.
+        is_interrupted: whether the time limit ended the proof.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -88,9 +88,9 @@ class _Answer:
     """The answer of the solver to a question.
 
     Args:
-        outcome: ``proven``, ``failed`` (a run from the reset), ``open`` (no induction) or ``timeout``.
+        outcome: ``proven``, ``failed`` (a run from reset), ``open`` (no induction) or ``timeout``.
         cycles: length of the induction, or cycles of the base case that hold, or the cycle of the failure.
-        low: names of the wires that are low at the end of the run that it shows.
+        low: names of the wires that are low at the end of the reported run.
     """
 
     outcome: str
@@ -112,14 +112,14 @@ class _Prover:
         self._session.close()
 
     def has_run(self, depth: int) -> bool:
-        """Return whether the assumptions allow a run of so many cycles behind the reset."""
+        """Return whether the assumptions allow a run of ``depth`` cycles after reset."""
         return "no model found" not in self._run(f"-seq {depth + 1}")
 
     def _run(self, options: str) -> str:
-        """Run ``sat`` within the time that is left.
+        """Run ``sat`` within the remaining time.
 
         Raises:
-            TimeoutError: no time is left.
+            TimeoutError: no time remains.
         """
         seconds = self._deadline - time.monotonic()
         if seconds < 1:
@@ -152,7 +152,7 @@ def prove(
 
     Args:
         kit: the formal kit.
-        depth: cycles behind the reset of a bounded proof.
+        depth: cycles after reset of a bounded proof.
         timeout: seconds for all questions to the solver.
         waveform: the path of a waveform for a refuted claim; None for no waveforms.
 
@@ -194,7 +194,7 @@ def _decide(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) ->
 
 
 def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResult) -> None:
-    """Find for each cover the first cycle in which it is reached."""
+    """Find the first cycle in which each cover is reached."""
     left = kit.names(COVER)
     while left:
         answer = prover.ask([f"{COVER}_{name}" for name in left], 0, _bounded(depth))
@@ -209,9 +209,9 @@ def _reach_covers(prover: _Prover, kit: FormalKit, depth: int, result: ProofResu
 
 
 def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) -> list[str]:
-    """Find the largest set of claims that an induction proves together; return the claims left to decide.
+    """Find the largest set of claims that one induction proves; return the undecided claims.
 
-    A claim that is low at the end of a failed induction step is left out of the set.
+    A claim that is low at the end of a failed induction step is removed from the set.
     """
     inductive = kit.names(CLAIM)
     others: list[str] = []
@@ -231,7 +231,7 @@ def _prove_by_induction(prover: _Prover, kit: FormalKit, result: ProofResult) ->
 
 
 def _prove_bounded(prover: _Prover, claims: Sequence[str], depth: int, result: ProofResult) -> None:
-    """Prove claims up to a depth, some cycles at a time: what is proven counts also if the time runs out."""
+    """Prove claims up to a depth in steps, so that results remain if the time limit is reached."""
     inductive = [name for name, verdict in result.verdicts.items() if verdict.is_inductive]
     facts = "".join(f" -set {CLAIM}_{name} 1" for name in inductive)
     left, cycles = list(claims), 0

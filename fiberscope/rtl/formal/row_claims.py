@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _assume_stops_last(properties: Properties, rows: End) -> None:
-    """In a row no number comes behind a stop."""
+    """Assume that no number follows a stop within a row."""
     pairs = pairwise(rows.lanes)
     wire = all_of([implies(before["control"], behind["control"]) for before, behind in pairs])
     properties.assume("stops_last", implies(rows.valid, wire))
@@ -72,7 +72,7 @@ def add_sorting_network(parameters: SortingNetworkParameters, properties: Proper
 
 
 def add_cluster_counter(_parameters: ClusterCounterParameters, properties: Properties) -> None:
-    """Claim that a row passes, each number with how many equal ones stand directly before it."""
+    """Claim that each number of a row leaves with the count of equal numbers directly before it."""
     source, sink = properties.end("sorted"), properties.end("clusters")
     properties.claim("passes", (source.valid == sink.valid) & (source.ready == sink.ready))
     rank = pyrtl.Const(0, 1)
@@ -89,7 +89,7 @@ def add_cluster_counter(_parameters: ClusterCounterParameters, properties: Prope
 
 
 def add_comparator_bank(parameters: ComparatorBankParameters, properties: Properties) -> None:
-    """Claim that each item leaves with the result of its test, and again if it passes the test."""
+    """Claim that each item leaves with the result of its test, and again if it passes."""
     source, flags, kept = (properties.end(name) for name in ("lanes", "flags", "kept"))
     can = source.valid & flags.ready & kept.ready
     together = (flags.moves == can) & (kept.moves == can) & (source.moves == can)
@@ -117,7 +117,7 @@ def add_comparator_bank(parameters: ComparatorBankParameters, properties: Proper
 
 
 def add_position_multiplier(parameters: PositionMultiplierParameters, properties: Properties) -> None:
-    """Claim that each product is its offset plus the number times the factor, by the digits of each stage."""
+    """Claim that each product is its offset plus number times factor, by the digits of each stage."""
     source, factors, sink = (properties.end(name) for name in ("lanes", "factors", "products"))
     factor = RowConstant(properties, factors, source).word
     rows = Pipeline(properties, source, sink, DEPTH - 1, factor)
@@ -145,9 +145,9 @@ def _product(lane: Group, factor: Signal, width: int) -> Signal:
 
 
 def add_prefix_sum(parameters: PrefixSumParameters, properties: Properties) -> None:
-    """Claim that each sum is that of all numbers of its array so far.
+    """Claim that each sum is the sum of all numbers of its array so far.
 
-    In the parallel form a lane has the sum of its last 2, 4, 8, ... lanes behind each level of adders.
+    In the parallel form, a lane has the sum of its last 2, 4, 8, ... lanes after each level of adders.
     """
     source, sink = properties.end("lanes"), properties.end("sums")
     _assume_stops_last(properties, source)

@@ -19,7 +19,7 @@ __all__ = ["add_intersect", "add_repeater", "add_union"]
 
 
 class Repeated:
-    """The reference that is repeated: the one taken last, until the signal ends its fiber; else the head."""
+    """The repeated reference: the last one taken, until the signal ends its fiber; else the head."""
 
     def __init__(self, source: End, comes: Signal, ends: Signal) -> None:
         self.has = pyrtl.Register(1, "has")
@@ -32,13 +32,13 @@ class Repeated:
         self.shown, self.kind, self.payload = self.has | source.valid, fields["control"], fields["payload"]
 
     def is_kept(self, properties: Properties) -> Signal:
-        """Return whether the registers of the block hold this reference."""
+        """Return whether the registers of the block have this reference."""
         same = [properties.inner(f"held_{name}") == register for name, register in self.taken.items()]
         return (properties.inner("holds") == self.has) & implies(self.has, all_of(same))
 
 
 def add_repeater(_parameters: RepeaterParameters, properties: Properties) -> None:
-    """Claim a token for each signal, in order; a stop waits for the next reference, and takes in a stop."""
+    """Claim a token for each signal, in order; a stop waits for the next reference, and absorbs a stop."""
     source, signal, sink = (properties.end(prefix) for prefix in ("in_ref", "in_repsig", "out_ref_0"))
     asked, sent, next_kind = (end.fields["control"] for end in (signal, sink, source))
     answers = signal.moves & (asked != EMPTY)  # which is no signal
@@ -86,7 +86,7 @@ class Joined:
         self.could = all_of([*(source.valid for source in sources), *(sink.ready for sink in sinks)])
 
     def are_together(self) -> Signal:
-        """Return whether both streams of an operand move in one cycle, and all outputs."""
+        """Return whether both streams of an operand, and all outputs, move in the same cycle."""
         pairs = [crd.moves == ref.moves for crd, ref in zip(self.crds, self.refs, strict=True)]
         return all_of([*pairs, *(end.moves == self.sends for end in self.out_refs)])
 
@@ -106,13 +106,13 @@ class Joined:
 
 
 def _order(crd: End) -> Signal:
-    """The place of a head in its fiber; stops and other tokens are behind all coordinates."""
+    """Return the order of a head in its fiber; stops and other tokens follow all coordinates."""
     control = crd.fields["control"] != DATA
     return pyrtl.concat(control, pyrtl.select(control, 0, crd.fields["payload"]))
 
 
 def add_intersect(parameters: JoinerParameters, properties: Properties) -> None:
-    """Claim that all heads leave where they are equal, and that others drop if another one is ahead."""
+    """Claim that equal heads leave, and that smaller heads drop."""
     ends = Joined(parameters, properties)
     equal = all_of([a == b for a, b in pairwise(ends.orders)])
     behind = [any_of([own < other for other in ends.orders]) for own in ends.orders]
@@ -126,7 +126,7 @@ def add_intersect(parameters: JoinerParameters, properties: Properties) -> None:
 
 
 def add_union(parameters: JoinerParameters, properties: Properties) -> None:
-    """Claim that the smallest head leaves, with those that are equal to it."""
+    """Claim that the smallest head leaves, with all equal heads."""
     ends = Joined(parameters, properties)
     least = [~any_of([other < own for other in ends.orders]) for own in ends.orders]
     taken = [end.moves == (ends.could & this) for end, this in zip(ends.crds, least, strict=True)]

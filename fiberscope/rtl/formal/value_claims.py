@@ -36,13 +36,13 @@ def _level(end: End) -> Signal:
 
 
 def _value(end: End, bits: int) -> Signal:
-    """Return the value of an operand; zero for one that is empty."""
+    """Return the value of an operand; zero for an empty operand."""
     wide = end.fields["value"].sign_extended(bits)
     return pyrtl.select(_kind(end) == EMPTY, pyrtl.Const(0, bits), wide)
 
 
 def add_alu(parameters: AluParameters, properties: Properties) -> None:
-    """Claim that both operands are taken together, and that the result of whole numbers is right."""
+    """Claim that both operands are taken together, and that integer results are right."""
     left, right, sink = (properties.end(name) for name in ("in_val_0", "in_val_1", "out_val_0"))
     could = left.valid & right.valid & sink.ready
     together = (left.moves == could) & (right.moves == could) & (sink.moves == could)
@@ -66,7 +66,7 @@ def add_alu(parameters: AluParameters, properties: Properties) -> None:
 
 
 def add_array(parameters: ArrayParameters, properties: Properties) -> None:
-    """Claim that a reference loads the word that was written to its place last."""
+    """Claim that a reference loads the last word written to its position."""
     source, load, sink = (properties.end(name) for name in ("in_ref", "load", "out_val_0"))
     place = properties.constant(load.stream.widths["address"], "watched_place")
     written, word = pyrtl.Register(1, "is_written"), DataRegister(load.stream.widths["word"], "word")
@@ -84,7 +84,7 @@ def add_array(parameters: ArrayParameters, properties: Properties) -> None:
 
 
 def add_locator(parameters: LocatorParameters, properties: Properties) -> None:
-    """Claim that coordinates of the level leave with both references, that others drop, and stops pass."""
+    """Claim that existing coordinates leave with both references, others drop, and stops pass."""
     crd, ref = properties.end("in_crd"), properties.end("in_ref")
     sinks = [properties.end(name) for name in ("out_crd_0", "out_ref_0", "out_ref2_0")]
     acts = all_of([crd.valid, ref.valid, *(sink.ready for sink in sinks)])
@@ -123,7 +123,7 @@ def add_stop_dropper(parameters: StopDropperParameters, properties: Properties) 
 
 
 def add_scalar_reducer(parameters: ScalarReducerParameters, properties: Properties) -> None:
-    """Claim a sum of whole numbers for each fiber, and a stop of a level less behind one that ends more."""
+    """Claim an integer sum for each fiber, and a stop of the next lower level after a higher stop."""
     source, sink = properties.end("in_val"), properties.end("out_val_0")
     bits = parameters.sum_bits
     total, owes = pyrtl.Register(bits, "total"), pyrtl.Register(1, "owes")
@@ -148,7 +148,7 @@ def add_scalar_reducer(parameters: ScalarReducerParameters, properties: Properti
 
 
 def add_values_writer(parameters: ValuesWriterParameters, properties: Properties) -> None:
-    """Claim that values are stored one behind the other, and that no other token is."""
+    """Claim that values are stored consecutively, and that no other token is."""
     source, store = properties.end("in_val"), properties.end("store")
     is_value = _kind(source) == DATA
     bits = index_bits(parameters.entries)

@@ -1,4 +1,4 @@
-"""A process of Yosys that runs command after command: the module pyosys, or the program."""
+"""A Yosys process that executes a sequence of commands: the module pyosys, or the program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _END = "fiberscope-end-of-answer"
 
 
 def find_yosys() -> list[str]:
-    """Return the command that runs a file of commands of Yosys.
+    """Return the command that executes a file of Yosys commands.
 
     Raises:
         HdlError: Yosys is not installed.
@@ -38,10 +38,10 @@ def find_yosys() -> list[str]:
 
 
 class YosysSession:
-    """Yosys in a folder, with the design that the commands so far have made.
+    """Yosys in a folder, with the design of the commands so far.
 
     Args:
-        folder: working folder; has the files that commands read and write.
+        folder: working folder of the commands.
 
     Raises:
         HdlError: Yosys is not installed.
@@ -62,11 +62,11 @@ class YosysSession:
         self._commands = pipe.open("w", encoding="utf-8", buffering=1)
 
     def run(self, commands: Iterable[str], seconds: float) -> str:
-        """Run commands; return what the last of them prints.
+        """Run commands; return the output of the last.
 
         Raises:
             HdlError: Yosys does not accept a command or a file.
-            TimeoutError: the commands took more than so many seconds; the process is ended.
+            TimeoutError: the commands exceed the time limit; the process is killed.
         """
         timer = threading.Timer(seconds, self._process.kill)
         timer.start()
@@ -95,7 +95,7 @@ class YosysSession:
         raise HdlError(f"Yosys: {errors[-1] if errors else 'the process ended'}")
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         self._commands.close()

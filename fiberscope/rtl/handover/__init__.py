@@ -1,1 +1,1 @@
-"""An exported folder that can be handed to a hardware team: README, constraints, core file and test bench."""
+"""Files of an exported folder for hardware teams: README, constraints, core file and test bench."""

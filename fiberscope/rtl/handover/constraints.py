@@ -1,7 +1,7 @@
-"""Timing constraints of a module: a clock, and the delays of what stands outside of each port.
+"""Timing constraints of a module: a clock, and the delays of the logic outside of each port.
 
-One set of commands serves both formats: SDC for synthesis and static timing, XDC for Vivado, whose unit is
-always the nanosecond.
+Both formats share the commands: SDC for synthesis and static timing, XDC for Vivado, whose unit is always the
+nanosecond.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def sdc(module: str, ports: Sequence[Wire], clock: str, period: float) -> str:
     """Return the constraints of a module as SDC (Synopsys Design Constraints).
 
     Args:
-        module: the name of the module.
+        module: name of the module.
         ports: all ports of the module.
-        clock: the name of its clock port.
-        period: the clock period in nanoseconds.
+        clock: name of its clock port.
+        period: clock period in nanoseconds.
     """
     return "\n".join([*_head(module), "set_units -time ns", *_commands(ports, clock, period), ""])
 

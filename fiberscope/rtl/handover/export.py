@@ -18,7 +18,7 @@ from fiberscope.rtl.handover.testbench import Testbench
 
 __all__ = ["PERIOD", "Handover", "twin_sections", "write_handover"]
 
-PERIOD = 1.0  # ns, of a block, which has no clock of its own: that of the machines' clock of 1 GHz
+PERIOD = 1.0  # ns; clock period of a block: the machines' clock of 1 GHz
 _CLOCKS = {"clk": ("rst", "high"), "aclk": ("aresetn", "low")}  # reset of a clock, and its level
 _FIXED = """\
 The text is for these values. Another value changes the widths of wires, the number of registers or the
@@ -30,16 +30,16 @@ class Handover:
     """An exported module, as the files beside its Verilog describe it.
 
     Args:
-        name: of the export; its files begin with it.
+        name: name of the export and prefix of its files.
         module: the top module.
-        summary: what it does, in one line.
+        summary: description in one line.
         text: the Verilog, in the file ``<name>.v``.
         period: clock period in ns.
         parameters: values by name.
         sections: further sections of the README, by heading.
-        files: further files in the folder, and what each is.
-        sources: further Verilog files of the module, and what each is.
-        bench: a test bench in Verilog, if there is one.
+        files: further files in the folder, with descriptions.
+        sources: further Verilog files of the module, with descriptions.
+        bench: a test bench in Verilog, if any.
     """
 
     name: str
@@ -60,11 +60,11 @@ class Handover:
 
 
 def write_handover(handover: Handover, folder: Path) -> list[Path]:
-    """Write all files of a handover but the Verilog; gives their paths, the README's last.
+    """Write all files of a handover except the Verilog; return their paths, the README last.
 
     Args:
         handover: the export.
-        folder: where its Verilog is.
+        folder: the folder of its Verilog.
 
     Raises:
         InputError: the folder cannot be written to, or has a README of other origin.
@@ -162,7 +162,7 @@ error code.
 
 
 def _cycles(latency: int) -> str:
-    """Words for a latency in cycles."""
+    """Return a latency in words."""
     return "in the cycle in which" if not latency else f"{latency} cycle{'s' * (latency > 1)} after"
 
 
@@ -186,11 +186,11 @@ def _clock_and_reset(handover: Handover) -> str:
 
 
 def twin_sections(twin: Twin, names: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the sections of a README that follow from the logic of a module.
+    """Return the sections of a README on the logic of a module.
 
     Args:
         twin: the logic.
-        names: the module's port by the name of the twin's, where the two differ.
+        names: the module's port for each port of the twin, if they differ.
     """
     return {
         "Paths without a register": _paths(twin, names or {}),

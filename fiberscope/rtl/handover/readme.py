@@ -1,4 +1,4 @@
-"""The README of an exported folder: one function lays out the sections that each export has."""
+"""The README of an exported folder, with the same sections for each export."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fiberscope.results.report.files import read_text, write_text
 __all__ = ["README", "check_readme", "code", "table", "write_readme"]
 
 README = "README.md"
-_WRITTEN = "Written by `fiberscope rtl export`, version "  # marks a README that an export may replace
+_WRITTEN = "Written by `fiberscope rtl export`, version "  # in a README that an export may replace
 
 
 def check_readme(folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""A run of a block as its ports see it: the inputs of each cycle, and the outputs that the event model has.
+"""A recorded run of a block at its ports: the inputs of each cycle, and the event model's outputs.
 
 The twin runs between sources and sinks with random stalls, and the component runs between the same. Both must
-send the same tokens, in the same cycles where the ports are plain. Only then is the run a recording.
+send the same tokens, in the same cycles for plain ports. Otherwise there is no recording.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Bits = Mapping[str, int]  # of wires by name
 
 
 class DifferentRunError(Exception):
-    """The twin of a block and its event model send other tokens."""
+    """The twin of a block and its event model send different tokens."""
 
 
 @dataclass(frozen=True)
 class Vector:
-    """A cycle: bits of the inputs, expected bits of the outputs, and ones where an output is compared."""
+    """A cycle: bits of the inputs, expected bits of the outputs, and a mask of the compared bits."""
 
     inputs: Bits
     expected: Bits
@@ -45,9 +45,9 @@ class Recording:
     """A run of a module.
 
     Args:
-        interface: the ports of the module, without status.
-        vectors: the cycles since the reset.
-        tokens: how many left at the outputs.
+        interface: ports of the module, without status.
+        vectors: the cycles since reset.
+        tokens: number of output tokens.
         latency: cycles from the first token at an input to the first token at an output.
     """
 
@@ -58,7 +58,7 @@ class Recording:
 
 
 def has_stimulus(block: RtlBlock) -> bool:
-    """Return whether there is stimulus for a block, which must be one component."""
+    """Return whether a block has stimulus; it must be a single component."""
     return block.name in BENCH_STIMULI and block.component is not None
 
 
@@ -66,12 +66,12 @@ def record(block: RtlBlock, parameters: Parameters, *, plain: bool) -> Recording
     """Run a block on its stimulus.
 
     Args:
-        block: the block, which has stimulus.
+        block: a block with stimulus.
         parameters: its parameters.
         plain: whether its ports are plain; else registered.
 
     Raises:
-        DifferentRunError: twin and event model send other tokens.
+        DifferentRunError: twin and event model send different tokens.
     """
     assert block.component is not None, f"{block.name} is several components"
     logic = block if plain else registered(block)
@@ -94,12 +94,12 @@ def record(block: RtlBlock, parameters: Parameters, *, plain: bool) -> Recording
 def recording(
     interface: Interface, cycles: Sequence[tuple[Bits, Bits]], stops: Collection[str] = ()
 ) -> Recording:
-    """Return a recording of cycles, each the bits of all inputs and of all outputs.
+    """Return a recording of cycles, each with the bits of all inputs and of all outputs.
 
     Args:
         interface: the ports.
-        cycles: the run, in which a token moves at an input and at an output.
-        stops: labels of the streams whose stops carry nothing but ``control``.
+        cycles: the run, with at least one input token and one output token.
+        stops: labels of the streams whose stops have only ``control``.
     """
     vectors = [_vector(interface, stops, driven, seen) for driven, seen in cycles]
     moves = [*_moves(interface, cycles)]
@@ -109,7 +109,7 @@ def recording(
 
 
 def _outputs(interface: Interface) -> list[str]:
-    """The outputs that a component has, too."""
+    """Return the outputs that the component has too."""
     return [
         label
         for stream in interface.streams
@@ -119,7 +119,7 @@ def _outputs(interface: Interface) -> list[str]:
 
 
 class Recorder:
-    """A backend around another, which keeps the bits at all ports in every cycle."""
+    """A backend around another that records the bits at all ports in every cycle."""
 
     def __init__(self, backend: Backend) -> None:
         self.words = backend.words
@@ -146,14 +146,14 @@ class Recorder:
 
 
 def _sent(outcome: Outcome, ports: Iterable[str], *, plain: bool) -> dict[str, list[tuple[float, ...]]]:
-    """The tokens at these outputs; with their cycles where the ports are plain."""
+    """Return the tokens at these outputs, with their cycles for plain ports."""
     return {
         port: [(cycle if plain else 0, *token) for cycle, token in outcome.received[port]] for port in ports
     }
 
 
 def _moves(interface: Interface, cycles: Sequence[tuple[Bits, Bits]]) -> Iterator[tuple[int, str]]:
-    """Cycle and direction of each token that moves."""
+    """Yield cycle and direction of each token that moves."""
     for cycle, (driven, seen) in enumerate(cycles):
         for stream in interface.streams:
             if stream.moves({**driven, **seen}):
@@ -161,9 +161,9 @@ def _moves(interface: Interface, cycles: Sequence[tuple[Bits, Bits]]) -> Iterato
 
 
 def _vector(interface: Interface, stops: Collection[str], driven: Bits, seen: Bits) -> Vector:
-    """A cycle of the recording.
+    """Return a cycle of the recording.
 
-    What a module offers while nothing can be taken, and takes while nothing is offered, is not compared.
+    A ``valid`` without ``ready``, and a ``ready`` without ``valid``, are not compared.
     """
     compared: dict[str, int] = {}
     for stream in interface.streams:
@@ -179,9 +179,9 @@ def _vector(interface: Interface, stops: Collection[str], driven: Bits, seen: Bi
 
 
 def _compared_fields(stream: Stream, seen: Bits, *, carries_stops: bool) -> dict[str, int]:
-    """Ones for each bit of a transfer that means something.
+    """Return a mask of the meaningful bits of a transfer.
 
-    The fields of an empty lane mean nothing. Those of a stop mean nothing beside ``control``.
+    The fields of an empty lane, and of a stop except ``control``, have no meaning.
     """
     compared = dict.fromkeys(map(stream.wire, stream.widths), 0)
     lanes = stream.lanes if isinstance(stream, Bundle) else 1

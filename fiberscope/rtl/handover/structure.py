@@ -1,4 +1,4 @@
-"""Memories of a twin, and its paths from inputs to outputs without a register."""
+"""Memories of a twin, and its combinational paths from inputs to outputs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LANE = re.compile(r"_\d\d$")  # at the end of the name of a memory's lane
 
 @dataclass(frozen=True, order=True)
 class Memory:
-    """Memories of a twin that are alike.
+    """Equal memories of a twin.
 
     Args:
-        name: of each, with its instance; ``*`` stands for a number.
-        entries: of each.
-        bits: of an entry.
-        registered: whether the data of a read come one cycle after the address, not in its cycle.
+        name: name with the instance; ``*`` stands for a number.
+        entries: number of entries.
+        bits: bits of an entry.
+        registered: whether a read returns its data one cycle after the address.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Memory:
 
 
 def memories(twin: Twin) -> dict[Memory, int]:
-    """Return the memories of a twin, sorted by name, and how many of each there are.
+    """Return the memories of a twin, sorted by name, with the number of each.
 
     The lanes of a synchronous memory count as one memory.
     """
@@ -56,11 +56,11 @@ def memories(twin: Twin) -> dict[Memory, int]:
 def combinational_paths(twin: Twin, names: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """Return each output that depends on inputs in the same cycle, with these inputs.
 
-    A number in a name stands as ``*``: ports of an array are alike.
+    Numbers in names are replaced by ``*``, as ports of an array are equal.
 
     Args:
         twin: the logic of a module.
-        names: the module's port by the name of the twin's, where the two differ.
+        names: the module's port for each port of the twin, if they differ.
     """
     sources = _sources(twin.block)
     paths: dict[str, dict[str, None]] = {}
@@ -79,7 +79,7 @@ def _sources(block: pyrtl.Block) -> dict[str, list[str]]:
     """Return the names of the inputs on which each output of a block depends within a cycle."""
     inputs = sorted(wire.name for wire in block.wirevector_subset(pyrtl.Input) if wire.name not in CLOCKING)
     masks = {block.get_wirevector_by_name(name): 1 << place for place, name in enumerate(inputs)}
-    for net in block:  # PyRTL yields nets in an order in which arguments come first
+    for net in block:  # PyRTL yields nets in topological order
         if net.op not in "r@":
             masks[net.dests[0]] = _union(masks.get(argument, 0) for argument in net.args)
     return {

@@ -1,4 +1,4 @@
-"""A test bench in Verilog that replays a recording: it needs a simulator alone, and says PASS or FAIL.
+"""A Verilog test bench that replays a recording in any simulator, and prints PASS or FAIL.
 
 Inputs change at the falling edge of the clock. Outputs are compared just before the rising edge.
 """
@@ -22,12 +22,12 @@ Bits = Mapping[str, int]  # of wires by name
 
 @dataclass(frozen=True)
 class Testbench:
-    """A test bench, its vectors, and how long the recorded run was.
+    """A test bench, its vectors, and the size of the recorded run.
 
     Args:
-        name: the top module, with which its files begin.
+        name: the top module and prefix of its files.
         texts: its files by name.
-        cycles, tokens, latency: as of ``Recording``.
+        cycles, tokens, latency: see ``Recording``.
     """
 
     name: str
@@ -43,11 +43,11 @@ def make_testbench(
     """Return the files of the test bench of an export.
 
     Args:
-        name: of the export.
+        name: name of the export.
         module: its top module.
         text: its Verilog.
         recording: the run.
-        convert: gives the bits at the ports from those of the streams, where the ports have other names.
+        convert: converts the bits of streams to the bits of ports with other names.
     """
     ports = module_ports(text, module)
     data = [port for port in ports if port.name not in CLOCKING]
@@ -66,7 +66,7 @@ def make_testbench(
 def _vectors(
     recording: Recording, inputs: Sequence[Wire], outputs: Sequence[Wire], convert: Callable[[Bits], Bits]
 ) -> Iterator[str]:
-    """A line for each cycle: from the lowest bit on, inputs, expected outputs and what is compared."""
+    """Yield a line for each cycle: from the lowest bit on, inputs, expected outputs and mask."""
     digits = -(-sum(port.width for port in (*inputs, *outputs, *outputs)) // 4)
     for vector in recording.vectors:
         word = 0
@@ -137,7 +137,7 @@ endmodule
 
 
 def _places(ports: Sequence[Wire]) -> Iterator[tuple[str, int]]:
-    """The lowest bit of each port in a vector."""
+    """Yield the lowest bit of each port in a vector."""
     low = 0
     for port in ports:
         yield port.name, low
@@ -156,7 +156,7 @@ def _nets(outputs: Sequence[Wire]) -> str:
 
 
 def _check(port: Wire, low: int, compared: int) -> Iterator[str]:
-    """Compare an output with its bits in the vector, where the bits behind them are ones."""
+    """Yield the comparison of an output with its bits in the vector, where the mask is set."""
     expected, mask = (f"vector[{place} +: {port.width}]" for place in (low, low + compared))
     yield f"            if ((({port.name} ^ {expected}) & {mask}) !== 0) begin"
     yield "                errors = errors + 1;"

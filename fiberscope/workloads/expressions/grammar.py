@@ -24,7 +24,7 @@ from fiberscope.workloads.expressions.expression import (
     Statement,
     Take,
 )
-from fiberscope.workloads.expressions.unreadable import UnreadableTextError, explained, refuse_the_huge
+from fiberscope.workloads.expressions.unreadable import UnreadableTextError, check_size, syntax_error
 
 __all__ = [
     "Directive",
@@ -108,7 +108,7 @@ def _parser() -> Lark:
 
 
 def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - the type depends on the start
-    refuse_the_huge(text)
+    check_size(text)
     try:
         return _Tree().transform(_parser().parse(text.replace(_ASTERISK_OPERATOR, "*"), start=start))
     except VisitError as error:
@@ -116,7 +116,7 @@ def _parse(start: str, text: str) -> Any:  # noqa: ANN401 - the type depends on 
             raise error.orig_exc from error
         raise
     except UnexpectedInput as error:
-        raise explained(error, text) from error
+        raise syntax_error(error, text) from error
 
 
 @v_args(inline=True)
@@ -150,29 +150,29 @@ class _Tree(Transformer[Any, Any]):
         return term
 
     def subtracted(self, term: Index) -> Index:
-        return _scaled(term, -1)
+        return _scale(term, -1)
 
     def multiple(self, *parts: Any) -> Index:  # noqa: ANN401 - signs, number, name or None
         *signs, number, name = parts
-        factor = _whole(number) * (-1) ** len(signs)
+        factor = _whole_number(number) * (-1) ** len(signs)
         return Index((), factor) if name is None else Index(((str(name).upper(), factor),))
 
     def variable(self, *parts: Any) -> Index:  # noqa: ANN401
         *signs, name, number = parts
-        factor = (1 if number is None else _whole(number)) * (-1) ** len(signs)
+        factor = (1 if number is None else _whole_number(number)) * (-1) ** len(signs)
         return Index(((str(name).upper(), factor),))
 
-    def plus(self, left: Expression, right: Expression) -> Operation:
-        return _joined("+", left, right)
+    def plus(self, first: Expression, second: Expression) -> Operation:
+        return _flatten("+", first, second)
 
-    def minus(self, left: Expression, right: Expression) -> Operation:
-        return Operation("-", (left, right))
+    def minus(self, first: Expression, second: Expression) -> Operation:
+        return Operation("-", (first, second))
 
-    def times(self, left: Expression, right: Expression) -> Operation:
-        return _joined("*", left, right)
+    def times(self, first: Expression, second: Expression) -> Operation:
+        return _flatten("*", first, second)
 
-    def divided(self, left: Expression, right: Expression) -> Operation:
-        return Operation("/", (left, right))
+    def divided(self, first: Expression, second: Expression) -> Operation:
+        return Operation("/", (first, second))
 
     def negative(self, operand: Expression) -> Expression:
         return Number(-operand.value) if isinstance(operand, Number) else Operation("-", (operand,))
@@ -207,17 +207,17 @@ class _Tree(Transformer[Any, Any]):
         return Number(Fraction(text))
 
 
-def _scaled(index: Index, factor: int) -> Index:
+def _scale(index: Index, factor: int) -> Index:
     return Index(tuple((rank, factor * value) for rank, value in index.terms), factor * index.constant)
 
 
-def _joined(operator: str, left: Expression, right: Expression) -> Operation:
+def _flatten(operator: str, first: Expression, second: Expression) -> Operation:
     """Return one operation with many operands for ``a + b + c``."""
-    more = isinstance(left, Operation) and left.operator == operator and len(left.operands) > 1
-    return Operation(operator, (*(left.operands if more else (left,)), right))  # type: ignore[union-attr]
+    flattens = isinstance(first, Operation) and first.operator == operator and len(first.operands) > 1
+    return Operation(operator, (*(first.operands if flattens else (first,)), second))  # type: ignore[union-attr]
 
 
-def _whole(token: Any) -> int:  # noqa: ANN401 - a token
+def _whole_number(token: Any) -> int:  # noqa: ANN401 - a token
     number = Fraction(token)
     if number.denominator != 1:
         raise UnreadableTextError(f"{token} in an index: it should be a whole number", token.start_pos)
@@ -227,9 +227,9 @@ def _whole(token: Any) -> int:  # noqa: ANN401 - a token
 def _take(name: Any, operands: tuple[Expression, ...]) -> Take:  # noqa: ANN401
     *tensors, last = operands
     if not isinstance(last, Number) or last.value not in range(len(tensors)):
-        many = max(len(tensors) - 1, 0)
+        count = max(len(tensors) - 1, 0)
         raise UnreadableTextError(
-            f"take needs operands and the number of the one to copy, 0 to {many}, as in take(A[k], B[k], 1)",
+            f"take needs operands and the number of the one to copy, 0 to {count}, as in take(A[k], B[k], 1)",
             name.start_pos,
         )
     return Take(tuple(tensors), int(last.value))

@@ -91,13 +91,13 @@ class Points:
         check(int(counts.sum()))
         owners = np.repeat(np.arange(len(keys)), counts)
         within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        left, two = self.at(owners), other.at(order[np.repeat(first, counts) + within])
-        columns = {**two.columns, **left.columns}
+        points, matches = self.at(owners), other.at(order[np.repeat(first, counts) + within])
+        columns = {**matches.columns, **points.columns}
         with np.errstate(all="ignore"):
-            values = function(left.values, two.values)
-            if left.sizes is left.values and two.sizes is two.values:
+            values = function(points.values, matches.values)
+            if points.sizes is points.values and matches.sizes is matches.values:
                 return Points(columns, values, values)
-            return Points(columns, values, np.abs(function(left.sizes, two.sizes)))
+            return Points(columns, values, np.abs(function(points.sizes, matches.sizes)))
 
     def _with(self, columns: dict[str, Integers], change: Callable[[Values], Values]) -> Points:
         """Return points with other columns, and the same change of values and sizes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-__all__ = ["UnreadableTextError", "explained", "refuse_the_huge"]
+__all__ = ["UnreadableTextError", "check_size", "syntax_error"]
 
 _LONGEST = 2000  # characters; expressions in the literature are far shorter
 _DEEPEST = 40  # nested parentheses
@@ -41,7 +41,7 @@ class UnreadableTextError(ValueError):
         super().__init__(message)
 
 
-def refuse_the_huge(text: str) -> None:
+def check_size(text: str) -> None:
     """Refuse a text that is too long or too deeply nested for a parser.
 
     Raises:
@@ -56,7 +56,7 @@ def refuse_the_huge(text: str) -> None:
             raise UnreadableTextError(f"more than {_DEEPEST} parentheses within one another", column)
 
 
-def explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
+def syntax_error(error: UnexpectedInput, text: str) -> UnreadableTextError:
     """Return the error of a parser in plain words: the unexpected text, its position, the expected texts."""
     if isinstance(error, UnexpectedCharacters):
         column = error.pos_in_stream or 0
@@ -64,6 +64,6 @@ def explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
     assert isinstance(error, UnexpectedToken)
     at_end = error.token.type == "$END"
     token_text = "the end" if at_end else f"'{error.token}'"
-    wanted = sorted(_WORDS.get(word, word) for word in error.accepts or error.expected)
+    expected = sorted(_WORDS.get(word, word) for word in error.accepts or error.expected)
     column = len(text) if at_end else int(error.pos_in_stream or 0)
-    return UnreadableTextError(f"found {token_text}, expected {' or '.join(wanted)}", column)
+    return UnreadableTextError(f"found {token_text}, expected {' or '.join(expected)}", column)

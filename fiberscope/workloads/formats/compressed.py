@@ -23,8 +23,8 @@ class Matrices(Format):
     def check(self, shape: Sequence[int]) -> None:
         """Check that the tensor has order 2."""
         if len(shape) != 2:
-            what = f"{self.name} holds matrices, not a tensor of order {len(shape)}"
-            raise WorkloadError(what, fix="dense, zvc, rlc, coo and csf hold any order")
+            fault = f"{self.name} holds matrices, not a tensor of order {len(shape)}"
+            raise WorkloadError(fault, fix="dense, zvc, rlc, coo and csf hold any order")
 
 
 @dataclass(frozen=True)

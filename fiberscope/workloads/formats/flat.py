@@ -27,8 +27,8 @@ class Flat(Format):
         """Check that 63 bits can number all positions."""
         if math.prod(shape) > MOST_PLACES:
             sizes = " x ".join(map(str, shape))
-            what = f"{self.name} cannot hold {sizes}: it has more than {MOST_PLACES} places"
-            raise WorkloadError(what, fix="coo and csf can")
+            fault = f"{self.name} cannot hold {sizes}: it has more than {MOST_PLACES} places"
+            raise WorkloadError(fault, fix="coo and csf can")
 
 
 @dataclass(frozen=True)

@@ -168,8 +168,8 @@ class Format(ABC):
         counts = self.counts(nonzeros)
         layout = self.layout(nonzeros.shape, counts, bits)
         if (most := max(layout, key=lambda span: span.length)).length > MOST_ITEMS:
-            what = f"{self.name}: {most.name} of {int(most.length):,} items; at most {MOST_ITEMS:,} are made"
-            raise WorkloadError(what, fix="only its size can be told")
+            fault = f"{self.name}: {most.name} of {int(most.length):,} items; at most {MOST_ITEMS:,} are made"
+            raise WorkloadError(fault, fix="only its size can be told")
         items = self.items(nonzeros, words_of(nonzeros.values, bits))
         fields = [
             Field(name, width, np.asarray(items[name]).astype(item_type(width), copy=False))

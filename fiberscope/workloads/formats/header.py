@@ -79,8 +79,10 @@ def from_bytes(content: bytes, where: str) -> Encoded:
     layout = form.layout(shape, counts, bits)
     start += -start % LINE_BYTES
     if len(content) != (wanted := start + form.line_bytes(layout)):
-        what = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {wanted}"
-        raise WorkloadError(what, where=where, fix="the file is cut short" if len(content) < wanted else None)
+        fault = f"{len(content)} bytes; {form.name} of {' x '.join(map(str, shape))} here takes {wanted}"
+        raise WorkloadError(
+            fault, where=where, fix="the file is cut short" if len(content) < wanted else None
+        )
     items = form.unpack(np.frombuffer(content[start:], "<u8"), layout, counts)
     fields = [Field(span.name, span.width, each) for span, each in zip(layout, items, strict=True)]
     encoded = Encoded(form, shape, bits, counts, tuple(fields))
@@ -114,5 +116,5 @@ def _check(encoded: Encoded, where: str) -> None:
     except (ValueError, IndexError) as error:
         difference = str(error)
     if difference is not None:
-        what = f"the arrays of {encoded.format.name} are those of no tensor ({difference})"
-        raise WorkloadError(what, where=where)
+        fault = f"the arrays of {encoded.format.name} are those of no tensor ({difference})"
+        raise WorkloadError(fault, where=where)

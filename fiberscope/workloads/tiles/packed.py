@@ -48,14 +48,14 @@ def pack(tiled: Tiled, factors: Sequence[int]) -> Packed:
     place = np.zeros(len(tiled), np.int64)
     for ids, size, tiles in zip(tiled.ids, above.shape, above.grid, strict=True):
         place = place * tiles + ids // size
-    which = np.searchsorted(above.tiles, place)
+    tile_numbers = np.searchsorted(above.tiles, place)
     tree = csf_words(above.nonzeros, sum(above.fibers, start=np.zeros(len(above), np.int64)), tiled.ranks)
     return Packed(
         above.ids,
-        words=tree - above.nonzeros + _sums(which, tiled.words, len(above)),
-        nonzeros=_sums(which, tiled.nonzeros, len(above)),
+        words=tree - above.nonzeros + _sums(tile_numbers, tiled.words, len(above)),
+        nonzeros=_sums(tile_numbers, tiled.nonzeros, len(above)),
     )
 
 
-def _sums(which: Integers, numbers: Integers, many: int) -> Integers:
-    return np.bincount(which, numbers, many).astype(np.int64)
+def _sums(tile_numbers: Integers, numbers: Integers, count: int) -> Integers:
+    return np.bincount(tile_numbers, numbers, count).astype(np.int64)

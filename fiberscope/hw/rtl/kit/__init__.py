@@ -1,1 +1,1 @@
-"""Kit for twins: interfaces of streams, parameters, logic, stand-ins, and the composition of blocks."""
+"""Toolkit for twins: stream interfaces, parameters, logic, adapters, and composition of blocks."""

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""RTL in a component's place: a component whose inside is a module in a simulator, in lock-step."""
+"""Adapter: a component that runs an RTL module in a simulator, in lock-step with the machine."""
 
 from __future__ import annotations
 
@@ -28,56 +28,56 @@ PENDING = "pending"  # status output: the module may act although no input chang
 
 
 class Adapter(Component):
-    """Runs a module, one clock cycle of it in every cycle of the component's clock.
+    """A component that runs one clock cycle of a module in every cycle of its clock.
 
-    An input stream is ``valid`` while its channel shows a token, which is popped when the module is ``ready``
-    for it. An output stream is ``ready`` while its channel has space (lane n: for n + 1 tokens), and what is
-    ``valid`` then is pushed.
-    The stream of an optional port that is not connected is never ``valid``, or never ``ready``.
-    So the module sees at its ports in each cycle what a component would see in its channels.
+    An input stream is ``valid`` while its channel shows a token, and the token is popped when the module is
+    ``ready``. An output stream is ``ready`` while its channel has space (lane n: for n + 1 tokens), and a
+    ``valid`` token is then pushed. The stream of an optional port that is not connected is never ``valid`` or
+    ``ready``. The module therefore sees at its ports what a component sees in its channels.
 
-    Timing: the kernel may let the component sleep while nothing at its ports changes; the cycles slept
-    through are run when it wakes, before the one it wakes in. A module that acts on its own while its ports
-    stand still, such as a pipeline that empties itself, says so by its status ``pending``, or for how long by
-    ``drain``.
+    Timing: the kernel may let the component sleep while nothing changes at its ports. The component simulates
+    the skipped cycles when it wakes. A module that acts while its ports are unchanged, such as a pipeline
+    that drains, reports this by its status ``pending``, or has a bounded ``drain``.
 
-    Accounting, by what is seen at the ports: busy if a token moves; else waiting for space at an output at
-    which the module offers one; else for input where one is ``awaited``; else busy while the module says that
-    it is ``pending``; else idle.
+    Accounting, from the ports, the first that applies: busy if a token moves; waiting for space at an output
+    with a blocked token; waiting for input at an ``awaited`` input; busy while the status ``pending`` is
+    high; idle.
 
-    Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
-    special to that: ``ARBITERS``, outputs at which another token may take the place of one that is offered,
-    and ``RETRACTS``, outputs at which an offer may also end;
-    ``FIBERS_OF``, by output the input whose fibers its own follow, or whose tokens if these have no stops;
-    whether it ``HAS_DONE`` as the last token of its outputs;
-    ``QUIET`` ports, whose tokens alone do not keep it busy; ports that are ``SERVED``, with
-    the payloads that ``served_payloads`` returns; whether it ``AWAITS`` inputs at
-    all; whether these are ``FIBERS``, in the midst of which the next token is awaited; whether it is a
-    pipeline, where what comes in at the first of ``THROUGH`` leaves at the second, and is busy while
-    something is inside; outputs that are
-    sent ``TOGETHER``, whose ``valid`` is low until all are ready, though their tokens are ``complete``;
-    arrays of outputs for ``ANY_OF`` which it waits where it waits for one;
-    ``awaited``, the input that it waits for; ``under_way``, whether something is inside; ``counters``, mostly
-    from ``end``, which has the rows, tokens and elements that moved at a stream. Where that is not enough,
-    ``observe`` sees the tokens of each cycle, or those of the ``OBSERVED`` streams alone, and ``account``
-    says what a cycle counts as; ``status`` are the module's status outputs in it, and ``COUNTED_BY`` the
-    counters that each is needed for, which are left out without it.
+    Subclasses declare ``PORTS``, the ports of the replaced component, and the properties of the component:
+
+    - ``ARBITERS``: outputs at which another token may replace an offered token;
+    - ``RETRACTS``: outputs at which an offer may also end;
+    - ``FIBERS_OF``: by output, the input whose fibers (or tokens, without stops) the output's fibers follow;
+    - ``HAS_DONE``: whether the last token of outputs is ``done``;
+    - ``QUIET``: ports whose tokens alone do not make the component busy;
+    - ``SERVED``: ports with the payloads that ``served_payloads`` returns;
+    - ``AWAITS``: whether the component awaits inputs; ``FIBERS``: whether an open fiber awaits its next
+      token;
+    - ``THROUGH``: a pipeline from the first to the second port, busy while rows are inside;
+    - ``TOGETHER``: outputs that are sent together, with ``valid`` low until all are ready, although their
+      tokens are ``complete``;
+    - ``ANY_OF``: arrays of outputs; a wait for one port counts as a wait for any.
+
+    Methods to override: ``awaited``, ``under_way``, and ``counters``, usually by ``end``, which counts rows,
+    tokens and elements of a stream. If these are not enough, ``observe`` receives the tokens of each cycle
+    (or of the ``OBSERVED`` streams only), and ``account`` classifies a cycle. ``status`` has the module's
+    status outputs; ``COUNTED_BY`` lists the counters that need each, which are omitted without it.
 
     Args:
         name: instance name.
-        interface: the module's streams.
-        backend: the module in a simulator, freshly reset.
-        drain: cycles after the last change at its ports in which the module may still act by itself.
+        interface: streams of the module.
+        backend: the module in a simulator, after reset.
+        drain: cycles after the last change at the ports in which the module may still act.
 
-    ``shadow``, set before the machine is built, makes the component itself. It then runs beside the module on
-    the same inputs, and its outputs are compared with those of the module. The signal ``differs`` is 1 from
-    the first cycle in which the two send other tokens. The protocol of the module's ports is checked in every
-    run (``fiberscope.hw.rtl.kit.protocol_checker``).
+    ``shadow``, set before the machine is built, creates the component. The component then runs beside the
+    module on the same inputs, and their outputs are compared. The signal ``differs`` is 1 from the first
+    cycle in which the outputs differ. Every run checks the protocol of the module's ports
+    (``fiberscope.hw.rtl.kit.protocol_checker``).
 
     Raises:
-        SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
-            no stream, or a channel has no capacity for all lanes; in the run, if a token does not fit the
-            module's wires, or the module moves one while it should have nothing to do.
+        SimulationError: when built, if a required port is not connected, a connected port has no stream, or a
+            channel's capacity is below the number of lanes; in the run, if a token does not fit the module's
+            wires, or the module moves a token while it should be inactive.
     """
 
     ARBITERS: ClassVar[tuple[str, ...]] = ()
@@ -120,7 +120,7 @@ class Adapter(Component):
 
     @classmethod
     def protocol_checker(cls, name: str, interface: Interface, words: Words) -> ProtocolChecker:
-        """Return the checker of a module with these ports that stands in for the component."""
+        """Return the checker for a module with these ports in the place of the component."""
         return ProtocolChecker(
             name,
             interface,
@@ -132,7 +132,7 @@ class Adapter(Component):
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """Those that it declares, and the module's own where their number is not fixed."""
+        """Return the declared ports, and further ports of the module if their number varies."""
         declared = {port.name for port in self.PORTS}
         more = {
             stream.port[0]: (Input if stream.direction == "input" else Output)(
@@ -169,7 +169,7 @@ class Adapter(Component):
             self._shadow = Shadow(self.shadow, ends)
 
     def _channel(self, stream: Stream, port: str, index: int) -> Channel | None:  # C: def
-        """The channel at a port of a stream; None where that may be left open: its wires stay 0."""
+        """Return the channel at a port of a stream; None for an open optional port, whose wires stay 0."""
         channels = self.channels(port)
         if index >= len(channels):
             if not any(port == declared.name and declared.optional for declared in self.PORTS):
@@ -190,7 +190,7 @@ class Adapter(Component):
         self._by_label[stream.label] = end
 
     def tick(self, now: int) -> int:
-        """Run the cycles slept through, then this one."""
+        """Simulate the skipped cycles, then this cycle."""
         while self._next < now:
             self._sleep_through(now)
         changed = self._update()
@@ -221,7 +221,7 @@ class Adapter(Component):
         return wake
 
     def _update(self) -> bool:
-        """Say to the module what it sees in this cycle; gives whether that has changed."""
+        """Update the module's inputs for this cycle; return whether they changed."""
         changed = False  # C: bint
         for end in self.ends:
             if end.update():
@@ -231,18 +231,18 @@ class Adapter(Component):
         return changed
 
     def configure(self, *arguments: object, **options: object) -> None:  # C: def
-        """Learn what the component would be made with: what streams carry beside tokens may be there."""
+        """Receive the component's constructor arguments, for data that streams carry beside tokens."""
 
     def served_payloads(self, _stream: Stream, _token: Token) -> dict[str, int]:  # C: def
-        """The payloads beside a token that comes to one of the ``SERVED`` ports, by wire."""
+        """Return the payloads beside a token at one of the ``SERVED`` ports, by wire."""
         return {}
 
     def payload(self, label: str, field: str) -> int:  # C: def
-        """The payload that leaves at a stream in this cycle."""
+        """Return the payload that leaves at a stream in this cycle."""
         return self._words.seen()[self._by_label[label].stream.wire(field)]
 
     def _moved(self) -> dict[str, Transfer]:
-        """The tokens that move in this cycle, of the streams that are watched."""
+        """Return the tokens that move in this cycle at observed streams."""
         moved: dict[str, Transfer] = {}
         if self._watched:
             for end in self.ends:
@@ -251,14 +251,14 @@ class Adapter(Component):
         return moved
 
     def _blocked(self) -> Channel | None:
-        """A channel for which the module has a token but which has no space, if there is one."""
+        """Return a channel without space for which the module has a token, if any."""
         for end in self.ends:
             if end.is_blocked():
                 return end.waits_at()
         return None
 
     def _move(self) -> bool:
-        """Move all tokens for which valid and ready are both high; gives whether there are any."""
+        """Move all tokens whose valid and ready are high; return whether there are any."""
         moved = False
         self.moving = 0
         for end in self.ends:
@@ -270,14 +270,14 @@ class Adapter(Component):
         return moved
 
     def end(self, label: str) -> End:  # C: label=str
-        """Return what has moved at a stream, and whether a token can move; by ``tasks`` or ``ways[3]``."""
+        """Return the end of a stream, which counts its tokens, by label: ``tasks`` or ``ways[3]``."""
         return self._by_label[label]
 
     def exercise(self, drain: int = 0) -> Exercise:
-        """Return what the module has done so far.
+        """Return the events at the ports so far.
 
         Args:
-            drain: cycles for which the component beside it may still act on what it has.
+            drain: cycles in which the shadow component may still act on its tokens.
         """
         stalls = {
             end.stream.label: sum(self._entered[state] for state in end.stalls())
@@ -292,11 +292,11 @@ class Adapter(Component):
         return Exercise(tokens, stalls, self._shadow.output, self._shadow.input, **noted)
 
     def cover(self) -> None:  # C: def
-        """Count events at the ports from now on; ``exercise`` has them as ``bins``."""
+        """Count events at the ports from now on; ``exercise`` returns them as ``bins``."""
         self._checker.coverage = PortCoverage(self.interface, self._words)
 
     def available_counters(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
-        """The counters without those for which the module lacks the status output."""
+        """Return the counters except those whose status output the module lacks."""
         lacking = {
             counter
             for name, needy in self.COUNTED_BY.items()
@@ -306,9 +306,9 @@ class Adapter(Component):
         return {name: count for name, count in counters.items() if name not in lacking}
 
     def observe(self, moved: Mapping[str, Any]) -> None:  # C: def
-        """See what moved in this cycle, by port: a token, or of a bundle one a lane; called once a tick.
+        """Receive the tokens that moved in this cycle, by port; for a bundle, one for each lane.
 
-        Where ``OBSERVED`` names streams, only in cycles in which a token moves at one of them.
+        Called once in a tick; if ``OBSERVED`` names streams, only when a token moves at one of them.
         """
 
     @property
@@ -317,7 +317,7 @@ class Adapter(Component):
         return None if self._shadow is None else self._shadow.component
 
     def signals(self) -> tuple[Signal, ...]:
-        """``differs``, what the component beside the module shows, and the wires within the module."""
+        """Return ``differs``, the signals of the shadow component, and the wires in the module."""
         inner = waves.signals(self._backend.signals(), "rtl")
         if self._shadow is None:
             return tuple(inner)
@@ -325,19 +325,19 @@ class Adapter(Component):
         return (Signal("differs", 1, "mark"), *own, *inner)
 
     def sample(self) -> tuple[int, ...]:
-        """Their values."""
+        """Return the values of the signals."""
         inner = waves.values(self._backend.signals(), self._backend.sample())
         if self._shadow is None:
             return tuple(inner)
         return (int(self._shadow.output is not None), *self._shadow.component.sample(), *inner)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:  # C: def
-        """Say what this cycle counts as, as ``tick`` of any component does.
+        """Classify this cycle, as the return value of a component's ``tick``.
 
         Args:
             now: the cycle.
-            moved: the tokens that moved in it, by port, of the observed streams.
-            blocked: a channel for which the module has a token but which has no space, if there is one.
+            moved: the tokens that moved, by port, of the observed streams.
+            blocked: a channel without space for which the module has a token, if any.
         """
         if self.status[PENDING]:
             self.wake_at(now + 1)
@@ -361,9 +361,9 @@ class Adapter(Component):
         return self.wait_output(blocked)
 
     def awaited(self) -> Channel | None:  # C: def
-        """The channel that the module waits for when nothing moves.
+        """Return the channel for which the module waits when no token moves.
 
-        That is the first input without a token, if another shows one, or one is in the midst of a fiber.
+        The channel is the first input without a token, if another input has one or is inside a fiber.
         """
         if not self.AWAITS or (self.THROUGH and self.under_way()):
             return None
@@ -373,14 +373,14 @@ class Adapter(Component):
         return None
 
     def under_way(self) -> bool:  # C: def
-        """Return whether the module still holds something, in a cycle in which it may act."""
+        """Return whether the module holds data, in a cycle in which it may act."""
         if self.THROUGH:
             first, last = map(self.end, self.THROUGH)
             return first.rows > last.rows
         return self.status[PENDING] > 0
 
     def complete(self) -> bool:  # C: def
-        """Return whether every input shows a token, which tokens that are sent together need."""
+        """Return whether every input has a token, as tokens that are sent together require."""
         return all(end.is_open for end in self.ends if end.is_input)
 
     @staticmethod
@@ -389,7 +389,7 @@ class Adapter(Component):
         return next((channel for channel in held_up if channel is not None), None)
 
     def _sleep_through(self, until: int) -> None:
-        """Run cycles in which nothing at the ports has changed, up to one in which the outputs have."""
+        """Simulate cycles with unchanged inputs, up to a cycle in which the outputs change."""
         self._next += self._backend.idle(until - self._next)
         self._checker.cycle(self._next - 1)
         moved = [end.stream.label for end in self.ends if end.moves()]

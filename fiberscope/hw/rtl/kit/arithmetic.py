@@ -1,9 +1,9 @@
-"""Values as twins have them: their fields, and the logic that adds, multiplies and compares them.
+"""Value types of twins: their fields, and the logic that adds, multiplies and compares values.
 
-Floating point is rounded to nearest, ties to even, in one place, behind sums and products; subnormals count
-as zeros of their sign, and what is no number is the one quiet NaN: as ``fiberscope.hw.value_type`` computes.
-PyRTL's own adder (``pyrtl.rtllib.float`` of 1.0.3) is off where a difference lies behind the last bit of both
-operands, or where the lesser one is a power of two of which a tie is left.
+Floating-point results are rounded to nearest, ties to even, in one place after sums and products. Subnormals
+count as zeros of their sign, and there is a single quiet NaN, as in ``fiberscope.hw.value_type``. PyRTL's own
+adder (``pyrtl.rtllib.float`` of 1.0.3) is wrong if the difference lies below the last bit of both operands,
+or if the smaller operand is a power of two that leaves a tie.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Pipelined: TypeAlias = "Callable[[_Form, Signal, Signal, Cut], Signal]"
 
 
 class _Form(NamedTuple):
-    """Bits of the exponent and of the fraction, and how a field carries the number."""
+    """Bits of the exponent and of the fraction, and the kind of the field."""
 
     exponent: int
     fraction: int
@@ -47,7 +47,7 @@ class _Form(NamedTuple):
 
     @property
     def bits(self) -> int:
-        """Return all bits, with the sign."""
+        """Return the total bits with the sign."""
         return 1 + self.exponent + self.fraction
 
 
@@ -62,19 +62,19 @@ CUTS = 3  # pipeline cuts of a sum or product: before the addition, the rounding
 
 
 def value_type() -> str:
-    """The parameter that says of what type values are: ``integer``, in two's complement, or a float."""
+    """Declare the parameter for the type of values: ``integer``, in two's complement, or a float."""
     parameter: str = field(default=INTEGER, metadata={CHOICES: VALUES}, kw_only=True)
     return parameter
 
 
 def carried_as(values: str, bits: int) -> dict[str, Any]:
-    """Parameters of a block that passes values on as they are: their kind and bits."""
+    """Return the parameters of a block that forwards values unchanged: their kind and bits."""
     carried = _field(values, bits)
     return {"values": carried.kind, "value_bits": carried.width}
 
 
 def _field(values: str, bits: int) -> Field:
-    """The field of a value, of so many bits if it is a whole number."""
+    """Return the field of a value; ``bits`` is for integers."""
     if values == INTEGER:
         return Field("value", bits, "whole")
     form = _FORMS[values]
@@ -82,14 +82,14 @@ def _field(values: str, bits: int) -> Field:
 
 
 class ValueParameters(Parameters):
-    """Base of the parameters of what has values; ``values`` is a ``value_type``."""
+    """Base class of parameters with values; ``values`` is a ``value_type``."""
 
     values: str
     value_bits: int
 
     @property
     def value_type(self) -> ValueType:
-        """The type as event models have it."""
+        """The type in event models."""
         return TYPES[self.values]
 
     @property
@@ -98,18 +98,18 @@ class ValueParameters(Parameters):
         return self.field(self.value_bits)
 
     def field(self, bits: int) -> Field:
-        """The field of such a value, of so many bits if it is a whole number."""
+        """Return the field of a value; ``bits`` is for integers."""
         return _field(self.values, bits)
 
     def computed(self, operation: str, value: Signal, other: Signal, bits: int) -> Signal:
-        """Compute an operation of two values; of a whole number so many bits, the lowest."""
+        """Compute an operation of two values; of an integer, the lowest ``bits`` bits."""
         result, width = operations(self.values)[operation](value, other), self.field(bits).width
         return result.sign_extended(max(len(result), width))[:width]
 
     def computed_in(self, stages: int, operation: str, value: Signal, other: Signal, bits: int) -> Signal:
-        """The same of what the values were so many cycles ago.
+        """Compute an operation with a latency of ``stages`` cycles.
 
-        Registers are within sums and products of floats, and behind whatever else is computed.
+        Registers are inside floating-point sums and products, and after other operations.
         """
         if self.values == INTEGER or operation not in _PIPELINES:
             return delayed(self.computed(operation, value, other, bits), stages)
@@ -117,16 +117,16 @@ class ValueParameters(Parameters):
 
 
 class SummingParameters(ValueParameters):
-    """Base of the parameters of what adds values up.
+    """Base class of parameters with sums of values.
 
     Raises:
-        ValueError: for sums that are narrower than what is added up.
+        ValueError: sums are narrower than values.
     """
 
     sum_bits: int
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters."""
         super().__post_init__()
         check_range(self.block_name, "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
 
@@ -136,12 +136,12 @@ class SummingParameters(ValueParameters):
         return self.field(self.sum_bits)
 
     def added(self, value: Signal, other: Signal) -> Signal:
-        """The sum of two."""
+        """Return the sum of two values."""
         return self.computed("add", value, other, self.sum_bits)
 
 
 def operations(values: str) -> Mapping[str, Operation]:
-    """Return the operations on two values of a type, by name; of whole numbers with the bits they take."""
+    """Return the operations on two values of a type, by name; integer results have all their bits."""
     less = pyrtl.signed_lt if values == INTEGER else partial(_less, _FORMS[values])
     none = _no_integer if values == INTEGER else partial(_no_number, _FORMS[values])
     return {
@@ -158,7 +158,7 @@ def operations(values: str) -> Mapping[str, Operation]:
 
 
 def _truth(values: str, holds: Signal) -> Signal:
-    """1 where something holds, else 0, as a value."""
+    """Return a condition as a value: 1 or 0."""
     if values == INTEGER:
         return holds.zero_extended(2)
     form = _FORMS[values]
@@ -192,7 +192,7 @@ def _at_once(pipeline: Pipelined, form: _Form) -> Operation:
 
 
 class _Float:
-    """The parts of a number, the leading bit of its significand among them, and what it is if none."""
+    """The parts of a floating-point number with the leading bit of its significand, and its class."""
 
     def __init__(self, form: _Form, word: Signal) -> None:
         self.form = form
@@ -204,7 +204,7 @@ class _Float:
 
 
 def _infinite(form: _Form) -> int:
-    """The bits of infinity, without a sign: more than those of any number, less than those of no number."""
+    """Return the bits of infinity without sign. NaNs have larger bits, numbers smaller bits."""
     return ((1 << form.exponent) - 1) << form.fraction
 
 
@@ -217,7 +217,7 @@ def _difference(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
 
 
 def _sum(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
-    """Both of two paths: digits cancel where exponents differ by one at most, and are shifted out elsewhere.
+    """Add on two paths: digits cancel if exponents differ by at most one; otherwise digits are shifted out.
 
     Source: Farmwald, On the Design of High Performance Digital Arithmetic Units (1981).
     """
@@ -256,13 +256,13 @@ def _sum(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
 
 
 def _halved(word: Signal, flag: Signal) -> Signal:
-    """A word with a bit more, moved into it if the flag says so."""
+    """Return a word with one more bit, shifted to the right if the flag is set."""
     zero = pyrtl.Const(0, 1)
     return pyrtl.select(flag, pyrtl.concat(zero, word), pyrtl.concat(word, zero))
 
 
 def _shifted_out(word: Signal, distance: Signal) -> Signal:
-    """Shifted to the right; what is lost shows in the last bit, which sticks."""
+    """Shift to the right; the last bit is sticky."""
     places = (len(word) - 1).bit_length()
     far = distance[places:] != 0
     lost = far & (word != 0)
@@ -274,7 +274,7 @@ def _shifted_out(word: Signal, distance: Signal) -> Signal:
 
 
 def _uncancelled(difference: Signal, largest: Signal) -> tuple[Signal, Signal]:
-    """A difference with its first one in front, if it has one, and its exponent."""
+    """Normalise a difference; return it with its exponent."""
     zeros = _leading_zeros(difference)
     exponent = pyrtl.signed_sub(_positive(largest), _positive(zeros))
     normal = pyrtl.shift_left_logical(difference, zeros)
@@ -282,7 +282,7 @@ def _uncancelled(difference: Signal, largest: Signal) -> tuple[Signal, Signal]:
 
 
 def _carried(far: Signal, largest: Signal) -> tuple[Signal, Signal]:
-    """A sum that has a digit more, or a difference that has one less, with its first one in front."""
+    """Normalise a sum with a carry, or a difference with a borrow."""
     above, there, same = far[-1], far[-2], _positive(_positive(largest))
     lower = pyrtl.concat(far[:-2], pyrtl.Const(0, 2))
     normal = pyrtl.select(there, pyrtl.concat(far[:-1], pyrtl.Const(0, 1)), lower)
@@ -291,7 +291,7 @@ def _carried(far: Signal, largest: Signal) -> tuple[Signal, Signal]:
 
 
 class _Pipeline:
-    """Registers between the phases of a sum or product, shared out over its cuts: the first have more.
+    """Registers between the phases of a sum or product, divided among its cuts; first cuts have more.
 
     Args:
         stages: registers from end to end.
@@ -301,14 +301,14 @@ class _Pipeline:
         self._stages, self._cuts = stages, CUTS
 
     def cut(self, *signals: Signal) -> Sequence[Signal]:
-        """The signals behind the registers of this cut, the next one."""
+        """Return the signals after the registers of the next cut."""
         here = -(-self._stages // self._cuts)
         self._stages, self._cuts = self._stages - here, self._cuts - 1
         return [delayed(signal, here) for signal in signals]
 
 
 def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
-    """Multiply significands from 1 to less than 2; the product is less than 4."""
+    """Multiply significands in [1, 2); the product is below 4."""
     value, other = _Float(form, left), _Float(form, right)
     multiplicand, factor = named("multiplicand", value.significand), named("factor", other.significand)
     infinite = value.is_infinite | other.is_infinite
@@ -337,7 +337,7 @@ def _rounded(
     infinite: Signal,
     cut: Cut,
 ) -> Signal:
-    """A number whose significand begins with a one, or is zero, of as many bits as there are."""
+    """Round a number whose significand is zero or begins with a one."""
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
     rounded = pyrtl.select(half & ((rest != 0) | kept[0]), kept + 1, _positive(kept))
     sign, exponent, rounded, is_zero, nan, infinite = cut(sign, exponent, rounded, ~normal[-1], nan, infinite)
@@ -352,14 +352,14 @@ def _rounded(
 
 
 def _within(form: _Form, exponent: Signal) -> Signal:
-    """The bits of an exponent, and before them whether it is too small and whether it is too large."""
+    """Return the bits of an exponent with two flags above: too large, and too small."""
     beyond = pyrtl.signed_ge(exponent, pyrtl.Const((1 << form.exponent) - 1, form.exponent + 1))
     vanishes = pyrtl.signed_le(exponent, pyrtl.Const(0, 1))
     return pyrtl.concat(beyond, vanishes, exponent[: form.exponent])
 
 
 def _positive(number: Signal) -> Signal:
-    """A number without a sign as one with it."""
+    """Return an unsigned number as a signed number."""
     return number.zero_extended(len(number) + 1)
 
 
@@ -371,13 +371,13 @@ _PIPELINES: Mapping[str, Pipelined] = {
 
 
 def _leading_zeros(word: Signal) -> Signal:
-    """Count the zeros before the first one; zero has one less than its number of bits."""
+    """Count the leading zeros; the result for zero is the number of bits minus one."""
     counts = [pyrtl.Const(zeros, len(word).bit_length()) for zeros in range(len(word))]
     return prioritized_mux(list(word[::-1]), counts)
 
 
 def _no_integer(_word: Signal) -> Signal:
-    """Every word is an integer."""
+    """Return false, as every word is an integer."""
     return pyrtl.Const(0, 1)
 
 

@@ -1,10 +1,10 @@
-"""A block with the ports of AXI4-Stream (ARM IHI 0051A): ``tdata``, ``tvalid``, ``tready``, ``tlast``.
+"""Wrapper of a block with AXI4-Stream ports (ARM IHI 0051A): ``tdata``, ``tvalid``, ``tready``, ``tlast``.
 
-The outputs are registered (``fiberscope.hw.rtl.kit.registered``), so that ``tvalid`` waits for no ``tready``.
-The fields of a token lie side by side in ``tdata``, the first lowest, filled up to whole bytes; the lanes of
-a bundle behind one another, lane 0 lowest. Where there is a mask, ``tkeep`` has it for each byte, and a lane
-of which not all bytes are kept is empty. Where a stream has a control field, ``tlast`` is its lowest bit,
-that of the last lane, so that a fiber with its stop is a packet.
+The outputs are registered (``fiberscope.hw.rtl.kit.registered``), so that ``tvalid`` never waits for
+``tready``. The fields of a token are adjacent in ``tdata``, the first field lowest, padded to whole bytes.
+The lanes of a bundle follow each other, lane 0 lowest. If there is a mask, ``tkeep`` has it for each byte; a
+lane is empty unless all its bytes are kept. If a stream has a control field, ``tlast`` is its lowest bit in
+the last lane, so that a fiber with its stop is a packet.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.twin import bit_range
 
 __all__ = ["axis", "axis_bits", "axis_names"]
 
-CORE = "registered"  # what the name of the module within ends with
+CORE = "registered"  # suffix of the inner module's name
 _CONTRACT = (
     "// Contract of the ports. All are sampled at the rising edge of aclk; aresetn is synchronous and active",
     "// low. A transfer moves in a cycle in which tvalid and tready are both high. tvalid of an output stays",
@@ -30,7 +30,7 @@ _CONTRACT = (
 
 
 def axis(block: RtlBlock, parameters: Parameters) -> str:
-    """Verilog of a block under its own name with ports of AXI4-Stream, and what it consists of."""
+    """Return the Verilog of a block, under its own name, with AXI4-Stream ports, and of its parts."""
     inner = registered(block)
     interface = inner.interface(parameters)
     core = f"{interface.module}_{CORE}"
@@ -39,7 +39,7 @@ def axis(block: RtlBlock, parameters: Parameters) -> str:
 
 
 def axis_names(interface: Interface) -> dict[str, str]:
-    """Return the port of AXI4-Stream that carries each wire of a module's streams."""
+    """Return the AXI4-Stream port of each wire of a module's streams."""
     names = {part: f"t{part}" for part in ("valid", "ready")} | {MASK: "tkeep"}
     return {
         stream.wire(part): stream.wire(names.get(part, "tdata"))
@@ -49,7 +49,7 @@ def axis_names(interface: Interface) -> dict[str, str]:
 
 
 def axis_bits(interface: Interface, bits: Mapping[str, int]) -> dict[str, int]:
-    """Return the bits at ports of AXI4-Stream from those of a module's streams; 0 where none are said."""
+    """Convert the bits of a module's streams to the bits of AXI4-Stream ports; missing bits are 0."""
     ports: dict[str, int] = {}
     for stream in interface.streams:
         size, lanes = _lane_bytes(stream), range(len(stream.ports))
@@ -69,7 +69,7 @@ def axis_bits(interface: Interface, bits: Mapping[str, int]) -> dict[str, int]:
 
 
 def _lane_bytes(stream: Stream) -> int:
-    """Bytes of a lane."""
+    """Return the bytes of a lane."""
     return -(-sum(width for _name, width in _content(stream)) // 8)
 
 
@@ -78,12 +78,12 @@ def _bytes(stream: Stream) -> int:
 
 
 def _content(stream: Stream) -> list[tuple[str, int]]:
-    """Name and width of each field of a lane that is in ``tdata``."""
+    """Return name and width of each field of a lane in ``tdata``."""
     return [(name, width) for name, width in stream.widths.items() if name != MASK]
 
 
 def _comment(interface: Interface) -> str:
-    """Return the contract of the ports, with the place of each field."""
+    """Return the contract of the ports, with the position of each field."""
     lines = [f"// {interface.module} with ports of AXI4-Stream", *_CONTRACT]
     for stream in interface.streams:
         fields = (f"{field} {low + width - 1}:{low}" for field, low, width in _places(stream))
@@ -94,7 +94,7 @@ def _comment(interface: Interface) -> str:
 
 
 def _places(stream: Stream, lane: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Name, lowest bit in ``tdata`` and width of each field of a lane."""
+    """Yield name, lowest bit in ``tdata`` and width of each field of a lane."""
     low = 8 * _lane_bytes(stream) * lane
     for field, width in _content(stream):
         yield field, low, width
@@ -115,7 +115,7 @@ def _head(interface: Interface) -> str:
 
 
 def _nets(interface: Interface) -> Iterator[str]:
-    """The fields of outputs as ``tdata``."""
+    """Yield the assignments of ``tdata`` from the fields of outputs."""
     for stream in interface.streams:
         if stream.direction == "input":
             continue
@@ -134,7 +134,7 @@ def _nets(interface: Interface) -> Iterator[str]:
 
 
 def _lane(stream: Stream, lane: int) -> Iterator[str]:
-    """The fields of a lane, the last first, as Verilog concatenates them."""
+    """Yield the fields of a lane, the last field first, as in a Verilog concatenation."""
     padding = 8 * _lane_bytes(stream) - sum(width for _name, width in _content(stream))
     if padding:
         yield f"{padding}'d0"
@@ -143,7 +143,7 @@ def _lane(stream: Stream, lane: int) -> Iterator[str]:
 
 
 def _part(stream: Stream, field: str, lane: int) -> str:
-    """The wire of a field, or the bits of it that are a lane's."""
+    """Return the wire of a field, or the bits of a lane in it."""
     width = stream.widths[field]
     if len(stream.ports) == 1:
         return stream.wire(field)

@@ -1,4 +1,4 @@
-"""Backends that run a module, cycle by cycle: their interface, and PyRTL's own simulation."""
+"""Backends that run a module cycle by cycle: their protocol, and the simulator of PyRTL."""
 
 from __future__ import annotations
 
@@ -15,58 +15,55 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Twin
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words
 
-SCOPE = "/"  # of PyRTL, between an instance and what is within
+SCOPE = "/"  # PyRTL's separator between an instance and its wires
 
 
 class Backend(Protocol):
-    """A module in a simulator, freshly reset.
-
-    ``words`` are its ports.
-    """
+    """A module in a simulator, after reset. ``words`` are the bits at its ports."""
 
     words: Words
 
     def cycle(self) -> None:
         """Run one clock cycle.
 
-        ``words.inputs`` are the bits at the module's inputs, ``words.outputs`` become those at its outputs,
-        as they are just before the rising edge that ends the cycle. Clock and reset are the backend's.
+        ``words.inputs`` are the bits at the module's inputs. ``words.outputs`` become the bits at its outputs
+        just before the rising edge that ends the cycle. The backend drives clock and reset.
         """
         ...
 
     def idle(self, cycles: int) -> int:
-        """Run as many clock cycles, at least 1, with the inputs of the cycle before.
+        """Run up to ``cycles`` clock cycles, at least 1, with the inputs of the cycle before.
 
-        It may come back sooner, behind a cycle whose outputs are not those of the one before it.
+        The backend may stop earlier, after a cycle with changed outputs.
 
         Returns:
-            How many it ran.
+            The number of cycles.
         """
         ...
 
     def signals(self) -> Mapping[str, int]:
-        """The wires within the module that a waveform shows, and their bits; none if it is not watched.
+        """Return the inner wires for a waveform, with their bits; none if the module is not recorded.
 
-        One in an instance is called ``instance.wire``.
+        The name of a wire in an instance is ``instance.wire``.
         """
         ...
 
     def sample(self) -> Sequence[int]:
-        """The bits of these wires, just before the rising edge that ends the cycle run last."""
+        """Return the bits of these wires, just before the rising edge that ends the last cycle."""
         ...
 
 
 class _Simulation:
-    """A twin in Python, cycle by cycle, without a check of its inputs: words are as wide as their wires.
+    """A twin in Python. Inputs are not checked, as words are as wide as their wires.
 
-    A cycle before which nothing has changed is not worked out again.
+    A cycle with unchanged inputs and registers is not computed again.
 
     Args:
-        twin: what to run.
-        words: its ports; ``words.outputs`` are set in every cycle.
-        contents: what memories hold at first; zeros where nothing is said.
-        held: what registers hold at first, where it is not what a reset sets.
-        seen: the names of wires whose bits ``seen`` has after a cycle.
+        twin: the twin.
+        words: bits of its ports; ``words.outputs`` are set in every cycle.
+        contents: initial contents of memories; 0 by default.
+        held: initial values of registers; by default those after reset.
+        seen: names of the wires whose bits ``seen`` has after a cycle.
     """
 
     def __init__(
@@ -92,7 +89,7 @@ class _Simulation:
         self._writes: Sequence[tuple[dict[int, int], int, int]] = ()
 
     def step(self, driven: Mapping[str, int]) -> None:
-        """Run one cycle with these bits at the inputs that are no ports; ``held`` is what registers held."""
+        """Run one cycle with these bits at other inputs. ``held`` has the values of registers before it."""
         inputs = self._words.inputs.tobytes(), driven
         if self.is_still() and inputs == self._inputs:
             return
@@ -103,18 +100,18 @@ class _Simulation:
         self._words.outputs[:] = array("Q", outputs)
 
     def is_still(self) -> bool:
-        """Return whether the cycle run last has changed nothing within."""
+        """Return whether the last cycle changed no register and no memory."""
         return not self._writes and self._following == self.held
 
 
 class PyrtlBackend:
-    """Runs a twin in Python, which needs no HDL simulator, and the models within it.
+    """A backend that runs a twin, and the models within it, in Python.
 
     Args:
-        twin: what to run.
-        seed: of what memories and data registers hold before they are written; None for zeros. A twin that
-            relies on that differs from its component for some seed, as it would in hardware.
-        watched: whether a waveform is to show what is within.
+        twin: the twin.
+        seed: seed of the initial contents of memories and data registers; None for zeros. A twin that depends
+            on these contents differs from its component for some seed.
+        watched: whether a waveform shows inner wires.
     """
 
     def __init__(self, twin: Twin, seed: int | None = None, *, watched: bool = False) -> None:
@@ -133,7 +130,7 @@ class PyrtlBackend:
             self._models.clocked(dict(zip(self._seen, self._simulation.seen, strict=True)))
 
     def idle(self, cycles: int) -> int:
-        """Run one cycle, and all others where it has changed nothing; see ``Backend``."""
+        """Run one cycle, and all cycles if it changed nothing; see ``Backend``."""
         self.cycle()
         return cycles if self._simulation.is_still() and not self._models.count else 1
 
@@ -147,13 +144,13 @@ class PyrtlBackend:
 
 
 def _shown(twin: Twin) -> dict[str, int]:
-    """The named wires of a twin, sorted by name, and their bits."""
+    """Return the named wires of a twin, sorted by name, with their bits."""
     wires = [wire for wire in twin.block.wirevector_set if is_shown(wire.name.rpartition(SCOPE)[2])]
     return {wire.name: len(wire) for wire in sorted(wires, key=lambda wire: wire.name)}
 
 
 def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[int, int]]:
-    """Random contents for every memory of a twin."""
+    """Draw random contents for every memory of a twin."""
     reads = sorted(twin.block.logic_subset("m"), key=lambda net: net.op_param[1].name)
     memories = dict.fromkeys(net.op_param[1] for net in reads)
     return {
@@ -163,6 +160,6 @@ def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[in
 
 
 def _drawn_registers(twin: Twin, generator: random.Random) -> dict[DataRegister, int]:
-    """Random contents for every register that the reset leaves as it is."""
+    """Draw random values for every register without reset."""
     registers = sorted(twin.block.wirevector_subset(DataRegister), key=lambda register: register.name)
     return {register: generator.getrandbits(len(register)) for register in registers}

@@ -1,4 +1,4 @@
-"""Models in Python of modules that PyRTL does not run, and the seats that a twin leaves for them."""
+"""Python models of foreign Verilog modules, and their places in a twin."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["Behaviour", "Models", "leave_seat"]
 
 
 class Behaviour(Protocol):
-    """Behaviour of a module: the ``outputs`` of a cycle, then ``clock`` with all wires of it.
+    """Behaviour of a module: call ``outputs`` of a cycle, then ``clock`` with the values of all wires.
 
-    So what it drives in a cycle depends on its registers alone, not on what it sees in that cycle.
+    Outputs of a cycle therefore depend only on registers, not on inputs of the same cycle.
     """
 
     def outputs(self) -> Mapping[str, int]:
-        """The bits at every output in the cycle to come."""
+        """Return the bits of every output in the next cycle."""
 
     def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle in which all wires were so."""
+        """Run the cycle with these values of all wires."""
 
 
 class _Driven(pyrtl.Input):  # type: ignore[misc]  # PyRTL has no types
-    """Output that a model drives; an input of the PyRTL block around it."""
+    """An output that a model drives; an input of the surrounding PyRTL block."""
 
     seat: _Seat
 
 
 @dataclass(eq=False)
 class _Seat:
-    """Place of a model in a PyRTL block: the wires that it drives and reads, by the names of the module."""
+    """The place of a model in a PyRTL block: the wires that it drives and reads, by the module's names."""
 
     module: str
     model: Callable[[], Behaviour]
@@ -45,7 +45,7 @@ class _Seat:
 
 
 def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: Streams) -> None:
-    """Leave the place of the module empty, for a model to take."""
+    """Leave the place of a module empty for a model."""
     seat = _Seat(interface.module, model, {}, {})
     for wire in interface.wires():
         port = between.ports.get(wire.name)
@@ -63,12 +63,12 @@ def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: St
 
 
 class Models:
-    """The models within a twin, cycle by cycle: they drive ``driven_bits``, then they are ``clocked``.
+    """The models within a twin: they drive ``driven_bits``, then they are ``clocked``.
 
-    ``count`` says how many there are, ``seen`` names the wires that they read.
+    ``count`` is the number of models, ``seen`` has the names of the wires that they read.
 
     Raises:
-        SimulationError: in the run, if a model does not say what it drives, or says what no wire carries.
+        SimulationError: in the run, if a model omits an output, or its value does not fit the wire.
     """
 
     def __init__(self, twin: Twin) -> None:
@@ -79,7 +79,7 @@ class Models:
         self.seen = [str(wire.name) for seat, _model in self._seated for wire in seat.seen.values()]
 
     def driven_bits(self) -> dict[str, int]:
-        """The bits of what they drive in the cycle to come, by the wires of the block around them."""
+        """Return the bits that models drive in the next cycle, by wire of the surrounding block."""
         self._outputs = [model.outputs() for _seat, model in self._seated]
         return {
             driven.name: _checked(seat, name, len(driven), outputs)
@@ -88,7 +88,7 @@ class Models:
         }
 
     def clocked(self, seen: Mapping[str, int]) -> None:
-        """Run the cycle in which the wires of the block that models read were so."""
+        """Run the cycle with these values of the wires that models read."""
         for (seat, model), outputs in zip(self._seated, self._outputs, strict=True):
             model.clock({**outputs, **{name: seen[wire.name] for name, wire in seat.seen.items()}})
 

@@ -21,19 +21,19 @@ class RtlBlock:
     """A block that has a twin.
 
     Args:
-        name: as on the command line.
-        summary: one line.
-        parameters: the dataclass of its parameters.
-        matching: parameters that suit a component, from the arguments with which that is made.
-        interface: the module's ports for some parameters.
-        design: what is between them.
-        adapter: the adapter that puts a module with these ports into the component's place.
-        component: makes the component from a name and ``parameters``; None if the block is several.
-        listed: whether it is in the catalogue; not what only joins others.
-        kinds: the event classes whose instances it is the twin of.
-        instance: the parameters that follow from such an instance: all but widths and places.
-        connected: those that follow only from what is connected to one in its machine.
-        has_registered_outputs: whether its outputs depend on no ``ready`` and stay until they are taken.
+        name: name on the command line.
+        summary: description in one line.
+        parameters: dataclass of its parameters.
+        matching: returns the parameters for a component, from the component's constructor arguments.
+        interface: returns the module's ports for parameters.
+        design: creates the logic between the ports.
+        adapter: adapter class that replaces the component by a module with these ports.
+        component: creates the component from a name and ``parameters``; None if the block replaces several.
+        listed: whether the block is in the catalogue; false for blocks that only join others.
+        kinds: event classes of which the block is the twin.
+        instance: returns the parameters that an instance of an event class determines, except widths.
+        connected: returns the parameters that the connections of an instance determine.
+        has_registered_outputs: whether outputs are independent of ``ready`` and stable until they are taken.
     """
 
     name: str
@@ -51,16 +51,16 @@ class RtlBlock:
     has_registered_outputs: bool = False
 
     def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
-        """The twin for these parameters, with status outputs or without."""
+        """Return the twin for these parameters, with or without status outputs."""
         interface = self.interface(parameters)
         kept = interface if status else replace(interface, status=())
         return build(kept, lambda streams: self.design(parameters, streams))
 
     def verilog(self, parameters: Parameters, module: str | None = None, *, status: bool = True) -> str:
-        """The twin as Verilog, the same text every time; under the block's name if no other is given.
+        """Return the twin as Verilog, deterministic; by default under the block's name.
 
-        A stand-in needs its status outputs, a design of one's own mostly does not. Comments at the head give
-        the parameters and the contract of the ports.
+        An adapter needs the status outputs; a user's design usually does not. Comments at the head list the
+        parameters and the contract of the ports.
         """
         interface = self.interface(parameters)
         modules = self.modules(parameters, module or interface.module, status=status)
@@ -68,30 +68,30 @@ class RtlBlock:
         return f"// {self.name}: {self.summary}\n// {parameters.header}\n//\n{rules}\n{modules}"
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """The module, under this name, and those that it consists of."""
+        """Return the Verilog of the module, under this name, and of its parts."""
         return verilog(self.twin(parameters, status=status), module)
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
-        """The blocks within whose Verilog has a file of its own (``fiberscope.hw.rtl.kit.foreign``)."""
+        """Return the inner blocks with their own Verilog file (``fiberscope.hw.rtl.kit.foreign``)."""
         return ()
 
 
 @dataclass(frozen=True)
 class ForeignBlock(RtlBlock):
-    """A module of Verilog with a Python model; it has no parameters.
+    """A Verilog module with a Python model and without parameters.
 
     Args:
-        source: the file that has it.
-        model: makes the model, as it is behind a reset.
+        source: the Verilog file.
+        model: creates the model, in its state after reset.
     """
 
     source: Path = field(kw_only=True)
     model: Callable[[], Behaviour] = field(kw_only=True)
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """None: the file has them."""
+        """Return no text, as the file has the module."""
         return ""
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
-        """Return the block itself, which is Verilog from outside."""
+        """Return the block itself."""
         return (self,)

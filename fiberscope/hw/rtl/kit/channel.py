@@ -1,4 +1,4 @@
-"""A channel as RTL: the twin of ``fiberscope.sim.channel.Channel`` with reader and writer on one clock."""
+"""The twin of ``fiberscope.sim.channel.Channel``, with reader and writer on the same clock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fiberscope.hw.rtl.kit.twin import (
 from fiberscope.sim import ANY, Input, Output
 from fiberscope.sim.channel import Channel
 
-CAPACITY = (1, 1024)  # the least and the most
+CAPACITY = (1, 1024)  # minimum and maximum
 LATENCY = (1, 64)
 PENDING = "pending"  # status of a module that may act while nothing at its ports changes
 DRAINED = "drained"
@@ -35,19 +35,19 @@ DRAINED = "drained"
 
 @dataclass(frozen=True)
 class ChannelParameters(Parameters):
-    """Parameters of a channel; widths in bits, 0 for a field that is left out.
+    """Parameters of a channel; widths are in bits, 0 for an omitted field.
 
     Args:
-        capacity: tokens it holds, those in flight included, 1 to 1024.
-        latency: cycles from a push to the token being seen, 1 to 64.
+        capacity: tokens, including those in flight, 1 to 1024.
+        latency: cycles from a push until the token is visible, 1 to 64.
         control_bits: 0 to 32.
         coordinate_bits: 0 to 63.
         reference_bits: 0 to 64.
         value_bits: 0, 32 or 64.
-        lanes: tokens that may come in one cycle, 1 or 2, no more than the capacity.
+        lanes: maximum number of tokens in one cycle, 1 or 2, at most the capacity.
 
     Raises:
-        ValueError: for a number out of its range, or a token without fields.
+        ValueError: a number out of range, or a token without fields.
     """
 
     capacity: int = number(2, *CAPACITY)
@@ -59,7 +59,7 @@ class ChannelParameters(Parameters):
     lanes: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters."""
         super().__post_init__()
         _check_size(self)
         if not self.widths:
@@ -67,7 +67,7 @@ class ChannelParameters(Parameters):
 
     @property
     def widths(self) -> dict[str, int]:
-        """Bits by field, of those that a token has."""
+        """Bits by field, without omitted fields."""
         bits = {
             "control": self.control_bits,
             "coordinate": self.coordinate_bits,
@@ -78,19 +78,19 @@ class ChannelParameters(Parameters):
 
     @property
     def tokens(self) -> Stream:
-        """The stream that it passes on."""
+        """The output stream."""
         return Stream("out", "out", "output", self.widths)
 
 
 @dataclass(frozen=True)
 class ChannelOf(Parameters):
-    """A channel for what some stream carries, rows of a bundle among it.
+    """A channel for the content of a stream, including rows of a bundle.
 
     Args:
-        tokens: the stream that it passes on, as ``out``; see ``carrying``.
-        capacity: tokens that it holds, or rows.
-        latency, lanes: as of ``ChannelParameters``.
-        drained: whether it has an input of this name, without fields, that is ready while nothing is inside.
+        tokens: the output stream ``out``; see ``carrying``.
+        capacity: tokens, or rows.
+        latency, lanes: see ``ChannelParameters``.
+        drained: whether an input of this name, without fields, is ready while the channel is empty.
     """
 
     tokens: Stream
@@ -100,14 +100,14 @@ class ChannelOf(Parameters):
     drained: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Check the parameters."""
         _check_size(self)
 
 
 def carrying(
     stream: Stream, capacity: int, latency: int = 1, lanes: int = 1, *, drained: bool = False
 ) -> ChannelOf:
-    """A channel for what this stream carries, the same one for all that carry the same."""
+    """Return a channel for the content of this stream; equal for equal contents."""
     tokens = replace(stream, label="out", prefix="out", direction="output")
     return ChannelOf(tokens, capacity, latency, lanes, drained)
 
@@ -119,7 +119,7 @@ def _check_size(parameters: ChannelParameters | ChannelOf) -> None:
 
 
 def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
-    """Ports: ``in``, or ``in[0]`` and ``in[1]``, and ``out``.
+    """Return the ports: ``in``, or ``in[0]`` and ``in[1]``, and ``out``.
 
     ``pending`` is high while a token is inside or enters.
     """
@@ -134,7 +134,7 @@ def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
 
 
 def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
-    """A buffer of what comes, as it is."""
+    """Create a buffer that forwards tokens unchanged."""
     inputs = dict(between.inputs)
     drained = inputs.pop(DRAINED, None)
     sources = list(inputs.values())
@@ -147,15 +147,15 @@ def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
 
 
 class Sized(Protocol):
-    """Tokens that a channel holds, with those in flight, and cycles from a push to the token being seen."""
+    """The capacity of a channel, including tokens in flight, and its latency in cycles."""
 
     @property
     def capacity(self) -> int:
-        """1 or more."""
+        """Tokens, 1 or more."""
 
     @property
     def latency(self) -> int:
-        """1 or more."""
+        """Cycles, 1 or more."""
 
 
 class Source(Protocol):
@@ -164,7 +164,7 @@ class Source(Protocol):
     valid: Signal
 
     def accept(self, ready: Signal) -> None:
-        """Say whether there is room."""
+        """Drive whether there is space."""
 
 
 def buffered(
@@ -174,20 +174,21 @@ def buffered(
     sink: OutputStream,
     late: bool = False,
 ) -> tuple[Signal, list[Signal]]:
-    """A circular buffer; tokens count as held at once, as shown when their latency is over.
+    """Create a circular buffer. A token occupies a slot at once, and is visible after its latency.
 
-    A slot freed in a cycle takes a token from the next on, so that ``ready`` depends on registers alone, as
-    ``valid`` does. Lane n takes a token where there is room for n + 1, and only with those before it.
+    A slot that is freed in a cycle accepts a token from the next cycle on, so that ``ready`` and ``valid``
+    depend only on registers. Lane n accepts a token if there is space for n + 1 tokens, and only together
+    with the lanes before.
 
     Args:
         parameters: capacity and latency.
-        sources: a stream a lane.
-        contents: the contents of each what is passed on.
-        sink: what it is passed on to.
-        late: whether that comes in the last cycle of the latency, not the first; of one lane alone.
+        sources: one stream for each lane.
+        contents: for each lane, the forwarded fields.
+        sink: the output.
+        late: whether the fields arrive in the last cycle of the latency, not the first; for a single lane.
 
     Returns:
-        How many tokens are held, and which lanes take one.
+        The number of tokens, and for each lane whether it accepts a token.
     """
     held: Signal = pyrtl.Register(parameters.capacity.bit_length(), "held")
     rooms = [named(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
@@ -215,7 +216,7 @@ def buffered(
 
 
 def _counted(count: Signal, more: Signal, fewer: Signal) -> Signal:
-    """A counter's next state."""
+    """Return a counter's next state."""
     return (count + more - fewer)[: len(count)]
 
 
@@ -228,7 +229,7 @@ def _delayed(wire: Signal, cycles: int) -> Signal:
 
 
 def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal], popped: Signal) -> Signal:
-    """The oldest of the words that come by two a cycle, stored by turns in two places."""
+    """Return the oldest word of a buffer with up to two words in a cycle, stored in two alternating banks."""
     tail_odd: Signal = pyrtl.Register(1, "tail_side")
     head_odd: Signal = pyrtl.Register(1, "head_side")
     tail_odd.next <<= tail_odd ^ pushed[0] ^ pushed[1]
@@ -243,7 +244,7 @@ def _alternating(capacity: int, words: Sequence[Signal], pushed: Sequence[Signal
 def stored(
     capacity: int, words: Sequence[Signal], pushes: Sequence[Signal], popped: Signal, side: str = ""
 ) -> Signal:
-    """The oldest of the words that were pushed and not popped."""
+    """Return the oldest word that was pushed and not popped."""
     (word,), (pushed,) = words, pushes
     if capacity == 1:
         slot: Signal = DataRegister(len(word), f"slot{side}")
@@ -256,31 +257,31 @@ def stored(
 
 
 def pointer(name: str, capacity: int, advance: Signal) -> Signal:
-    """A register that goes around the slots."""
+    """Return a register that cycles through the slots."""
     place: Signal = pyrtl.Register(index_bits(capacity), name)
     place.next <<= pyrtl.select(advance, following(place, capacity), place)
     return place
 
 
 def following(place: Signal, capacity: int) -> Signal:
-    """The slot behind one, around them."""
+    """Return the next slot, cyclically."""
     last = place == capacity - 1
     return pyrtl.select(last, pyrtl.Const(0, len(place)), (place + 1)[: len(place)])
 
 
 class PendingAdapter(Adapter):
-    """Stands in for what acts by itself while its status ``pending`` is high; counts as busy meanwhile.
+    """An adapter for a component that acts while its status ``pending`` is high, which counts as busy.
 
-    After a cycle in which it is low and no token moves, nothing happens until something at a port changes.
+    After a cycle with ``pending`` low and without a token, nothing happens until a port changes.
     """
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
-        """Busy while a token moves or is inside, else idle."""
+        """Return busy while a token moves or is inside, else idle."""
         return self.busy(now + 1) if moved or self.status[PENDING] else self.idle()
 
 
 class ChannelAdapter(PendingAdapter):
-    """A channel as a component: what it takes at ``in`` it gives at ``out``."""
+    """A channel as a component from ``in`` to ``out``."""
 
     PORTS = (Input("in", ANY), Output("out", ANY))
     FIBERS_OF: ClassVar[Mapping[str, str]] = {"out": "in"}

@@ -1,7 +1,8 @@
-"""A module around a block with registered outputs that checks in simulation what these promise.
+"""Wrapper with simulation checks for the outputs of a block with registered outputs.
 
-What is ``valid`` stays so, and its fields stay the same, until it is taken. Synthesis sees none of it
-(``SYNTHESIS`` is defined there); plain Verilog but for ``$fatal``, so Icarus and Verilator both read it.
+A ``valid`` output must stay valid, with the same fields, until it is taken. Synthesis skips the checks
+(``SYNTHESIS`` is defined). The text is plain Verilog except for ``$fatal``, which Icarus and Verilator
+support.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from fiberscope.hw.rtl.kit.twin import module_head
 
 __all__ = ["checked", "wrapper"]
 
-CORE = "unchecked"  # what the name of the module within ends with
+CORE = "unchecked"  # suffix of the inner module's name
 
 
 def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> str:
-    """Verilog of a block with registered outputs under its own name, checked, and what it consists of."""
+    """Return the Verilog of a block with registered and checked outputs, and of its parts."""
     inner = registered(block)
     interface = inner.interface(parameters)
     core = f"{interface.module}_{CORE}"
@@ -32,7 +33,7 @@ def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> 
 
 
 def wrapper(interface: Interface, core: str) -> str:
-    """The module with these ports around one of the same ports, called ``core``."""
+    """Return a module with these ports around a module with the same ports, named ``core``."""
     pins = ",\n".join(f"        .{wire.name}({wire.name})" for wire in interface.wires())
     outputs = [stream for stream in interface.streams if stream.direction == "output"]
     checks = [line for stream in outputs for line in _check(interface.module, stream)]
@@ -42,7 +43,7 @@ def wrapper(interface: Interface, core: str) -> str:
 
 
 def _check(module: str, stream: Stream) -> Iterator[str]:
-    """A register for what was refused in the cycle before, and the comparison with what is there now."""
+    """Yield a register for the refused token of the cycle before, and its comparison."""
     valid, ready, held, was = (stream.wire(part) for part in ("valid", "ready", "held", "was"))
     fields = f"{{{', '.join(map(stream.wire, stream.widths))}}}"
     yield f"    reg {held};"

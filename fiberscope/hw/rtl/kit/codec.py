@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Codecs: the bits of a field carry a number of a token, exactly or not at all."""
+"""Codecs between numbers of a token and bits of a field. A number that is not exact is refused."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ __all__ = ["KINDS", "Codec"]
 
 WORD = 64  # C: object; bits
 KINDS = ("unsigned", "signed", "float", "bfloat", "whole")
-WHOLE_BITS = 53  # C: object; so many a double holds exactly
+WHOLE_BITS = 53  # C: object; integers that a double represents exactly
 # Bits of the fraction, by kind and width: IEEE 754 binary16, 32 and 64; bfloat16, the upper half of binary32.
 FRACTIONS = {("float", 16): 10, ("float", 32): 23, ("float", 64): 52, ("bfloat", 16): 7}
-FRACTION = 52  # that of a double,
-LEADING = 0x10_0000_0000_0000  # the one before it, which is not written out,
-BIAS = 1023  # what is added to its exponent,
-SPECIAL = 2047  # its exponent where it is infinite or no number,
-SIGN = -(1 << 63)  # and its sign
+FRACTION = 52  # bits of a double's fraction
+LEADING = 0x10_0000_0000_0000  # the implicit leading one
+BIAS = 1023  # of a double's exponent
+SPECIAL = 2047  # a double's exponent for infinity and NaN
+SIGN = -(1 << 63)
 
 
 class Codec:  # C: final
-    """Numbers as bits of a field and back.
+    """A conversion between numbers and bits of a field.
 
-    A float is given by the bits of the double that it is in a token. So it keeps all of them: the sign of a
-    zero, and what a NaN carries, signalling or quiet. A whole number is such a double too, and an integer in
-    two's complement in the field: for logic that adds values without a floating-point unit.
+    A float is represented by the bits of its double in the token, so that the sign of a zero and the payload
+    of a NaN are kept. A whole number is also such a double, and an integer in two's complement in the field,
+    for logic without floating-point units.
 
     Args:
         width: bits, 1 to 64.
@@ -30,7 +30,7 @@ class Codec:  # C: final
             of at most 53 bits.
 
     Raises:
-        ValueError: if there is no such field.
+        ValueError: there is no such field.
     """
 
     def __init__(self, width: int, kind: str) -> None:
@@ -46,13 +46,13 @@ class Codec:  # C: final
         self.mask = (1 << width) - 1  # C: unsigned long
         self.sign = 0 if kind == "unsigned" else 1 << (width - 1)  # C: unsigned long
         fraction = FRACTIONS.get((kind, width), FRACTION)
-        # Its bits, where fewer than a double's
+        # Bits of a float narrower than a double
         self._fraction = fraction if fraction < FRACTION else 0  # C: long
         self._whole = kind == "whole"
         self._bias = (1 << (width - self._fraction - 2)) - 1 if self._fraction else 0  # C: long
 
     def fits(self, number: int) -> bool:
-        """Return whether the field carries the number as it is."""
+        """Return whether the field can represent the number exactly."""
         if self._fraction:
             return self._narrowed(number) >= 0
         if self._whole:
@@ -60,25 +60,25 @@ class Codec:  # C: final
         return (number >= 0 or self.sign != 0) and self.decode(self.encode(number)) == number
 
     def encode(self, number: int) -> int:  # C: return=unsigned long
-        """The bits of a number that fits."""
+        """Return the bits of a number that fits."""
         if self._whole:
             return self._integer(number)
         return self._narrowed(number) if self._fraction else number & self.mask
 
     def decode(self, bits: int) -> int:  # C: bits=unsigned long
-        """The number that has these bits."""
+        """Return the number with these bits."""
         if self._whole:
             return self._double(bits)
         return self._widened(bits) if self._fraction else (bits ^ self.sign) - self.sign
 
     def _integer(self, number: int) -> int:
-        """A double as an integer in two's complement, -1 if it is none or too large."""
+        """Convert a double to an integer in two's complement; -1 if it is not whole or too large."""
         exponent = ((number >> FRACTION) & SPECIAL) - BIAS
         if number == 0:
             return 0
         if exponent < 0 or exponent >= self.width:
             return -1
-        lost = FRACTION - exponent  # bits behind the point
+        lost = FRACTION - exponent  # bits after the binary point
         fraction = (number & (LEADING - 1)) | LEADING
         magnitude = fraction >> lost
         if magnitude << lost != fraction or magnitude > self.sign - (number >= 0):
@@ -86,7 +86,7 @@ class Codec:  # C: final
         return (-magnitude if number < 0 else magnitude) & self.mask
 
     def _double(self, bits: int) -> int:  # C: bits=unsigned long
-        """The double that an integer in two's complement is."""
+        """Convert an integer in two's complement to a double."""
         number = (bits ^ self.sign) - self.sign  # C: long
         magnitude = -number if number < 0 else number  # C: long
         if magnitude == 0:
@@ -99,7 +99,7 @@ class Codec:  # C: final
         return word | SIGN if number < 0 else word
 
     def _narrowed(self, number: int) -> int:
-        """A double in fewer bits, -1 if these cannot hold it exactly."""
+        """Convert a double to fewer bits; -1 if the conversion is not exact."""
         exponent = (number >> FRACTION) & SPECIAL  # C: long
         fraction = number & (LEADING - 1)  # C: long
         lost = FRACTION - self._fraction  # C: long; bits of the fraction for which there is no place
@@ -107,21 +107,21 @@ class Codec:  # C: final
             exponent = 2 * self._bias + 1
         elif exponent > 0:
             exponent += self._bias - BIAS
-            if exponent < 1:  # it has no normal form: the leading one is written out
+            if exponent < 1:  # subnormal: the leading one is explicit
                 lost += 1 - exponent
                 fraction |= LEADING
                 exponent = 0
             if exponent > 2 * self._bias or lost > FRACTION:
                 return -1
         elif fraction > 0:
-            return -1  # less than any of them
+            return -1  # below the smallest subnormal
         if fraction >> lost << lost != fraction:
             return -1
         magnitude = exponent << self._fraction | fraction >> lost  # C: long
         return magnitude | self.sign if number < 0 else magnitude
 
     def _widened(self, bits: int) -> int:
-        """The double that a narrower float is."""
+        """Convert a narrower float to a double."""
         exponent = (bits >> self._fraction) & (2 * self._bias + 1)  # C: long
         fraction = bits & ((1 << self._fraction) - 1)  # C: long
         if exponent == 2 * self._bias + 1:

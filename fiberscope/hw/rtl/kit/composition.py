@@ -1,4 +1,4 @@
-"""Composition of blocks to one module: parts, the channels or wires between them, and its ports; checked."""
+"""Composition of blocks into one module: parts, the channels or wires between them, ports, and checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Composition", "Instance", "Link", "Part", "joined", "stream_at"]
 
 @dataclass(frozen=True)
 class Part:
-    """A block made for some parameters, with its status outputs or without."""
+    """A block with parameters, with or without status outputs."""
 
     block: RtlBlock
     parameters: Parameters
@@ -33,17 +33,16 @@ class Part:
 
     @property
     def all_status(self) -> Mapping[str, int]:
-        """Bits of each status output that it has, or could have."""
+        """Bits of each possible status output."""
         return self.block.interface(self.parameters).status_widths
 
 
 @dataclass(frozen=True)
 class Link:
-    """A channel from a part's port to another's, ``part.port`` each, as ``Kernel.connect`` makes one.
+    """A channel between two ports, each ``part.port``, as ``Kernel.connect`` creates.
 
-    With a capacity of 0 there is no channel between them: the two ports are wired to one another. That is for
-    a source whose ``valid`` and a target whose ``ready`` do not both wait for the other; else the composition
-    is refused. Fields that the target has no use for end at the source.
+    A capacity of 0 means wires instead of a channel. The composition is refused if this creates a
+    combinational loop of ``valid`` and ``ready``. Fields that the target lacks end at the source.
     """
 
     source: str
@@ -55,10 +54,10 @@ class Link:
 def joined(
     parts: dict[str, Part], source: str, target: str, capacity: int, latency: int = 1
 ) -> Iterator[Link]:
-    """Return the function that makes a channel between two ports, of which the source may have lanes.
+    """Yield the links between two ports, of which the source may have lanes.
 
-    The channel of lanes, which takes tokens of several in a cycle, is put among the parts. A lane without
-    fields is one that sees by ``ready`` whether the channel is empty.
+    The channel for several lanes is added to the parts. A lane without fields only senses by ``ready``
+    whether the channel is empty.
     """
     streams = [stream for stream in _streams(parts, source) if stream.content]
     ends = [f"{_part(source)}.{stream.label}" for stream in _streams(parts, source)]
@@ -77,7 +76,7 @@ def joined(
 
 @dataclass(frozen=True)
 class Instance:
-    """A part in its place, and the net at each of its pins but clock, reset and status that nobody reads."""
+    """An instance of a part, and the net at each pin except clock, reset and unused status."""
 
     name: str
     part: Part
@@ -86,27 +85,26 @@ class Instance:
 
 @dataclass(frozen=True)
 class Composition:
-    """Parts joined by channels, or by wires, into one module.
+    """Parts that channels or wires join into one module.
 
-    The module's status ``pending``, if it has status outputs, is high while that of a part is. So that is low
-    only when no token is in a channel nor enters one, and nothing happens inside unless something changes at
-    the ports. A part that acts while nothing at its own ports changes, such as a pipeline, must say so by a
-    status ``pending`` too.
+    The module's status ``pending``, if it has status outputs, is high while a part's is. It is low only when
+    no token is in a channel or enters one, and nothing happens inside until a port changes. A part that acts
+    while its own ports are unchanged, such as a pipeline, must therefore have a status ``pending``.
 
     Args:
-        module: its name.
+        module: name of the module.
         parts: the parts by instance name.
         links: the channels between them.
-        exports: the part's port that each port of the module is: ``"ways[3]": "leaf_1.ways[0]"``.
-        status: the part's status that each status output of the module is, beside ``pending``:
-            ``"dropped": "intersector.dropped"``.
-        taps: status outputs by what moves within: at a part's port whether a token does, or a field of one
-            that does, else 0: ``"ended": ("writer.completions",)``, or with ``"reference"`` behind it.
+        exports: for each port of the module, the part's port: ``"ways[3]": "leaf_1.ways[0]"``.
+        status: for each status output of the module except ``pending``, the part's status: ``"dropped":
+            "intersector.dropped"``.
+        taps: status outputs that show transfers inside: whether a token moves at a part's port, ``"ended":
+            ("writer.completions",)``, or a field of the moving token, with ``"reference"`` as a second item.
 
     Raises:
-        ValueError: naming every port that is not there, not joined, joined twice or to one of other fields,
-            has lanes and is joined, or whose wires would have the names of others; every status that is not
-            there; the ports of a loop of wires without a register in it.
+        ValueError: naming every unknown port, every port that is not joined or joined twice, every mismatch
+            of fields or lanes, every name conflict of wires, every unknown status, and the ports of a
+            combinational loop.
     """
 
     module: str
@@ -117,7 +115,7 @@ class Composition:
     taps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together, all of it at once."""
+        """Check the composition; report all faults together."""
         faults = list(self._faults()) or list(self._loops())
         if faults:
             raise ValueError(f"{self.module}: {'; '.join(faults)}")
@@ -146,7 +144,7 @@ class Composition:
                 yield f"status {name} would have a name that is taken"
 
     def _loops(self) -> Iterator[str]:
-        """A loop through parts that are wired to one another."""
+        """Yield a combinational loop through parts that are joined by wires, if any."""
         wired = [link for link in self.links if not link.capacity and not self._is_cut(link)]
         if not wired:
             return
@@ -168,14 +166,14 @@ class Composition:
             yield f"wires make a loop without a register, where a channel should be: {' -> '.join(loop)}"
 
     def _is_cut(self, link: Link) -> bool:
-        """Return whether a part at an end of it drives nothing but what comes out of registers."""
+        """Return whether all outputs of a part at one end come from registers."""
         blocks = [self.parts[_part(end)].block for end in (link.source, link.target)]
         return any(
             block in (channel.OF_STREAM, channel.BLOCK) or isinstance(block, ForeignBlock) for block in blocks
         )
 
     def _shorts(self, there: set[str]) -> Iterator[str]:
-        """Streams that would be joined because their nets have the same names."""
+        """Yield streams whose nets would have the same names."""
         named: dict[str, list[str]] = {}
         for label in self.exports:
             named.setdefault(self._prefix(label), []).append(f"port {label}")
@@ -187,7 +185,7 @@ class Composition:
                 yield f"{' and '.join(streams)} would be one, {prefix}: call one otherwise"
 
     def interface(self) -> Interface:
-        """The ports of the module: those exported, and ``pending``."""
+        """Return the ports of the module: the exported ports and status outputs."""
         streams = tuple(
             replace(self._stream(end), label=label, prefix=self._prefix(label))
             for label, end in self.exports.items()
@@ -206,7 +204,7 @@ class Composition:
         return self.parts[part].all_status[name]
 
     def without_status(self) -> Composition:
-        """The same without any status output."""
+        """Return the composition without status outputs."""
         return replace(self, parts={name: replace(part, status=False) for name, part in self.parts.items()})
 
     @property
@@ -214,7 +212,7 @@ class Composition:
         return all(part.status for part in self.parts.values())
 
     def instances(self) -> list[Instance]:
-        """The parts and the channels between them, with their nets."""
+        """Return the parts and the channels between them, with their nets."""
         nets: dict[str, dict[str, str]] = {name: {} for name in self.parts}
         for label, end in self.exports.items():
             name, _, inner = end.partition(".")
@@ -230,7 +228,7 @@ class Composition:
         return [self._with_status(instance) for instance in (*parts, *channels)]
 
     def _with_status(self, instance: Instance) -> Instance:
-        """The instance with a net at each status output that somebody reads."""
+        """Return the instance with a net at each status output in use."""
         shown = [
             PENDING,
             *(end.partition(".")[2] for end in self.status.values() if _part(end) == instance.name),
@@ -239,7 +237,7 @@ class Composition:
         return replace(instance, nets={**instance.nets, **nets})
 
     def shown(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
-        """The nets of which each status output is the OR."""
+        """Return the nets whose OR is each status output."""
         if not self._has_status:
             return {}
         pending = [instance.nets[PENDING] for instance in instances if PENDING in instance.nets]
@@ -247,7 +245,7 @@ class Composition:
         return {PENDING: pending, **passed_on}
 
     def tapped(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
-        """Return for each status output that shows moves its nets of ``valid``, ``ready`` and a field."""
+        """Return, for each tap, its nets of ``valid``, ``ready`` and the field."""
         nets = {instance.name: instance.nets for instance in instances}
         return {
             name: [nets[_part(end)][self._stream(end).wire(wire)] for wire in ("valid", "ready", *fields)]
@@ -255,7 +253,7 @@ class Composition:
         }
 
     def _channel(self, link: Link) -> Instance:
-        """The instance of a channel; its name is that which the engine gives to it."""
+        """Return the instance of a channel, with the engine's name for it."""
         source, target = self._stream(link.source), self._stream(link.target)
         carried = replace(source, content=target.content)
         part = Part(channel.OF_STREAM, carrying(carried, link.capacity, link.latency), self._has_status)
@@ -267,12 +265,12 @@ class Composition:
         return stream_at(self.parts, end)
 
     def _has_lanes(self, end: str) -> bool:
-        """Return whether the part sends more than one token a cycle there."""
+        """Return whether the part can send several tokens in a cycle at this port."""
         streams = self.parts[end.partition(".")[0]].interface.streams
         return [stream.port for stream in streams].count(self._stream(end).port) > 1
 
     def _prefix(self, label: str) -> str:
-        """Return the prefix of the wires of a port; numbers are padded, so that names sort as numbers do."""
+        """Return the prefix of the wires of a port, with padded numbers."""
         label, dot, lane = label.partition(".")
         if dot:
             return f"{self._prefix(label)}_lane_{lane}"
@@ -284,7 +282,7 @@ class Composition:
 
 
 def _nets(link: Link) -> tuple[str, str]:
-    """The ends by which the nets at source and target are called: one where they are wired."""
+    """Return the nets at source and target, which are the same for wires."""
     return link.source, link.target if link.capacity else link.source
 
 
@@ -313,13 +311,13 @@ def stream_at(parts: Mapping[str, Part], end: str) -> Stream:
 
 
 def _streams(parts: Mapping[str, Part], end: str) -> list[Stream]:
-    """The lanes of a part's port, the first one first."""
+    """Return the lanes of a part's port, lane 0 first."""
     name, _, label = end.partition(".")
     return [stream for stream in parts[name].interface.streams if stream.label.partition(".")[0] == label]
 
 
 def _pins(stream: Stream, prefix: str, taken: Stream | None = None) -> dict[str, str]:
-    """The net at each wire of a stream, of its fields at those that are taken."""
+    """Return the net at each wire of a stream, optionally without the fields that ``taken`` lacks."""
     outer = replace(stream, prefix=prefix)
     kept = [name for name in stream.widths if taken is None or name in taken.widths]
     return {stream.wire(name): outer.wire(name) for name in ("valid", *kept, "ready")}
@@ -330,5 +328,5 @@ def _part(end: str) -> str:
 
 
 def _shows(part: str, status: str) -> str:
-    """The net at a status output of a part."""
+    """Return the net at a status output of a part."""
     return f"{part}_shows_{status}"

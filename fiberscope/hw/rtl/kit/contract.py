@@ -10,7 +10,7 @@ from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream
 
 __all__ = ["contract"]
 
-WIDTH = 107  # characters of a line behind its slashes
+WIDTH = 107  # characters of a line after its slashes
 _CLOCKING = (
     "Contract of the ports. All are sampled at the rising edge of clk; rst is synchronous and active high.",
     "A token moves in a cycle in which valid and ready of its stream are both high. The tokens of a stream",
@@ -25,11 +25,11 @@ _REGISTERED = "valid of an output stays high, and its fields stay the same, unti
 
 
 def contract(interface: Interface, *, registered: bool) -> str:
-    """Return comment lines of Verilog that state what holds at each stream of a module.
+    """Return comment lines of Verilog with the rules of each stream of a module.
 
     Args:
         interface: the ports.
-        registered: whether its outputs are registered: they depend on no ``ready``.
+        registered: whether outputs are registered, that is, independent of ``ready``.
     """
     rules = (*_CLOCKING, _INPUT, *((_REGISTERED,) if registered else _PLAIN))
     alike = groupby(interface.streams, key=lambda stream: (stream.port[0], stream.direction))
@@ -43,7 +43,7 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _of_port(streams: list[Stream]) -> Iterator[str]:
-    """The lines of one port of the component: a stream, its lanes, or an array of these."""
+    """Yield the lines of one port of the component: a stream, its lanes, or an array of these."""
     places = [[*lanes] for _place, lanes in groupby(streams, key=lambda stream: stream.port)]
     first = places[0]
     prefixes = [stream.prefix for stream in first]

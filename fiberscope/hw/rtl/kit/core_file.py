@@ -1,6 +1,6 @@
-"""A block as files: its Verilog, those of foreign parts, and a FuseSoC core file (CAPI 2) that lists them.
+"""Export of a block as files: its Verilog, foreign parts, and a FuseSoC core file (CAPI 2).
 
-By the core file other designs can depend on it by name.
+The core file lets other designs depend on the block by name.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _BENCH_TARGET = """\
 
 
 def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: str) -> list[Path]:
-    """Write a block and what it is made of into a folder; gives the paths, the core file's last.
+    """Write a block and its parts into a folder; return the paths, the core file last.
 
     Args:
-        block: what is written, with its status outputs.
-        parameters: those of the block.
-        folder: where; made if need be.
-        version: the version of Fiberscope.
+        block: the block, written with its status outputs.
+        parameters: parameters of the block.
+        folder: the folder, created if necessary.
+        version: version of Fiberscope.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sources = [part.source for part in block.foreign(parameters)]
@@ -53,14 +53,15 @@ def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: 
 def core_file(
     name: str, summary: str, sources: Sequence[str], version: str, *, top: str = "", bench: str = ""
 ) -> str:
-    """The text of ``<name>.core``.
+    """Return the text of ``<name>.core``.
 
     Args:
-        name: of the core.
-        summary: the summary of the block, in one line.
+        name: name of the core.
+        summary: description of the block, in one line.
         sources: the Verilog files, beside the core file.
-        version: of what wrote it, as in ``1.2.3``; what follows a ``+``, which FuseSoC refuses, is left out.
-        top: the top module, if it is not called as the core.
+        version: version of the writer, as in ``1.2.3``. The part after a ``+``, which FuseSoC refuses, is
+            omitted.
+        top: the top module, if its name differs from the core's.
         bench: the top module of a test bench, in ``<bench>.v`` with its vectors in ``<bench>.hex``.
     """
     fileset = _BENCH_FILES.format(bench=bench) if bench else ""

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Ends of a module's streams at channels: tokens become words of its ports, and words become tokens."""
+"""Ends of a module's streams at channels: conversion between tokens and words of the ports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_MASK = -1  # no word has one
 
 
 class Cell:  # C: final
-    """A field of a lane: the part of a token that it carries, how, and in which word."""
+    """A field of a lane: its part of the token, its codec, and its word."""
 
     def __init__(self, codec: Codec, part: int, word: int, name: str) -> None:
         self.codec = codec
@@ -31,9 +31,9 @@ class Lane:  # C: final
     """A channel at a module, and the fields of its tokens.
 
     Args:
-        channel: which.
-        stream: that it belongs to,
-        number: as which of its lanes.
+        channel: the channel.
+        stream: stream of the channel.
+        number: lane of the channel in the stream.
         words: the module's ports.
     """
 
@@ -75,18 +75,18 @@ class Lane:  # C: final
             self._words[cell.word] = cell.codec.encode(number)
 
     def hide(self) -> None:  # C: cdef, noexcept
-        """Write zeros."""
+        """Write zeros into the words."""
         if self._mask != NO_MASK:
             self._words[self._mask] = 0
         self._blank()
 
     def _blank(self) -> None:  # C: noexcept
-        """Zeros in all fields."""
+        """Write zeros into all fields."""
         for cell in self.cells:  # C: Cell
             self._words[cell.word] = 0
 
     def push(self) -> None:  # C: cdef
-        """Push the token that stands in the words."""
+        """Push the token in the words."""
         if self.is_empty():
             self.channel.push(EMPTY)
         else:
@@ -108,17 +108,17 @@ class Lane:  # C: final
         self.channel.push(control, coordinate, reference, self._values[0])
 
     def is_empty(self) -> bool:  # C: cdef, noexcept
-        """Return whether the mask says that the lane has nothing."""
+        """Return whether the mask marks the lane as empty."""
         return self._mask != NO_MASK and self._words[self._mask] == 0
 
     def is_stop(self) -> bool:  # C: cdef, noexcept
-        """Return whether the token in the words is none of an element; one without control always is."""
+        """Return whether the token in the words is a stop; true for a lane without control."""
         for cell in self._stopped_by:  # C: Cell
             return self._words[cell.word] != 0
         return False
 
     def token(self) -> Token:  # C: cpdef
-        """The token that stands in the words; what has no field there is 0."""
+        """Return the token in the words, with 0 for fields without a wire."""
         if self.is_empty():
             return Token(EMPTY, 0, 0, 0.0)
         numbers = dict.fromkeys(FIELDS, 0)
@@ -128,7 +128,7 @@ class Lane:  # C: final
         return Token(**numbers, value=self._values[0])
 
     def _part(self, part: int) -> int:  # C: noexcept
-        """A part of the head, a value by its bits."""
+        """Return a part of the head; a value as its bits."""
         if part == CONTROL:
             return self.channel.control()
         if part == COORDINATE:
@@ -147,9 +147,9 @@ class Lane:  # C: final
 class End:  # C: final
     """A stream of a module and the channels of its lanes.
 
-    ``tokens`` counts those that moved, but for empty lanes, ``elements`` those of them that were no stops and
-    ``rows`` how often any moved; ``within`` is whether the last one was an element of a fiber. ``is_open`` is
-    whether the machine's side would let a token move in this cycle: an input shows one, an output has space.
+    ``tokens`` counts moved tokens without empty lanes, ``elements`` those that are no stops, and ``rows`` the
+    transfers. ``within`` is whether the last token was an element of a fiber. ``is_open`` is whether the
+    machine's side allows a transfer in this cycle: an input has a token, an output has space.
     """
 
     def __init__(self, stream: Stream, lanes: Sequence[Lane], words: Words) -> None:
@@ -165,11 +165,11 @@ class End:  # C: final
         self.tokens = 0
         self.elements = 0
         self._has_stops = any(field.part == "control" for field in stream.fields.values())
-        self._head = NOTHING  # of an input: which token of the first channel is shown
+        self._head = NOTHING  # number of the input token at the module's port
         said, answered = ("valid", "ready") if self.is_input else ("ready", "valid")
         self._shown_place = words.place("input", stream.wire(said))  # C: long
         self._answered = words.place("output", stream.wire(answered))  # C: long
-        self._ahead = stream.lane  # tokens that other streams send into the channel before this one
+        self._ahead = stream.lane  # tokens that lower lanes send into the channel first
         self._inputs, self._outputs = (
             words.inputs,
             words.outputs,
@@ -177,17 +177,17 @@ class End:  # C: final
 
     @property
     def stops(self) -> int:
-        """The stops that moved: so many fibers have ended."""
+        """Return the number of stops that moved, that is, of complete fibers."""
         return self.tokens - self.elements
 
     def update(self) -> bool:  # C: cdef
-        """Say to the module what it sees in this cycle; gives whether that has changed."""
+        """Update the module's view of this stream; return whether it changed."""
         return self._show_head() if self.is_input else self._show_room()
 
     def _show_head(self) -> bool:
         channel = self.first.channel
         if self._head == channel.pops:
-            return False  # what is shown is so until it is popped
+            return False  # the token stays until it is popped
         head = channel.pops if self.waits_at() is None else NOTHING
         if head == self._head:
             return False
@@ -219,11 +219,11 @@ class End:  # C: final
         return self.is_open and self._outputs[self._answered] != 0
 
     def is_blocked(self) -> bool:  # C: cdef, noexcept
-        """Return whether the module offers a token for which there is no space."""
+        """Return whether the module offers a token without space for it."""
         return not self.is_input and not self.is_open and self._outputs[self._answered] != 0
 
     def move(self) -> None:  # C: cdef
-        """Let it move."""
+        """Move a token, or a row."""
         self.rows += 1
         for lane in self.lanes:  # C: Lane
             if not lane.is_empty():
@@ -237,14 +237,14 @@ class End:  # C: final
                 lane.push()
 
     def is_begun(self) -> bool:  # C: noexcept
-        """Return whether an input shows a token in any lane."""
+        """Return whether an input has a token in any lane."""
         for lane in self.lanes:  # noqa: SIM110  (compiled)  # C: Lane
             if lane.channel.can_pop():
                 return True
         return False
 
     def waits_at(self) -> Channel | None:
-        """The first channel that holds it up: that shows no token, or has no space."""
+        """Return the first channel that blocks the transfer: without a token, or without space."""
         if self._ahead > 0:
             return None if self._has_room() else self.first.channel
         for lane in self.lanes:  # C: Lane

@@ -1,4 +1,4 @@
-"""Exercise of a module in a component's place during a run."""
+"""Events at the ports of a module that replaces a component, over a run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ Event: TypeAlias = "tuple[int, str]"  # a cycle, and what happens in it
 
 @dataclass(frozen=True)
 class Exercise:
-    """Events at the streams of a module, by their labels, and their comparison with its component.
+    """Events at the streams of a module, by label, and the comparison with its component.
 
     Args:
-        tokens: those that moved.
-        stalls: how many times it began to wait there, as its accounting has it: for a token at an input, for
-            space at an output.
-        output: the first cycle in which it sends another token than the component beside it, or sends one in
-            another cycle; None where all outputs are the same, as of ``input``.
-        input: the first cycle in which it takes an input that the component does not take, or the reverse.
-        violation: the first cycle in which it breaks the protocol of its ports; None if it keeps it.
+        tokens: tokens that moved.
+        stalls: number of waits in the accounting: for a token at an input, for space at an output.
+        output: the first cycle in which an output token, or its cycle, differs from the component; None if
+            none.
+        input: the first cycle in which only one of module and component takes an input token; None if none.
+        violation: the first violation of the protocol of the ports; None if none.
         bins: counts of events at each stream, by kind; None without coverage.
     """
 

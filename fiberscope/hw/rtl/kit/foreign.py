@@ -1,6 +1,6 @@
-"""Verilog of somebody else's as a part of a composition: a macro, a floating-point unit, one's own.
+"""Foreign Verilog as a part of a composition: a macro, a floating-point unit, or a user's module.
 
-Verilog is what HDL simulators run. Where PyRTL runs the composition, a model in Python stands in its place.
+HDL simulators run the Verilog. PyRTL runs a Python model in its place.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["foreign"]
 
 
 def foreign(source: Path, interface: Interface, model: Callable[[], Behaviour]) -> ForeignBlock:
-    """A block for a composition from a file of Verilog.
+    """Return a block for a composition from a Verilog file.
 
     Args:
         source: the file.
-        interface: the module's name and ports; where it runs in an HDL simulator they are compared.
-        model: makes its Python model. All that the module drives must come out of registers.
+        interface: name and ports of the module, which HDL simulators compare.
+        model: creates its Python model. All outputs must come from registers.
     """
     return ForeignBlock(
         interface.module,

@@ -1,4 +1,4 @@
-"""Interface of an RTL module: streams with valid and ready, for each port of its component."""
+"""Interface of an RTL module: a stream with valid and ready for each port of its component."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ Transfer: TypeAlias = Token | tuple[Token, ...]  # token of a stream, or a token
 
 
 def tokens_of(transfer: Transfer) -> tuple[Token, ...]:
-    """The tokens, one for each port."""
+    """Return the tokens of a transfer, one for each port."""
     return (transfer,) if isinstance(transfer, Token) else transfer
 
 
 @dataclass(frozen=True)
 class Wire:
-    """One port of a module: its name, direction as the module sees it, and width in bits."""
+    """One port of a module: its name, its direction from the module's side, and its width in bits."""
 
     name: str
     direction: Literal["input", "output", "inout"]
     width: int
 
     def __str__(self) -> str:
-        """The port as a Verilog declaration has it."""
+        """Return the port as a Verilog declaration."""
         return f"{self.direction} {f'[{self.width - 1}:0] ' if self.width > 1 else ''}{self.name}"
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a module's stream, where it is not one of a token under the same name.
+    """A field of a stream that differs from the token's field of the same name.
 
     Args:
-        part: the field of the token that it carries: ``coordinate``, say.
+        part: field of the token, such as ``coordinate``.
         width: bits, 1 to 64.
-        kind: how these carry a number, one of ``fiberscope.hw.rtl.kit.codec.KINDS``.
+        kind: representation of numbers, one of ``fiberscope.hw.rtl.kit.codec.KINDS``.
 
     Raises:
-        ValueError: if there is no such field.
+        ValueError: there is no such field.
     """
 
     part: str
@@ -71,7 +71,7 @@ class Field:
     kind: str
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Check the field."""
         if self.part not in FIELDS:
             raise ValueError(f"a token has no {self.part}; it has {', '.join(FIELDS)}")
         Codec(self.width, self.kind)
@@ -84,10 +84,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Payload:
-    """A field of a module's stream that no token carries: a line of memory beside its request, say.
+    """A field of a stream that no token carries, such as a line of memory beside its request.
 
-    The module and who is wired to it have it; channels between components do not, so who stands in for one
-    sends zeros there, and does not look at what comes.
+    Only wires between modules have payloads, channels between components do not. An adapter sends zeros and
+    ignores incoming payloads.
 
     Args:
         width: bits, any number.
@@ -101,24 +101,24 @@ Content: TypeAlias = dict[str, int | Field | Payload]  # fields of a stream by n
 
 @dataclass(frozen=True)
 class Stream:
-    """The wires of one channel: ``valid``, ``ready``, and those fields of a token that the module needs.
+    """The wires of one channel: ``valid``, ``ready``, and the required fields of a token.
 
-    A token moves at the rising edge of the clock at which both ``valid`` and ``ready`` are high. Control and
+    A token moves at the rising edge of the clock if both ``valid`` and ``ready`` are high. Control and
     coordinate are unsigned, a reference is in two's complement, a value is an IEEE float of 32 or 64 bits.
 
-    A component may push several tokens into a channel in one cycle. Its module then has as many streams at
-    that port, its lanes: ``requests`` has the first token of a cycle, ``requests.1`` the second. Lane n is
-    ready while the channel has space for n + 1 tokens; tokens go in the order of the lanes.
+    A component may push several tokens into a channel in one cycle. Its module then has several streams at
+    that port, the lanes: ``requests`` has the first token of a cycle, ``requests.1`` the second. Lane n is
+    ready while the channel has space for n + 1 tokens. Tokens are in the order of the lanes.
 
     Args:
-        label: the component's port, ``tasks`` or ``ways[3]``, and the lane where it is not the first.
-        prefix: what its wires' names begin with, ``tasks`` or ``ways_03``.
-        direction: as the module sees it.
-        content: its fields by name: bits of one of a token, a ``Field``, or a ``Payload``; what is not there
-            reads as 0.
+        label: port of the component, ``tasks`` or ``ways[3]``, with the lane unless it is the first.
+        prefix: prefix of the wires' names, ``tasks`` or ``ways_03``.
+        direction: direction from the module's side.
+        content: fields by name: the bits of a token's field, a ``Field``, or a ``Payload``. Missing fields of
+            a token are 0.
 
     Raises:
-        ValueError: if an input has a lane but the first, for only the head of a channel is seen.
+        ValueError: an input has a lane except the first, as only the head of a channel is visible.
     """
 
     label: str
@@ -129,13 +129,13 @@ class Stream:
     )  # equal streams have equal widths
 
     def __post_init__(self) -> None:
-        """Refuse a stream that no channel could serve."""
+        """Check that a channel can serve the stream."""
         if self.direction == "input" and self.lane:
             raise ValueError(f"{self.label}: an input shows one token a cycle; only outputs have lanes")
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Return the fields of the stream that a token has."""
+        """Return the fields that tokens carry."""
         return {
             name: field if isinstance(field, Field) else Field(name, field, KINDS[name])
             for name, field in self.content.items()
@@ -152,23 +152,23 @@ class Stream:
 
     @cached_property
     def token_fields(self) -> list[str]:
-        """The names of all fields but those that no token carries."""
+        """The names of all fields except payloads."""
         return [name for name in self.widths if not isinstance(self.content.get(name), Payload)]
 
     @cached_property
     def port(self) -> tuple[str, int]:
-        """The component's port and the index within it, 0 where it is no array."""
+        """The port of the component and its index, 0 for a single port."""
         match = self._match()
         return match["name"], int(match["index"] or 0)
 
     @property
     def ports(self) -> list[tuple[str, int]]:
-        """Port and index of each token of a transfer: of one."""
+        """Port and index of each token of a transfer."""
         return [self.port]
 
     @property
     def labels(self) -> list[str]:
-        """The component's port for each token of a transfer."""
+        """Label of the component's port for each token of a transfer."""
         return [self.label]
 
     @property
@@ -183,11 +183,11 @@ class Stream:
         return match
 
     def wire(self, part: str) -> str:
-        """Name of one of its wires: ``valid``, ``ready`` or a field."""
+        """Return the name of a wire: ``valid``, ``ready`` or a field."""
         return f"{self.prefix}_{part}"
 
     def wires(self) -> Iterator[Wire]:
-        """Return the wires, in the order of the module's ports."""
+        """Yield the wires, in the order of the module's ports."""
         back: Direction = "output" if self.direction == "input" else "input"
         yield Wire(self.wire("valid"), self.direction, 1)
         for field, width in self.widths.items():
@@ -195,7 +195,7 @@ class Stream:
         yield Wire(self.wire("ready"), back, 1)
 
     def packed(self) -> Iterator[tuple[str, int]]:
-        """Each wire that holds a field of every lane, side by side, and the bits of one."""
+        """Yield each wire with the fields of all lanes, and the bits of one lane."""
         return iter(())
 
     def moves(self, wires: Mapping[str, int]) -> bool:
@@ -203,24 +203,24 @@ class Stream:
         return bool(wires[self.wire("valid")] and wires[self.wire("ready")])
 
     def encode(self, *tokens: Token) -> Iterator[tuple[str, int]]:
-        """Name and bits of each field of a transfer, which has a token for each of ``ports``.
+        """Yield name and bits of each field of a transfer with a token for each of ``ports``.
 
         Raises:
-            SimulationError: if a field does not fit its wire.
+            SimulationError: a field does not fit its wire.
         """
         lanes = [self.bits(token) for token in tokens]
         for name, width in self.widths.items():
             yield self.wire(name), sum(bits.get(name, 0) << width * lane for lane, bits in enumerate(lanes))
 
     def describe(self, token: Token) -> str:
-        """A token's fields as numbers, as in ``coordinate=3 value=0.5``."""
+        """Return a token's fields as text, such as ``coordinate=3 value=0.5``."""
         return " ".join(f"{name}={getattr(token, field.part)}" for name, field in self.fields.items())
 
     def bits(self, token: Token) -> dict[str, int]:
-        """The bits of a token by field.
+        """Return the bits of a token by field.
 
         Raises:
-            SimulationError: if one does not fit its wire.
+            SimulationError: a field does not fit its wire.
         """
         bits: dict[str, int] = {}
         for name, field in self.fields.items():
@@ -232,17 +232,17 @@ class Stream:
         return bits
 
     def decode(self, wires: Mapping[str, int], lane: int = 0) -> Token:
-        """The token that these wires carry, in one of the lanes of a bundle."""
+        """Return the token on these wires, in a lane of a bundle."""
         return self._token(self._lane(wires, lane))
 
     def lanes_told(self, wires: Mapping[str, int]) -> list[dict[str, int] | None]:
-        """The bits of each field that a token carries, by lane; None for one that the mask leaves out."""
+        """Return the bits of each token field by lane; None for a lane that the mask omits."""
         lanes = [self._lane(wires, lane) for lane in range(len(self.ports))]
         fields = [name for name in self.token_fields if name != MASK]
         return [{name: bits[name] for name in fields} if bits.get(MASK, 1) else None for bits in lanes]
 
     def _lane(self, wires: Mapping[str, int], lane: int) -> dict[str, int]:
-        """The bits of each field in a lane."""
+        """Return the bits of each field in a lane."""
         return {
             name: wires[self.wire(name)] >> width * lane & (1 << width) - 1
             for name, width in self.widths.items()
@@ -260,26 +260,26 @@ class Stream:
 class Bundle(Stream):
     """The wires of several channels whose tokens move together: one ``valid``, one ``ready``, fields by lane.
 
-    Lane n is the channel at index n of an array of ports. A wire has a field of all lanes, that of lane 0
-    lowest. All lanes move in one cycle: an input is valid while every channel shows a token, an output is
-    ready while every one has space. So rows stay rows. A lane that has nothing in a row carries a token of
-    kind ``EMPTY``, and its bit of the wire ``mask`` is low; what its fields are then is nobody's business.
+    Lane n is the channel at index n of an array of ports. A wire has a field of all lanes, lane 0 lowest. All
+    lanes move in one cycle: an input is valid while every channel has a token, an output is ready while every
+    channel has space. Rows therefore stay rows. An empty lane of a row carries a token of kind ``EMPTY``; its
+    bit of the wire ``mask`` is low, and its fields are arbitrary.
 
     Args:
-        label: the component's array of ports.
-        prefix, direction, content: as of a stream.
-        lanes: channels, at least 1.
-        mask: whether there is a mask; without, no lane may be empty.
+        label: array of ports of the component.
+        prefix, direction, content: see ``Stream``.
+        lanes: number of channels, at least 1.
+        mask: whether there is a mask. Without a mask, no lane may be empty.
 
     Raises:
-        ValueError: if there is no lane, the label is that of a single port, or a field is called as the mask.
+        ValueError: there is no lane, the label is a single port, or a field has the name of the mask.
     """
 
     lanes: int = 1
     mask: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no array of ports."""
+        """Check that the label is an array of ports."""
         super().__post_init__()
         if self.lanes < 1 or not self.label.isidentifier():
             raise ValueError(f"{self.label}: a bundle is an array of ports, of at least one lane")
@@ -288,7 +288,7 @@ class Bundle(Stream):
 
     @cached_property
     def widths(self) -> dict[str, int]:
-        """Bits by field, of a lane; the mask is one."""
+        """Bits of a lane by field, including the mask."""
         return ({MASK: 1} if self.mask else {}) | super().widths
 
     @property
@@ -298,11 +298,11 @@ class Bundle(Stream):
 
     @property
     def labels(self) -> list[str]:
-        """The component's port of each lane."""
+        """Label of the component's port of each lane."""
         return [f"{self.label}[{lane}]" for lane in range(self.lanes)]
 
     def wires(self) -> Iterator[Wire]:
-        """Return the wires, in the order of the module's ports."""
+        """Yield the wires, in the order of the module's ports."""
         for wire in super().wires():
             lanes = 1 if wire.name in (self.wire("valid"), self.wire("ready")) else self.lanes
             yield replace(wire, width=lanes * wire.width)
@@ -312,11 +312,11 @@ class Bundle(Stream):
         return ((self.wire(name), width) for name, width in self.widths.items())
 
     def describe(self, token: Token) -> str:
-        """See ``Stream``; a lane that the mask leaves out is ``empty``."""
+        """See ``Stream``; ``empty`` for a lane that the mask omits."""
         return "empty" if self.mask and token.control == EMPTY else super().describe(token)
 
     def bits(self, token: Token) -> dict[str, int]:
-        """See ``Stream``; of a lane that the mask leaves out all are 0."""
+        """See ``Stream``; all 0 for a lane that the mask omits."""
         if not self.mask:
             return super().bits(token)
         return dict.fromkeys(self.widths, 0) if token.control == EMPTY else {MASK: 1, **super().bits(token)}
@@ -326,31 +326,31 @@ class Bundle(Stream):
 
 
 def misfit(stream: Stream, field: str, value: float) -> SimulationError:
-    """Describe a number that a field cannot carry."""
+    """Return the error for a number that does not fit a field."""
     whole = stream.fields[field].kind == "whole"
     bits = f"{stream.widths[field]} bits" + (", which hold whole numbers" if whole else "")
     return SimulationError(f"{stream.wire(field)}: {value} does not fit its {bits}")
 
 
 def float_bits(number: float) -> int:
-    """The bits of a double, as a signed number."""
+    """Return the bits of a double as a signed number."""
     return int(struct.unpack("<q", struct.pack("<d", number))[0])
 
 
 def float_of(bits: int) -> float:
-    """The double that has these bits."""
+    """Return the double with these bits."""
     return float(struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
 @dataclass(frozen=True)
 class Interface:
-    """A module's ports: streams, and beside them the inputs ``clk`` and ``rst``, synchronous and active high.
+    """Ports of a module: streams, and the inputs ``clk`` and ``rst``, synchronous and active high.
 
     Args:
-        module: its name.
+        module: name of the module.
         streams: its streams.
-        status: outputs that say what cannot be seen at the streams, for counters and accounting: names, of
-            one bit each, or the bits of each by name.
+        status: outputs for counters and accounting that the streams do not determine: names of single bits,
+            or bits by name.
     """
 
     module: str
@@ -372,6 +372,6 @@ class Interface:
 def streams(
     port: str, direction: Direction, widths: Mapping[str, int | Field | Payload], count: int
 ) -> list[Stream]:
-    """The streams of an array of ports, their numbers padded so that names sort as numbers do."""
+    """Return the streams of an array of ports, with padded numbers."""
     digits = len(str(count - 1))
     return [Stream(f"{port}[{i}]", f"{port}_{i:0{digits}}", direction, widths) for i in range(count)]

@@ -1,4 +1,4 @@
-"""Paths of logic from a module's inputs to its outputs, and loops that wires between modules make of them."""
+"""Combinational paths through modules, and loops that wires between modules create."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["loop_of", "paths"]
 
 @lru_cache(maxsize=256)
 def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str]]:
-    """The inputs on which each output of a block depends within a cycle."""
+    """Return the inputs on which each output of a block depends within a cycle."""
     twin = block.twin(parameters)
     sources, _ = twin.block.net_connections()
     outputs = twin.block.wirevector_subset(pyrtl.Output)
@@ -24,7 +24,7 @@ def paths(block: RtlBlock, parameters: Parameters) -> Mapping[str, frozenset[str
 
 
 def _cone(sources: Mapping[Signal, Signal], wire: Signal) -> Iterable[str]:
-    """The inputs behind a wire, up to registers; memories are read at once."""
+    """Return the inputs before a wire, up to registers. Memories have combinational reads."""
     seen, ahead = set(), [wire]
     while ahead:
         wire = ahead.pop()
@@ -39,7 +39,7 @@ def _cone(sources: Mapping[Signal, Signal], wire: Signal) -> Iterable[str]:
 
 
 def loop_of(follows: Mapping[str, Iterable[str]]) -> list[str]:
-    """The nodes of a cycle, the least one first, given those that follow each; none if there is no cycle."""
+    """Return the nodes of a cycle, the least first, given the successors of each; none without a cycle."""
     done: set[str] = set()
     for start in follows:
         path: list[str] = []

@@ -1,7 +1,7 @@
-"""A machine as one module on one clock: what its kernel is given is noted, and becomes a composition.
+"""A machine as one module on one clock: its kernel records components and channels for a composition.
 
-The parts are twins, joined as the machine joins its components. What is in another clock, its memory, stays
-what it is, and is joined to the module.
+The parts are twins, joined as the machine joins its components. Components of another clock, such as memory,
+stay components and are connected to the module.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Whole:
     """A machine that exists as one module.
 
     Args:
-        compose: how the module is composed, of what the machine's kernel was given.
-        adapter: the adapter that puts it into the machine's place.
-        bench_data: what a bench of the module needs beside its ports, given the product, as values of JSON.
+        compose: returns the composition for a recorded machine.
+        adapter: the adapter for the module.
+        bench_data: returns the parameters of a bench of the module, as JSON values, given the product.
 
     Raises:
-        ValueError: when composed, for a machine of which there is no module.
+        ValueError: when composed, if the machine cannot be a module.
     """
 
     compose: Callable[[SeatKernel], Composition]
@@ -43,15 +43,15 @@ class Whole:
 
 
 class Seat(Component):
-    """A part of the machine that is within the module; it is known by its ports, and never runs.
+    """A placeholder for a component inside the module. It has ports and never runs.
 
     Args:
         name: instance name.
-        arguments, options: what the component would be made with.
-        block: what it is in the module.
+        arguments, options: constructor arguments of the component.
+        block: the block in the module.
     """
 
-    def __init__(self, name: str, *arguments: Any, block: RtlBlock, **options: Any) -> None:  # noqa: ANN401  (of any component)
+    def __init__(self, name: str, *arguments: Any, block: RtlBlock, **options: Any) -> None:  # noqa: ANN401  (any component)
         super().__init__(name)
         self.block, self.arguments, self.options = block, arguments, options
         self.joined: list[str] = []
@@ -72,13 +72,13 @@ class Seat(Component):
         return replace(suits, **self.block.connected(self))
 
     def counters(self) -> dict[str, int]:
-        """Return the counters that the module shows."""
+        """Return the counters of the module."""
         return self.counted()
 
 
 @dataclass(frozen=True)
 class _Line:
-    """A channel that was asked for."""
+    """A requested channel."""
 
     producer: Component
     output: str
@@ -87,25 +87,25 @@ class _Line:
     sizes: Mapping[str, Any] = field(hash=False)
 
     def put(self, connect: Callable[..., Channel]) -> None:
-        """Connect it."""
+        """Connect the channel."""
         connect(self.producer, self.output, self.consumer, self.input, **self.sizes)
 
 
 class PartsKernel(Kernel):
-    """A kernel that notes a machine's parts, all that is in its own clock, and the channels at them.
+    """A kernel that records a machine's components in its own clock, and their channels.
 
     Args:
-        sleep: as of any kernel.
+        sleep: see ``Kernel``.
     """
 
     def __init__(self, *, sleep: bool = True) -> None:
         super().__init__(sleep=sleep)
         self.parts: list[Component] = []
         self.inner: list[_Line] = []
-        self.outer: dict[str, _Line] = {}  # by the port of a module that has all parts
+        self.outer: dict[str, _Line] = {}  # by port of the module
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Note a part; of what is in another clock nothing."""
+        """Record a component; ignore components of another clock."""
         if clock is None:
             self.parts.append(component)
         return component
@@ -120,7 +120,7 @@ class PartsKernel(Kernel):
         capacity: int | None,
         latency: int = 1,
     ) -> Channel:
-        """Note a channel."""
+        """Record a channel."""
         self._note(_Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency}))
         return Channel(f"{producer.name}.{output}", capacity, latency, ANY)
 
@@ -133,7 +133,7 @@ class PartsKernel(Kernel):
         self.outer[f"{port}[{count}]"] = line
 
     def part_at(self, port: str) -> tuple[Component, str]:
-        """The part at a port of the module, and that part's port."""
+        """Return the component at a port of the module, and its port."""
         line = self.outer[port]
         if line.producer in self.parts:
             return line.producer, line.output
@@ -144,11 +144,11 @@ class PartsKernel(Kernel):
 
 
 class Parts(Assembly):
-    """A machine's parts as one component with the ports of its module, to run beside that.
+    """A machine's components as one component with the ports of its module, to run beside the module.
 
     Args:
-        name: the name of the module among the machine's components.
-        noted: the parts and their channels.
+        name: name of the module among the machine's components.
+        noted: the components and their channels.
     """
 
     def __init__(self, name: str, noted: PartsKernel) -> None:
@@ -156,24 +156,24 @@ class Parts(Assembly):
         self._noted = noted
 
     def put(self, kernel: Kernel) -> None:
-        """Add and connect them."""
+        """Add and connect the components."""
         for part in self._noted.parts:
             kernel.add(part)
         for line in self._noted.inner:
             line.put(kernel.connect)
 
     def end(self, port: str) -> tuple[Component, str]:
-        """The part at a port."""
+        """Return the component at a port, and its port."""
         return self._noted.part_at(port)
 
 
 class SeatKernel(PartsKernel):
-    """A kernel in which a module stands in for all seats.
+    """A kernel in which a module replaces all seats.
 
     Args:
-        name: the name of the component that stands in for them.
-        make: makes that, from how the module is composed and all seats by their names in it.
-        sleep: as of any kernel.
+        name: name of the component that replaces them.
+        make: creates that component from its name and this kernel.
+        sleep: see ``Kernel``.
     """
 
     def __init__(self, name: str, make: Callable[[str, SeatKernel], Adapter], *, sleep: bool = True) -> None:
@@ -182,10 +182,10 @@ class SeatKernel(PartsKernel):
         self.seats: dict[str, Seat] = {}
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Note a seat, add any other component.
+        """Record a seat, or add any other component.
 
         Raises:
-            SimulationError: it would be in the module's clock, and is none of its parts.
+            SimulationError: a component in the module's clock has no RTL.
         """
         if isinstance(component, Seat):
             self.seats[_name_in_module(component.name)] = component
@@ -207,15 +207,15 @@ class SeatKernel(PartsKernel):
         status: Mapping[str, str],
         taps: Mapping[str, tuple[str, ...]],
     ) -> Composition:
-        """The parts and the channels between them.
+        """Return the composition of the parts and the channels between them.
 
         Args:
-            module: its name.
-            wanted: parameters of all parts that have them.
-            status, taps: as of the composition.
+            module: name of the module.
+            wanted: parameters for all parts that have them.
+            status, taps: see ``Composition``.
 
         Raises:
-            ValueError: parts that cannot be built; the message names each.
+            ValueError: naming each part that cannot be built.
         """
         parts: dict[str, Part] = {}
         refusals = Refusals()
@@ -231,14 +231,14 @@ class SeatKernel(PartsKernel):
         return Composition(module, parts, tuple(links), exports | dict(self._alone(parts)), status, taps)
 
     def _alone(self, parts: Mapping[str, Part]) -> Iterator[tuple[str, str]]:
-        """Ports that modules alone have."""
+        """Yield the ports that only modules have."""
         for name, seat in self.seats.items():
             there = {stream.label for stream in parts[name].interface.streams}
             alone = {port.name for port in seat.declared_ports() if port.optional}
             yield from ((port, f"{name}.{port}") for port in alone & there - {*seat.joined})
 
     def build(self) -> None:
-        """Put the module into its place, and build what is around it."""
+        """Add the module, and build the components around it."""
         top = Kernel.add(self, self._make(self._name, self), self.clocks[0])
         for label, line in self.outer.items():
             from_top = line.producer in self.parts
@@ -252,7 +252,7 @@ class SeatKernel(PartsKernel):
 
 
 def _end(part: Component, port: str) -> str:
-    """A part's port in the module."""
+    """Return the label of a part's port in the module."""
     return f"{_name_in_module(part.name)}.{port}"
 
 
@@ -262,6 +262,6 @@ def _name_in_module(name: str) -> str:
 
 
 def _with(parameters: Parameters, wanted: Mapping[str, Any]) -> Parameters:
-    """The parameters with those of the wanted ones that are among them."""
+    """Return the parameters with those of ``wanted`` that they have."""
     names = {own_field.name for own_field in fields(parameters)}
     return replace(parameters, **{name: value for name, value in wanted.items() if name in names})

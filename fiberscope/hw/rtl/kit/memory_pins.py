@@ -1,4 +1,4 @@
-"""The pins of a machine's memory in the place of a memory channel, so that a bench serves what it asks."""
+"""Memory pins that replace a memory channel, so that a bench serves the machine's requests."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fiberscope.sim.channel import Channel
 
 __all__ = ["DONE", "MemoryPins", "memory_interface"]
 
-DONE = "done"  # status output: the machine has come to its end
-WAITING = 2  # replies that have come in and wait for space, at the most: one in and one out in every cycle
+DONE = "done"  # status output: the machine has finished
+WAITING = 2  # maximum number of replies that wait for space: one in and one out in every cycle
 
 PORT = MemoryPort()
 
 
 def memory_interface(module: str, channels: int) -> Interface:
-    """Ports of a machine: a stream of requests and one of replies for each channel of its memory; ``done``.
+    """Return the ports of a machine: requests and replies for each memory channel, and ``done``.
 
-    Fields are those of ``fiberscope.hw.memory.protocol``: operation, tag, byte address. A read is answered
-    with all three; nothing else is.
+    Fields are those of ``fiberscope.hw.memory.protocol``: operation, tag, byte address. Only reads have
+    replies, with all three fields.
     """
     asked = streams("memory_requests", "output", PORT.fields, channels)
     replies = streams("memory_replies", "input", PORT.fields, channels)
@@ -30,13 +30,13 @@ def memory_interface(module: str, channels: int) -> Interface:
 
 
 class MemoryPins(Component):
-    """One memory channel's place: a register before the pins of requests, two tokens behind those of replies.
+    """A replacement for a memory channel: a register before the request pins, two slots after the reply pins.
 
     Args:
         name: instance name.
         requests, replies: its streams.
 
-    ``cycle`` is the last one that it has run, -1 before the first.
+    ``cycle`` is the last simulated cycle, -1 before the first.
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
@@ -52,7 +52,7 @@ class MemoryPins(Component):
         self.cycle = -1
 
     def tick(self, now: int) -> int:
-        """Pass on what there is; the pins have moved what they have before."""
+        """Forward tokens between channels and pins, after the transfers at the pins."""
         if self.offered is None and self.requests.can_pop():
             self.offered = Token(*self.requests.token(0))
             self.requests.pop()
@@ -62,7 +62,7 @@ class MemoryPins(Component):
         return self.busy(now + 1)
 
     def outputs(self) -> dict[str, int]:
-        """The bits of both streams in the cycle to come; the fields of no token are 0."""
+        """Return the bits of both streams in the next cycle; fields without a token are 0."""
         requests, replies = self.streams
         bits = dict.fromkeys(map(requests.wire, requests.widths), 0)
         if self.offered is not None:
@@ -72,7 +72,7 @@ class MemoryPins(Component):
         return bits
 
     def move(self, wires: Mapping[str, int]) -> None:
-        """Take over what moves in the cycle in which all wires are so."""
+        """Apply the transfers of the cycle with these values of all wires."""
         requests, replies = self.streams
         if requests.moves(wires):
             self.offered = None

@@ -1,4 +1,4 @@
-"""Memory port of a module, as requester or as memory: one port for every block with memory requests."""
+"""Memory port of a module, as requester or as memory, common to all blocks."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from fiberscope.hw.rtl.kit.twin import Signal
 
 __all__ = ["CONTROL_BITS", "LINE", "LINE_BITS", "MemoryPort"]
 
-LINE = "line"  # the field of what is written or was read
+LINE = "line"  # the field with the data of a line
 
 CONTROL_BITS = (len(OPERATIONS) - 1).bit_length()
-LINE_BITS = (0, 4096)  # that a network may carry beside a token
+LINE_BITS = (0, 4096)  # payload bits that a network may carry beside a token
 
 
 @dataclass(frozen=True)
 class MemoryPort:
-    """Requests and replies as ``fiberscope.hw.memory.protocol`` has them: operation, tag and byte address of
-    a line.
+    """Requests and replies of ``fiberscope.hw.memory.protocol``: operation, tag and byte address of a line.
 
     Args:
-        tag_bits: width of a tag, above ``PORT_SHIFT``; the bits from there up are the asker's port.
-        address_bits: width of a byte address, which is not negative.
-        line_bits: bits of the line that goes with a write, and with a reply to a read; 0 where none does.
+        tag_bits: width of a tag, above ``PORT_SHIFT``. The upper bits are the requester's port.
+        address_bits: width of a byte address, which is unsigned.
+        line_bits: bits of the line in a write, or in the reply to a read; 0 without lines.
     """
 
     tag_bits: int = 48
@@ -35,7 +34,7 @@ class MemoryPort:
 
     @property
     def fields(self) -> Content:
-        """Each field of a request or reply, mostly its bits."""
+        """The fields of a request or reply."""
         return {
             "control": CONTROL_BITS,
             "coordinate": self.tag_bits,
@@ -48,25 +47,25 @@ class MemoryPort:
         return {LINE: Payload(self.line_bits)} if self.line_bits else {}
 
     def stream(self, label: str, direction: Direction, prefix: str = "") -> Stream:
-        """Requests or replies; a lane of those sent in one cycle is labelled as of any stream."""
+        """Return a stream of requests or replies; lanes are labelled as in any stream."""
         return Stream(label, prefix or label, direction, self.fields)
 
     def tags(self, label: str, direction: Direction) -> Stream:
-        """Replies to who needs nothing of them but the tag, and the line."""
+        """Return a stream of replies with only the tag and the line."""
         return Stream(label, label, direction, {"coordinate": self.tag_bits, **self._line})
 
     def operation(self, code: int) -> Signal:
-        """One of the operations, as a field."""
+        """Return an operation code as a field."""
         return pyrtl.Const(code, CONTROL_BITS)
 
     def tag(self, port: int, number: Signal) -> Signal:
-        """The tag by which an asker at this port knows the reply again: a number of its own."""
+        """Return the tag of a requester's port and its own number, by which it recognises the reply."""
         return pyrtl.concat(pyrtl.Const(port, self.tag_bits - PORT_SHIFT), number.zero_extended(PORT_SHIFT))
 
     def token(
         self, operation: Signal, tag: Signal, address: Signal, line: Signal | None = None
     ) -> dict[str, Signal]:
-        """A request or reply, to be sent; its line is zeros if it has none."""
+        """Return a request or reply; without a line, the line is zero."""
         token = {"control": operation, "coordinate": tag, "reference": address}
         nothing = {name: pyrtl.Const(0, payload.width) for name, payload in self._line.items()}
         return token | (nothing if line is None else {LINE: line})

@@ -1,4 +1,4 @@
-"""The component behind the pins of an empty module, so that a bench written for the RTL runs on it."""
+"""A component behind the pins of an empty module, so that a bench for the RTL runs on the model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fiberscope.hw.rtl.kit.twin import bit_range, module_head
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.sim.channel import Channel
 
-DRIVEN = "driven_"  # what the names of a shell's registers begin with, one for each output
+DRIVEN = "driven_"  # prefix of a shell's registers, one for each output
 
 
 def shell(interface: Interface) -> str:
-    """An empty module with these ports, whose outputs are registers that nothing in it writes.
+    """Return an empty module with these ports, whose outputs are undriven registers.
 
-    The event model does so from a bench. (A port that nothing writes would be a constant to Verilator.)
+    A bench writes the registers from the event model. (Verilator would treat an undriven port as a constant.)
     """
     outputs = [wire for wire in interface.wires() if wire.direction == "output"]
     registers = [f"    reg {bit_range(wire.width)}{DRIVEN}{wire.name} = 0;" for wire in outputs]
@@ -28,7 +28,7 @@ def shell(interface: Interface) -> str:
 
 
 class Pins(Component):
-    """Pins at all ports of a component in a model: push what was given, pop what was taken."""
+    """Pins at all ports of a component in a model: push the given tokens, pop the taken tokens."""
 
     PORTS = (Output("into", ANY, array=True), Input("out", ANY, array=True))
 
@@ -38,7 +38,7 @@ class Pins(Component):
         self.taken: set[int] = set()
 
     def tick(self, now: int) -> int:
-        """Move what moved at the pins in this cycle."""
+        """Apply the transfers at the pins in this cycle."""
         for i, token in self.pushed.items():
             self.channels("into")[i].push(*token)
         for i in self.taken:
@@ -47,11 +47,11 @@ class Pins(Component):
 
 
 class Model:
-    """A component between channels, cycle by cycle: the ``outputs`` of one, then ``clock`` with its inputs.
+    """A component between channels: call ``outputs`` of a cycle, then ``clock`` with its inputs.
 
     Args:
         streams: the streams of the block with a channel at every port.
-        component: makes the component.
+        component: creates the component.
     """
 
     def __init__(self, streams: Sequence[Stream], component: Callable[[str], Component]) -> None:
@@ -70,18 +70,18 @@ class Model:
         self._kernel.build()
 
     def _connect(self, stream: Stream, label: str, number: int) -> tuple[int, Channel]:
-        """A channel between a port of the block and the pins, and its number among theirs."""
+        """Return a channel between a port of the block and the pins, and its number at the pins."""
         connect, pins, block = self._kernel.connect, self._pins, self._block
         if stream.direction == "input":
             return number, connect(pins, f"into[{number}]", block, label, capacity=CAPACITY)
         return number, connect(block, label, pins, f"out[{number}]", capacity=CAPACITY)
 
     def outputs(self) -> dict[str, int]:
-        """The bits of every stream in the cycle to come; the fields of no token are 0."""
+        """Return the bits of every stream in the next cycle; fields without a token are 0."""
         return {wire: bits for end in self._ends for wire, bits in end.outputs()}
 
     def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle in which all wires were so."""
+        """Run the cycle with these values of all wires."""
         self._pins.pushed, self._pins.taken = {}, set()
         for end in self._ends:
             if not end.stream.moves(wires):
@@ -95,13 +95,13 @@ class Model:
 
 @dataclass(frozen=True)
 class _End:
-    """A stream at the pins, and for each of its lanes the number of the channel there, and that."""
+    """A stream at the pins, with the number and the channel of each lane."""
 
     stream: Stream
     lanes: Sequence[tuple[int, Channel]]
 
     def outputs(self) -> Iterator[tuple[str, int]]:
-        """The bits of what the block drives there in the cycle to come."""
+        """Yield the bits that the block drives in the next cycle."""
         stream, channels = self.stream, [channel for _number, channel in self.lanes]
         if stream.direction == "input":
             yield stream.wire("ready"), int(all(channel.occupancy < channel.capacity for channel in channels))
@@ -114,5 +114,5 @@ class _End:
             yield from dict.fromkeys(map(stream.wire, stream.widths), 0).items()
 
     def tokens(self, wires: Mapping[str, int]) -> Iterator[tuple[int, Token]]:
-        """The tokens that the wires carry, by the number of their channel."""
+        """Yield the tokens on the wires, by the number of their channel."""
         return ((number, self.stream.decode(wires, i)) for i, (number, _channel) in enumerate(self.lanes))

@@ -1,7 +1,8 @@
-"""Names for the wires that a design gives none: the function that made them, and what it assigns there.
+"""Names for unnamed wires of a design: the function that created them, and the assigned name.
 
-PyRTL numbers such wires, ``tmp12``. In the Verilog ``stops = pays | (answers & ends)`` of a function
-``repeat`` and what is within it are ``repeat_stops_term0`` and so on.
+PyRTL numbers such wires, ``tmp12``. In the Verilog, the terms of ``stops = pays | (answers & ends)`` in a
+function ``repeat`` are ``repeat_stops_term0`` and so on. A change of a Python name in a design therefore
+changes the Verilog.
 """
 
 from __future__ import annotations
@@ -23,31 +24,31 @@ from pyrtl.core import _NameIndexer
 
 __all__ = ["TERM", "Origins", "name_what_is_held", "renamed"]
 
-READ = "_read"  # ends the name of a word of a memory, before its number
-TERM = "_term"  # before the number, in every such name and in no other
+READ = "_read"  # suffix of the name of a memory read, before its number
+TERM = "_term"  # before the number, only in generated names
 _NUMBERED = re.compile(r"\btmp\d+\b")
 _PYRTL = str(Path(pyrtl.__file__).parent) + os.sep
-_DESIGN = "design"  # the function of a unit, which says no more than that it is one
+_DESIGN = "design"  # the function of a unit, whose name has no information
 
 
 class Origins(_NameIndexer):  # type: ignore[misc]  # PyRTL has no types
-    """Numbers the wires without a name, and notes of each what made it."""
+    """A counter for unnamed wires that records the origin of each."""
 
     def __init__(self) -> None:
         super().__init__("tmp")
         self.names: dict[str, str] = {}
 
     def make_valid_string(self) -> str:
-        """The next wire's number; PyRTL calls this."""
+        """Return the next wire's number; called by PyRTL."""
         name: str = super().make_valid_string()
         self.names[name] = _origin(sys._getframe(1))
         return name
 
 
 def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
-    """Name registers that nobody has named, and what is read of memories: netlists know nets by these.
+    """Name unnamed registers and memory reads, so that netlists have stable names.
 
-    What is read of an SRAM is known by its register.
+    A read of an SRAM has the name of its register.
     """
     registers = block.wirevector_subset(pyrtl.Register)
     bases = {register.name: origins.get(_own(register.name), "") for register in registers}
@@ -63,12 +64,12 @@ def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
 
 
 def _own(name: str) -> str:
-    """The name without the scope that it is in."""
+    """Return the name without its scope."""
     return name.rpartition("/")[2]
 
 
 def renamed(text: str, origins: Mapping[str, str]) -> str:
-    """A module of Verilog with names for its numbered wires."""
+    """Return a Verilog module with names for its numbered wires."""
     numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
     temporaries = sorted(set(_NUMBERED.findall(text)), key=lambda name: int(name.removeprefix("tmp")))
     names = {name: f"{(base := origins[name])}{TERM}{next(numbers[base])}" for name in temporaries}
@@ -76,7 +77,7 @@ def renamed(text: str, origins: Mapping[str, str]) -> str:
 
 
 def _origin(frame: FrameType | None) -> str:
-    """The function that is being run outside of PyRTL, and what its statement assigns."""
+    """Return the running function outside of PyRTL, and the name that its statement assigns."""
     while frame is not None and (
         frame.f_code.co_filename.startswith(_PYRTL) or frame.f_code.co_name.startswith("<")
     ):
@@ -87,12 +88,12 @@ def _origin(frame: FrameType | None) -> str:
 
 @cache
 def _at(file: str, line: int, function: str) -> str:
-    """A name for what the statement at a line of a function makes."""
+    """Return a name for the result of the statement at a line of a function."""
     return "_".join(filter(None, (_function(function), _targets(file).get(line, "")))) or _DESIGN
 
 
 def _function(qualified: str) -> str:
-    """A function's name without its scope, or its class's where that is being made."""
+    """Return a function's name without its scope; for a constructor, the name of its class."""
     *scope, name = qualified.split(".")
     if name == "__init__":
         name = scope[-1].lower()
@@ -103,7 +104,7 @@ def _function(qualified: str) -> str:
 def _targets(file: str) -> Mapping[int, str]:
     """Map each line of a file to the target of its innermost assignment; empty without source."""
     targets: dict[int, str] = {}
-    source = "".join(linecache.getlines(file)) if file.endswith(".py") else ""  # and not a page of a site
+    source = "".join(linecache.getlines(file)) if file.endswith(".py") else ""  # not a notebook cell
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target

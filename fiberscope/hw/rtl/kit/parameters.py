@@ -1,4 +1,4 @@
-"""Parameters of twins, numbers and named choices: checked, and set from the command line by name."""
+"""Parameters of twins: numbers and named choices that are checked, and set by name on the command line."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ UNNAMED = "unnamed"  # whether the head of the Verilog names it only with a valu
 
 
 class Refusals:
-    """Collects what several checks refuse, to raise it as one error."""
+    """Collect the errors of several checks and raise them as one error."""
 
     def __init__(self) -> None:
         self._messages: dict[str, None] = {}
 
     def add(self, message: str) -> None:
-        """Note a message; the same message counts once."""
+        """Add a message; equal messages count once."""
         self._messages[message] = None
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """Note the message of a ValueError that is raised within, and go on behind."""
+        """Add the message of a ValueError within the context, and continue after the context."""
         try:
             yield
         except ValueError as error:
@@ -43,16 +43,16 @@ class Refusals:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of the parameters of every block: dataclasses with defaults, called as the block.
+    """Base class of the parameters of a block: a dataclass with defaults, named after the block.
 
-    A parameter is a number; or one of several names, which its field lists under ``CHOICES`` in its metadata.
+    A parameter is a number, or one of several names, which its field lists under ``CHOICES`` in its metadata.
 
     Raises:
-        ValueError: for one that is not as its ``number``, ``one_of`` or ``choice`` says.
+        ValueError: a value that ``number``, ``one_of`` or ``choice`` does not allow.
     """
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built, all of it at once."""
+        """Check all parameters; report all faults together."""
         refusals = Refusals()
         for own_field in fields(self):
             with refusals.collected():
@@ -70,7 +70,7 @@ class Parameters:
 
     @property
     def header(self) -> str:
-        """Return the parameters as the head of the Verilog has them, each as ``name=value``."""
+        """Return the parameters for the head of the Verilog, each as ``name=value``."""
         values = asdict(self)
         return " ".join(
             f"{own.name}={values[own.name]}"
@@ -80,24 +80,24 @@ class Parameters:
 
     @property
     def block_name(self) -> str:
-        """The block's, as messages have it."""
+        """The name of the block in messages."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__.removesuffix("Parameters")).lower()
 
 
 def number(default: int, least: int, most: int) -> int:
-    """A parameter between two bounds."""
+    """Declare a parameter between two bounds."""
     parameter: int = field(default=default, metadata={BOUNDS: (least, most)})
     return parameter
 
 
 def one_of(default: int, *numbers: int) -> int:
-    """A parameter that is one of some numbers."""
+    """Declare a parameter that is one of several numbers."""
     parameter: int = field(default=default, metadata={NUMBERS: numbers})
     return parameter
 
 
 def choice(default: str, names: Sequence[str]) -> str:
-    """A parameter that is one of some names."""
+    """Declare a parameter that is one of several names."""
     parameter: str = field(default=default, metadata={CHOICES: names})
     return parameter
 
@@ -106,7 +106,7 @@ Kind = TypeVar("Kind", bound=Parameters)
 
 
 def check_range(block: str, name: str, number: int, least: int, most: int) -> None:
-    """Refuse a number out of its range.
+    """Check that a number is within its range.
 
     Raises:
         ValueError: naming the block, the parameter and the range.
@@ -122,7 +122,7 @@ def _check_number(block: str, name: str, value: int, numbers: Sequence[int]) -> 
 
 
 def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> None:
-    """Refuse what is none of the choices.
+    """Check that a name is one of the choices.
 
     Raises:
         ValueError: naming the block, the parameter and the choices.
@@ -132,7 +132,7 @@ def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> 
 
 
 def least(kind: type[Kind]) -> Kind:
-    """Return the least parameters: each number the least that goes with those before it."""
+    """Return the smallest parameters: for each number, the minimum that is valid with those before."""
     parameters = kind()
     for own_field in fields(kind):
         metadata = own_field.metadata
@@ -143,7 +143,7 @@ def least(kind: type[Kind]) -> Kind:
 
 
 def described(kind: type[Parameters]) -> list[str]:
-    """Lines that list the parameters with their defaults, and the choices of each that is no number."""
+    """Return lines with the parameters and their defaults, and the choices of each named parameter."""
     listed = fields(kind)
     defaults = " ".join(f"{parameter.name}={parameter.default}" for parameter in listed)
     return [defaults] + [
@@ -154,17 +154,17 @@ def described(kind: type[Parameters]) -> list[str]:
 
 
 def payload_widths(reference_bits: int, value_bits: int) -> dict[str, int]:
-    """Fields of a stream for a reference and a value that may be left out, which 0 bits says."""
+    """Return the fields of a stream with an optional reference and value; 0 bits omit a field."""
     widths = {"reference": reference_bits, "value": value_bits}
     return {name: bits for name, bits in widths.items() if bits}
 
 
 def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
-    """Parameters from settings ``name=number`` or ``name=choice``; those not named keep their defaults.
+    """Return parameters from settings ``name=number`` or ``name=choice``; others keep their defaults.
 
     Raises:
-        ValueError: for an unknown name, with the nearest known; for what is no number, out of range, none of
-            the choices, or a list.
+        ValueError: an unknown name (naming the nearest), a malformed number, a value out of range, an unknown
+            choice, or a list.
     """
     parsed = combinations(block, kind, settings)
     if len(parsed) > 1:
@@ -174,12 +174,12 @@ def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
 
 
 def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[Kind]:
-    """Every combination of settings, each of which may have several values: ``name=number,number``.
+    """Return every combination of settings with several values each: ``name=number,number``.
 
-    The values of the last one named change first.
+    The values of the last setting vary fastest.
 
     Raises:
-        ValueError: as ``parse`` does, but for lists; whichever combination is at fault.
+        ValueError: see ``parse``, except for lists; for any combination.
     """
     values_by_name = _values_by_name(block, kind, settings)
     return [
@@ -191,7 +191,7 @@ def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[
 def _values_by_name(
     block: str, kind: type[Parameters], settings: Sequence[str]
 ) -> dict[str, list[int | str]]:
-    """The values of each parameter that is set."""
+    """Return the values of each parameter in the settings."""
     parameters_by_name = {parameter.name: parameter for parameter in fields(kind)}
     values_by_name: dict[str, list[int | str]] = {}
     for setting in settings:

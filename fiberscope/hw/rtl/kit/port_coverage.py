@@ -1,4 +1,4 @@
-"""Functional coverage of a module's ports: which kinds of events were seen at each stream."""
+"""Functional coverage of a module's ports: counts of the kinds of events at each stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDEST = 2  # bits of a control field, each of whose values has a bin
 
 
 class _Place(NamedTuple):
-    """The words of ``valid``, ``ready`` and ``control`` of a stream; None without control."""
+    """Positions of the words of ``valid``, ``ready`` and ``control`` of a stream; None without control."""
 
     valid: tuple[bool, int]
     ready: tuple[bool, int]
@@ -22,14 +22,14 @@ class _Place(NamedTuple):
 
 
 class PortCoverage:
-    """Counts events at the streams of a module; each kind of event is a bin.
+    """Counters of events at the streams of a module. Each kind of event is a bin.
 
-    ``tokens`` move; ``back to back`` are tokens in the cycle behind another one; ``waits`` begin where a
-    token is offered and not taken. ``control=1`` counts tokens with this control, of at most two bits.
+    ``tokens`` move; ``back to back`` are tokens in the cycle after another token; ``waits`` begin when an
+    offered token is not taken. ``control=1`` counts tokens with this control, of at most two bits.
 
     Args:
         interface: the ports.
-        words: the bits at them.
+        words: bits of the ports.
 
     Attributes:
         bins: the counts, by stream and kind.
@@ -47,7 +47,7 @@ class PortCoverage:
             self._places[stream.label] = _place(stream, words)
 
     def cycle(self, cycle: int) -> None:
-        """Count what is at the ports in this cycle."""
+        """Count the events at the ports in this cycle."""
         words = {True: self._words.inputs, False: self._words.outputs}
         for label, place in self._places.items():
             (own, valid), (other, ready) = place.valid, place.ready

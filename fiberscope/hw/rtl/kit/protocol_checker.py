@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""The protocol of a module's ports, checked in every cycle: the one checker of all loops and benches."""
+"""The protocol checker of a module's ports, common to all loops and benches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NO_WORD = -1  # place of a field that a stream lacks
 
 
 class Pins:  # C: final
-    """The pins of a stream in the words of a module, and what was seen there.
+    """The pins of a stream in the words of a module, and the state of the protocol.
 
-    ``is_valid`` and ``moves`` are of the present cycle. ``offered`` has the fields of a token that was not
-    taken in the cycle before. ``stops`` counts the fibers that have ended; without a field ``control`` each
-    token is a fiber. ``lanes`` are the pins of all lanes of the port.
+    ``is_valid`` and ``moves`` are of the current cycle. ``offered`` has the fields of a token that was
+    refused in the cycle before. ``stops`` counts complete fibers; without a field ``control``, each token is
+    a fiber. ``lanes`` are the pins of all lanes of the port.
     """
 
     def __init__(self, stream: Stream, words: Words) -> None:
@@ -55,31 +55,31 @@ class Pins:  # C: final
         self.moves = self.is_valid and self._other[self._ready] != 0
 
     def begun(self) -> int:  # C: cdef, noexcept
-        """Return how many fibers have begun: that of a token that shows among them."""
+        """Return the number of started fibers, including the fiber of a visible token."""
         return self.stops + (1 if self.in_fiber or self.is_valid else 0)
 
     def ended(self) -> int:  # C: cdef, noexcept
-        """Return how many fibers have ended at the port, in all its lanes."""
+        """Return the number of complete fibers at the port, in all its lanes."""
         stops = 0
         for pins in self.lanes:  # C: Pins
             stops += pins.stops
         return stops
 
     def may_go(self) -> bool:  # C: cdef, noexcept
-        """Return whether a lane of the port moves a token, so that no offer at the port is kept."""
+        """Return whether a lane of the port moves a token, so that its other offers may change."""
         for pins in self.lanes:  # noqa: SIM110  (compiled)  # C: Pins
             if pins.moves:
                 return True
         return False
 
     def fields(self) -> list[int]:  # C: cdef
-        """The words of all fields."""
+        """Return the words of all fields."""
         return [self._own[word] for word in self._fields]
 
     def change(self) -> str:  # C: cdef
-        """Describe the first change of the token that was offered; empty if it is the same.
+        """Describe the first change of the offered token; empty if there is none.
 
-        The fields of a lane that the mask leaves out may change.
+        The fields of a lane that the mask omits may change.
         """
         words = self.fields()
         if words == self.offered:
@@ -106,31 +106,31 @@ class Pins:  # C: final
 
 
 class ProtocolChecker:
-    """Checks what a module does at its ports, in every cycle that it runs.
+    """A checker of a module's behaviour at its ports, in every cycle.
 
-    The rules, for outputs unless said otherwise:
+    The rules, for outputs unless stated otherwise:
 
-    - A token that is offered (``valid`` without ``ready``) is offered again in the next cycle, with the same
-      fields. A lane is exempt where another lane of its port moves a token, since what is left moves up.
-    - Neither ``valid``, ``ready`` nor a field of a valid token is X or Z, at inputs and at outputs. Who runs
-      the module in a four-valued simulator lists such wires in ``words.unknown``.
-    - No token follows the last stop: the token ``done``, or the stop of the last fiber that has begun at the
-      input whose fibers the output follows.
+    - A refused token (``valid`` without ``ready``) is offered again in the next cycle, with the same fields.
+      A lane is exempt if another lane of its port moves a token, since the remaining tokens move up.
+    - Neither ``valid``, ``ready`` nor a field of a valid token is X or Z, at inputs and outputs. A
+      four-valued simulator lists such wires in ``words.unknown``.
+    - No token follows the last stop: the token ``done``, or the stop of the last started fiber of the input
+      whose fibers the output follows.
     - Lane n of a port moves a token only if lane n - 1 does.
 
     Args:
-        name: instance name, for the text.
+        name: instance name in messages.
         interface: the module's ports.
-        words: the bits at them.
-        arbiters: ports at which another token may take the place of the one that is offered.
-        retracts: ports at which an offer may also end without being taken.
-        fibers_of: by output port, the input port whose fibers, or tokens without stops, its fibers follow.
-        has_done: whether outputs end with the token ``done``, where their control has room for it.
+        words: bits of the ports.
+        arbiters: ports at which another token may replace an offered token.
+        retracts: ports at which an offer may also end.
+        fibers_of: by output port, the input port whose fibers (or tokens, without stops) its fibers follow.
+        has_done: whether outputs end with the token ``done``, if their control has a code for it.
 
     Attributes:
-        violation: the first cycle in which a rule is broken, and a text that names the module, the cycle, the
-            port and what happened; None if there is none.
-        coverage: what counts the events at the ports, if anything does.
+        violation: the first cycle that breaks a rule, and a description with the module, the cycle and the
+            port; None if there is none.
+        coverage: counts the events at the ports, if set.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class ProtocolChecker:
         self._sources = list({id(each): each for each in followed.values()}.values())
 
     def cycle(self, cycle: int) -> None:
-        """Check the cycle that the module has run; ``words`` are the bits at its ports."""
+        """Check the cycle that the module has run, from ``words``."""
         if self.coverage is not None:
             self.coverage.cycle(cycle)
         if self.violation is None:
@@ -172,7 +172,7 @@ class ProtocolChecker:
                 self.violation = cycle, f"{self._name}: in cycle {cycle}, {what}"
 
     def findings(self) -> dict[str, Any]:  # C: def
-        """Return the violation, and the bins of the coverage, by their names in an ``Exercise``."""
+        """Return the violation and the bins of the coverage, by their names in an ``Exercise``."""
         return {"violation": self.violation, "bins": None if self.coverage is None else self.coverage.bins}
 
     def _unknown(self) -> str:
@@ -182,14 +182,14 @@ class ProtocolChecker:
         return ""
 
     def _label(self, wire: str) -> str:
-        """Return the port of a wire, as ``ways[3]``; a status output is its own."""
+        """Return the port of a wire, such as ``ways[3]``; for a status output, the wire."""
         for stream in self._streams:
             if any(each.name == wire for each in stream.wires()):
                 return stream.label
         return wire
 
     def _broken(self) -> str:
-        """Describe the first rule between cycles, fibers or lanes that is broken; empty if none is."""
+        """Describe the first violation of a rule on cycles, fibers or lanes; empty if there is none."""
         for each in self._outputs:  # C: Pins
             each.see()
         for each in self._sources:  # C: Pins
@@ -205,7 +205,7 @@ class ProtocolChecker:
         return what
 
     def _first_broken(self) -> str:
-        """Describe the first of these rules that is broken in this cycle."""
+        """Describe the first violation of these rules in this cycle."""
         for each in self._outputs:  # C: Pins
             what = self._taken_back(each)
             if not what and each.is_valid:
@@ -215,7 +215,7 @@ class ProtocolChecker:
         return ""
 
     def _taken_back(self, pins: Pins) -> str:
-        """Describe how a token that was not taken goes or changes."""
+        """Describe the withdrawal or change of a refused token."""
         if not pins.is_offered:
             return ""
         if not pins.is_valid:
@@ -224,7 +224,7 @@ class ProtocolChecker:
         return f"{change} before the token is taken" if change else ""
 
     def _late(self, pins: Pins) -> str:
-        """Describe a token that is offered behind the last stop, or moves before the lane below it."""
+        """Describe a token after the last stop, or a move before the lane below."""
         if pins.is_done:
             return "a token follows the last stop, done"
         source: Pins | None = self._source_of.get(pins.stream.port[0])

@@ -1,7 +1,7 @@
-"""A block whose outputs are registered: ports that AXI4-Stream allows, whatever stands behind them.
+"""Blocks with registered outputs, as AXI4-Stream requires.
 
-With a channel at its inputs too it is the component between channels, in every cycle, so that a bench which
-was written for the one runs on the other (``fiberscope.hw.rtl.kit.model``).
+With a channel at its inputs too, the module matches a component between channels in every cycle. A bench for
+one then runs on the other (``fiberscope.hw.rtl.kit.model``).
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
 
-BEHIND = "behind_"  # prefix of the instances of channels behind outputs
+BEHIND = "behind_"  # prefix of the instances of output channels
 CAPACITY = 2  # of a channel at a port: a token in and one out in every cycle
 
 
 def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = False) -> ComposedBlock:
-    """The block with a channel behind each of its outputs, as ``Kernel.connect`` puts one behind a component.
+    """Return the block with a channel after each output, as ``Kernel.connect`` puts one after a component.
 
-    What is sent stays ``valid`` until it is taken, ``valid`` waits for no ``ready``, and no ``ready`` depends
-    on another one: a sink may wait for ``valid``, and such modules may be wired to one another. Tokens that
-    the block sends at once may be taken one by one. Of its status outputs none is left but ``pending``.
+    A sent token stays ``valid`` until it is taken, ``valid`` never waits for ``ready``, and no ``ready``
+    depends on another ``ready``. A sink may wait for ``valid``, and such modules may be wired to each other.
+    Tokens that the block sends together may be taken one by one. The only status output is ``pending``.
 
     Args:
-        block: what is to be registered.
+        block: the block.
         capacity: tokens in each channel, at least 2.
-        inputs: whether a channel stands before each input too.
+        inputs: whether each input has a channel too.
 
-    The module does in every cycle what the component does between channels of this capacity and of latency 1.
+    The module matches, in every cycle, the component between channels of this capacity and of latency 1.
     """
     kept = {name: getattr(block.adapter, name) for name in ("PORTS", "FIBERS_OF", "HAS_DONE")}
     adapter = type("Registered", (PendingAdapter,), kept)
@@ -72,5 +72,5 @@ def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs:
 
 
 def _lanes(interface: Interface, first: Stream) -> list[Stream]:
-    """The streams of a port, that of the first lane first."""
+    """Return the streams of a port, the first lane first."""
     return [stream for stream in interface.streams if stream.port == first.port]

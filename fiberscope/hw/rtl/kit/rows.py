@@ -1,4 +1,4 @@
-"""A pipeline of rows whose stages move in step, as RTL; components have ``hw/lanes/rows.py``."""
+"""A pipeline of rows whose stages move in lock-step, as RTL; ``hw/lanes/rows.py`` has the components."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ import pyrtl
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
 
-LANES = (1, 64)  # the least and the most of a twin; the components take more
+LANES = (1, 64)  # minimum and maximum of a twin; components allow more
 
-Lane: TypeAlias = Mapping[str, Signal]  # of a row: its fields by name; ``control`` is high for a stop
+Lane: TypeAlias = Mapping[str, Signal]  # fields of a row's lane by name; ``control`` is high for a stop
 Row: TypeAlias = list[Lane]
 
 
 class Rows:
-    """Rows between two bundles, and the control of the pipeline that takes them from one to the other.
+    """Rows between two bundles, and the control of the pipeline between them.
 
-    A valid bit says for each stage whether a row is in it. All registers have one enable, ``move``: the last
-    stage is empty, or its row leaves. Without stages, a row that shows is at the outputs in the same cycle.
+    A valid bit of each stage marks a row. All registers share the enable ``move``: the last stage is empty,
+    or its row leaves. Without stages, a valid input row is at the outputs in the same cycle.
 
     Args:
         between: the streams of the module.
         inputs, outputs: the bundles.
-        depth: stages, each of which has registers.
-        loaded: whether all is there that a row needs beside its tokens; None for always.
+        depth: number of register stages.
+        loaded: whether the data that a row needs beside its tokens is ready; None for always.
 
-    ``entering`` is the row that shows at the inputs, ``taken`` says whether it enters a first stage, if there
-    is one.
+    ``entering`` is the row at the inputs. ``taken`` is whether it enters the first stage.
     """
 
     def __init__(
@@ -53,25 +52,25 @@ class Rows:
             between.show(PENDING, reduce(or_, full) | self.taken)
 
     def arriving(self) -> Signal:
-        """Return whether a row comes into the last stage, or without stages passes."""
+        """Return whether a row enters the last stage, or without stages passes."""
         return self._before_last & self.move
 
     def register(self, name: str, wire: Signal) -> Signal:
-        """A register of a stage, which takes over the wire when the stages move."""
+        """Return a register of a stage, which samples the wire when the stages move."""
         held: Signal = DataRegister(len(wire), name)
         held.next <<= pyrtl.select(self.move, wire, held)
         return held
 
     def stage(self, number: int, row: Row) -> Row:
-        """The row behind the registers of a stage."""
+        """Return the row after the registers of a stage."""
         return self._registers(f"stage{number:02}", row)
 
     def leave(self, row: Row) -> None:
-        """Let the row out behind the registers of the last stage, a stop with zeros."""
+        """Send the row after the registers of the last stage, with zeros for stops."""
         self._sink.send_lanes(self._last, self._registers("last", _blanked(row)))
 
     def pass_out(self, row: Row) -> None:
-        """Let the row out as it is behind the last stage: the register behind is the receiver's."""
+        """Send the row of the last stage without a register, as the receiver has one."""
         self._sink.send_lanes(self._last, _blanked(row))
 
     def _registers(self, name: str, row: Row) -> Row:

@@ -1,10 +1,9 @@
-"""A component beside the module that stands in for it, which sees the same and should do the same.
+"""A shadow component that runs beside a module on the same inputs, for comparison.
 
-The component runs in a kernel of its own, between channels of its own. Before each of its cycles they are
-brought to where those of the module are: a clock twice as fast stands half a cycle ahead of the component's.
-
-Outputs are compared token by token, in every cycle. When a token is taken at an input is noted, and is no
-difference: a module may take a stop before or after its component, and send the same.
+The component has its own kernel and its own channels. Before each of its cycles, the channels are updated to
+the state of the module's channels: a clock of twice the frequency is half a cycle ahead of the component's.
+Outputs are compared token by token, in every cycle. The cycle in which an input token is taken is only
+recorded: a module may take a stop earlier or later than its component, and send the same tokens.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["Shadow"]
 
 
 class Feeder(Component):
-    """Stands at all ports of the component: pushes tokens that are new, pops what is to make room."""
+    """A component at all ports of the shadow: it pushes new tokens, and pops tokens to free space."""
 
     PORTS = (Output("into", ANY, array=True), Input("out", ANY, array=True))
 
@@ -36,7 +35,7 @@ class Feeder(Component):
         self.room: dict[int, int] = {}  # tokens to pop
 
     def tick(self, now: int) -> int:
-        """Do so, once."""
+        """Push and pop once."""
         for i, token in self.tokens:
             self.into[i].push(*token)
         for i, count in self.room.items():
@@ -47,20 +46,18 @@ class Feeder(Component):
 
 
 class Shadow:
-    """Runs a component on a module's inputs for as long as both send the same tokens in the same cycles.
+    """A component that runs on a module's inputs as long as their outputs are the same in every cycle.
 
-    An input shows the component every token in the cycle in which it shows it to the module; each takes it in
-    its own cycle.
+    A token becomes visible to both in the same cycle. Each takes it in its own cycle.
 
     Args:
-        component: makes it.
-        ends: the module's streams and the channels of each, one a lane.
+        component: creates the component.
+        ends: the module's streams and the channels of their lanes.
 
     Attributes:
-        output: the first cycle in which the two send other tokens, and which ones at which port; None if
-            there is none. The component stands still from then on.
-        input: the first cycle in which only one of the two takes a token, and at which port; None if there
-            is none.
+        output: the first cycle in which the outputs differ, with a description; None if none. The component
+            stops at this cycle.
+        input: the first cycle in which only one of the two takes a token, with a description; None if none.
     """
 
     def __init__(
@@ -81,7 +78,7 @@ class Shadow:
         self._out = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
         self._fed = [0] * len(self._into)  # tokens
         self._pops, self._pushes = [0] * len(self._into), [0] * len(self._out)
-        self._next = 0  # the cycle to run next
+        self._next = 0  # the next cycle
         self._kernel.build()
 
     def _connect_input(self, i: int, label: str) -> Channel:
@@ -101,7 +98,7 @@ class Shadow:
             self._run(now, moved)
 
     def catch_up(self, until: int) -> None:
-        """Run the cycles before this one, in which the module moves nothing."""
+        """Run the cycles before ``until``, in which the module moves nothing."""
         while self.output is None and self._next < until:
             self._run(self._next, {})
 
@@ -130,7 +127,7 @@ class Shadow:
         self._pops, self._pushes = pops, pushes
 
     def _compare_outputs(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
-        """Note the first port at which the two send other tokens in a cycle, with these."""
+        """Record the first port at which the output tokens of a cycle differ."""
         component, module = self._sent(), self._by_port(moved)
         for port in {**component, **module}:
             theirs, its = component.get(port, _NOTHING), module.get(port, _NOTHING)
@@ -140,7 +137,7 @@ class Shadow:
                 return
 
     def _compare_inputs(self, cycle: int, moved: Mapping[str, Transfer], pops: Sequence[int]) -> None:
-        """Note the first port at which one of the two alone takes a token in a cycle."""
+        """Record the first port at which only one of the two takes a token in a cycle."""
         taken = {port for label in moved for port in self._streams[label].labels}
         for source, count, before in zip(self._sources, pops, self._pops, strict=True):
             if (count > before) != (source.label in taken):
@@ -150,7 +147,7 @@ class Shadow:
                 return
 
     def _sent(self) -> dict[str, _Sent]:
-        """Return what the component has sent in this cycle, by port and lane."""
+        """Return the tokens that the component has sent in this cycle, by port and lane."""
         sent: dict[str, _Sent] = {}
         for sink, channel, before in zip(self._sinks, self._out, self._pushes, strict=True):
             count = channel.pushes - before
@@ -160,7 +157,7 @@ class Shadow:
         return sent
 
     def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, _Sent]:
-        """Return what the module has sent, in the same way."""
+        """Return the tokens that the module has sent, by port and lane."""
         return {
             port: self._token(self._streams[label], port, token)
             for label, transfer in moved.items()
@@ -176,7 +173,7 @@ class Shadow:
 
 
 class _Port(NamedTuple):
-    """A port of the component, the stream that it belongs to, and the channel at the module."""
+    """A port of the component, its stream, and the channel at the module."""
 
     stream: Stream
     label: str
@@ -197,7 +194,7 @@ def _carries_stops(port: _Port) -> bool:
 
 
 class _Sent(NamedTuple):
-    """A token: as the module's wires have it, by those -0.0 is not 0.0; and as text."""
+    """A token as bits of the module's wires, which distinguish -0.0 from 0.0, and as text."""
 
     bits: dict[str, int]
     text: str

@@ -1,7 +1,7 @@
-"""Synchronous memory, which an SRAM macro can replace: an address in one cycle, data in the next.
+"""Synchronous memory that an SRAM macro can replace: the address in one cycle, the data in the next.
 
-In Verilog each lane is an array with a registered read, which synthesis takes for a memory of one port to
-read and one to write. ``srams`` lists those of a twin, by which an area is known and a macro can be chosen.
+In Verilog, each lane is an array with a registered read, which synthesis infers as a memory with one read
+port and one write port. ``srams`` lists the memories of a twin, for area estimates and macro selection.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ __all__ = [
     "srams",
 ]
 
-# How a block reads its memory: in the cycle of the address, or with a latency of one cycle.
+# Read latency of a block's memory: none, or one cycle.
 MEMORIES = COMBINATIONAL, REGISTERED = "combinational", "registered"
 
 
 def memory_kind() -> str:
-    """Declare the parameter ``memory`` of a block; the head of its Verilog names only ``registered``."""
+    """Declare the parameter ``memory`` of a block. The head of its Verilog names only ``registered``."""
     parameter: str = field(default=COMBINATIONAL, metadata={CHOICES: MEMORIES, UNNAMED: True})
     return parameter
 
 
 @dataclass(frozen=True)
 class Macro:
-    """Required SRAM macro: ``entries`` of ``lanes`` of ``bits``, each lane with a write enable.
+    """A required SRAM macro: ``entries`` of ``lanes`` of ``bits``, each lane with a write enable.
 
-    One port reads and one writes.
+    The macro has one read port and one write port.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Macro:
 
     @property
     def ports(self) -> list[Wire]:
-        """Return the ports of a module of its own, without its clock."""
+        """Return the ports of the macro's own module, without its clock."""
         address = index_bits(self.entries)
         return [
             Wire("read_enable", "input", 1),
@@ -76,7 +76,7 @@ class Macro:
 
 
 class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
-    """The memory of a lane, which knows the macro that it is a part of, and what its register is called."""
+    """The memory of a lane, with its macro and the name of its register."""
 
     def __init__(self, macro: Macro, name: str) -> None:
         super().__init__(
@@ -96,9 +96,9 @@ _outside: ContextVar[dict[str, Macro] | None] = ContextVar("outside", default=No
 
 @contextmanager
 def memories_outside() -> Iterator[dict[str, Macro]]:
-    """Have each memory of a twin that is written as Verilog within as an instance of a module of its own.
+    """Write each memory of a twin as an instance of a separate module within this context.
 
-    Yields the macro of each of these modules by its name, as far as they are written.
+    Yield the macro of each of these modules by name, as they are written.
     """
     macros: dict[str, Macro] = {}
     token = _outside.set(macros)
@@ -109,16 +109,16 @@ def memories_outside() -> Iterator[dict[str, Macro]]:
 
 
 class Sram:
-    """A synchronous memory of one port to read and one to write; never reset.
+    """A synchronous memory with one read port and one write port, without reset.
 
-    What is read is there from the cycle behind that of its address until another address is read. Of an
-    entry that is written in the cycle of its address, the old contents are read.
+    Data are available from the cycle after their address, until another address is read. A read of an entry
+    that is written in the same cycle returns the old data.
 
     Args:
-        name: the name of the macro; its wires begin so.
-        entries: how many, at least 1.
-        bits: the bits of a lane.
-        lanes: the lanes of an entry, each with an enable to write of its own.
+        name: name of the macro, a prefix of its wires.
+        entries: number of entries, at least 1.
+        bits: bits of a lane.
+        lanes: lanes of an entry, each with a write enable.
     """
 
     def __init__(self, name: str, entries: int, bits: int, lanes: int = 1) -> None:
@@ -130,7 +130,7 @@ class Sram:
             pyrtl.working_block().outside.append(self._instance)
 
     def read(self, address: Signal, enable: Signal) -> list[Signal]:
-        """The lanes of the entry whose address was there when this was enabled last; to be called once."""
+        """Return the lanes of the entry at the last enabled address; to be called once."""
         if self._is_outside:
             self._drive("read_enable", enable)
             self._drive("read_address", address)
@@ -140,10 +140,10 @@ class Sram:
         return [self._read(lane, address, enable) for lane in self._lanes]
 
     def look(self, address: Signal) -> list[Signal]:
-        """The lanes of the entry at an address, whose register is behind this module; to be called once.
+        """Return the lanes of an entry, whose register is outside of this module; to be called once.
 
         Raises:
-            ValueError: the memory is to be a module of its own, which has this register.
+            ValueError: the memory is a separate module, which includes the register.
         """
         if self._is_outside:
             raise ValueError(f"memory {self.macro.name} is read by a register in another module")
@@ -156,7 +156,7 @@ class Sram:
         return data
 
     def write(self, address: Signal, data: Sequence[Signal], enables: Sequence[Signal]) -> None:
-        """Write lanes of an entry at the end of the cycle, those that are enabled; once."""
+        """Write the enabled lanes of an entry at the end of the cycle; to be called once."""
         if self._is_outside:
             self._drive("write_enable", pyrtl.concat_list(list(enables)))
             self._drive("write_address", address)
@@ -186,16 +186,16 @@ class Sram:
 
 
 class AheadSram:
-    """A synchronous memory that gives a word in the cycle of its address, which is announced a cycle before.
+    """A synchronous memory with data in the cycle of the address, which is announced one cycle earlier.
 
-    A word that is written in the cycle of the announcement comes out of a register beside the memory, so that
-    reads give what a memory without a register at its output would give. Each read port is a memory.
+    A word that is written in the cycle of the announcement comes from a bypass register, so that reads behave
+    as in a memory without an output register. Each read port is a memory.
 
     Args:
-        name: the name of the macros, numbered.
-        entries: how many.
+        name: name of the macros, numbered.
+        entries: number of entries.
         bits: bits of a word.
-        reads: how many read ports.
+        reads: number of read ports.
     """
 
     def __init__(self, name: str, entries: int, bits: int, reads: int = 1) -> None:
@@ -210,16 +210,16 @@ class AheadSram:
         self._hits = [pyrtl.Register(1, f"{port}_hit") for port in ports]
 
     def announce(self, address: Signal, port: int = 0) -> None:
-        """Announce the address of the next cycle at a read port; once."""
+        """Announce the address of the next cycle at a read port; to be called once."""
         wire = self._announced[port]
         wire <<= address[: len(wire)]
 
     def word(self, port: int = 0) -> Signal:
-        """Return the word at the address that was announced to a read port in the last cycle."""
+        """Return the word at the address that was announced in the cycle before."""
         return pyrtl.select(self._hits[port], self._written, self._words[port])
 
     def write(self, address: Signal, word: Signal, enable: Signal) -> None:
-        """Write a word at the end of the cycle, if enabled; once."""
+        """Write a word at the end of the cycle, if enabled; to be called once."""
         place = address[: len(self._announced[0])]
         self._written.next <<= word
         for sram, announced, hit in zip(self._srams, self._announced, self._hits, strict=True):
@@ -228,7 +228,7 @@ class AheadSram:
 
 
 def srams(twin: Twin) -> list[Macro]:
-    """The macros that a twin consists of beside its logic, by name."""
+    """Return the macros of a twin, by name."""
     macros = {
         net.op_param[1].macro for net in twin.block.logic_subset("m") if isinstance(net.op_param[1], _Lane)
     }

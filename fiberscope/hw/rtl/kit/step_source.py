@@ -1,7 +1,7 @@
-"""Python source of one clock cycle of a PyRTL block: a function with few assignments, which runs quickly.
+"""Generator of Python source for one clock cycle of a PyRTL block: a fast function with few assignments.
 
-A wire that a single other wire reads is written in its place, so that a multiplexer evaluates only the side
-that it selects.
+The expression of a wire with a single reader is inlined, so that a multiplexer evaluates only the selected
+side.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from fiberscope.hw.rtl.kit.words import Piece
 
 __all__ = ["StepSource"]
 
-_DEEPEST, _LONGEST = 12, 400  # of an expression within another: parentheses, and characters
-_MAKES_MORE_BITS = {  # than the widest argument; what is not here makes as many as the wire has
+_DEEPEST, _LONGEST = 12, 400  # limits of an inlined expression: nesting depth, and characters
+_MAKES_MORE_BITS = {  # than the widest argument; other operations have the bits of the wire
     "+": lambda net: len(net.args[0]) + 1,
     "*": lambda net: len(net.args[0]) + len(net.args[1]),
     "-": lambda net: len(net.dests[0]) + 1,  # a sign
-    "m": lambda net: len(net.dests[0]) + 1,  # contents from outside may be wider
+    "m": lambda net: len(net.dests[0]) + 1,  # initial contents may be wider
     "w": lambda net: len(net.args[0]),
     "&": lambda net: len(net.args[0]),
     "|": lambda net: len(net.args[0]),
@@ -35,7 +35,7 @@ _MAKES_MORE_BITS = {  # than the widest argument; what is not here makes as many
 
 @dataclass(frozen=True)
 class _Text:
-    """An expression, and how many others it is nested around; 0 of a name or a number."""
+    """An expression and its nesting depth; 0 for a name or a number."""
 
     code: str
     depth: int = 0
@@ -44,17 +44,17 @@ class _Text:
 class StepSource:
     """The source of ``step(inputs, registers, driven)``.
 
-    ``inputs`` are the words of the module's inputs, ``registers`` the values of all registers in the order of
-    the list given here, ``driven`` those of the other inputs by name. It returns the next values of the
-    registers, the words of the outputs, the values of the wires ``seen``, and the writes to memories: the
-    dictionary, the address and the value of each.
+    ``inputs`` are the words of the module's inputs, ``registers`` the values of all registers in the given
+    order, ``driven`` the other inputs by name. The function returns the next values of the registers, the
+    words of the outputs, the values of the wires ``seen``, and the writes to memories: dictionary, address
+    and value of each.
 
     Args:
-        block: a block that has been checked.
-        registers: all its registers.
-        inputs: which piece of which input is in which word.
-        outputs: the same of the outputs.
-        seen: the names of other wires to return.
+        block: a checked block.
+        registers: all registers of the block.
+        inputs: the piece of an input in each word.
+        outputs: the piece of an output in each word.
+        seen: names of other wires to return.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class StepSource:
         return f"def step(inputs, registers, driven):\n    {body}\n"
 
     def _text(self, wire: Signal) -> str:
-        """Return the expression of a wire; what it needs is assigned before.
+        """Return the expression of a wire, after assignments of the wires that it reads.
 
         Raises:
-            PyrtlError: it depends on itself.
+            PyrtlError: the wire depends on itself.
         """
         stack = [wire]
         while stack:
@@ -119,7 +119,7 @@ class StepSource:
         return self._texts[id(wire)].code
 
     def _leaf(self, wire: Signal) -> _Text:
-        """Return a number, or an input under a name."""
+        """Return a number, or the name of an input."""
         if isinstance(wire, pyrtl.Const):
             return _Text(str(int(wire.val)))
         places = [(i, piece.low) for i, piece in enumerate(self._inputs) if piece.wire == wire.name]
@@ -127,7 +127,7 @@ class StepSource:
         return self._assigned(code or f"driven[{wire.name!r}]")
 
     def _kept(self, wire: Signal, text: _Text) -> _Text:
-        """Return the expression itself where it is read once and short, and otherwise a name for it."""
+        """Return the expression if it is short and read once, else a name assigned to it."""
         if not text.depth:
             return text
         if self._reads[id(wire)] > 1 or text.depth > _DEEPEST or len(text.code) > _LONGEST:
@@ -140,14 +140,14 @@ class StepSource:
         return _Text(name)
 
     def _expression(self, net: pyrtl.LogicNet) -> _Text:
-        """Return what a net computes, cut to the bits of its wire."""
+        """Return the result of a net, truncated to the bits of its wire."""
         texts = [self._texts[id(wire)] for wire in net.args]
         bits = len(net.dests[0])
         code = self._operation(net, [text.code for text in texts], (1 << bits) - 1)
         is_cut = net.op in _MAKES_MORE_BITS and _MAKES_MORE_BITS[net.op](net) > bits
         if is_cut:
             code = f"({code}) & {(1 << bits) - 1}"
-        if code in {text.code for text in texts}:  # the same bits under another name
+        if code in {text.code for text in texts}:  # the same value under another name
             return next(text for text in texts if text.code == code)
         return _Text(code, 1 + max(text.depth for text in texts))
 
@@ -178,7 +178,7 @@ class StepSource:
 
 
 def _joined(wires: Sequence[Signal], codes: Sequence[str]) -> str:
-    """Wires side by side, the first one highest."""
+    """Return the concatenation of wires, the first highest."""
     parts, low = [], 0
     for wire, code in zip(reversed(wires), reversed(codes), strict=True):
         if code != "0":
@@ -188,7 +188,7 @@ def _joined(wires: Sequence[Signal], codes: Sequence[str]) -> str:
 
 
 def _selected(net: pyrtl.LogicNet, code: str) -> str:
-    """The selected bits of a wire, side by side, the first one lowest."""
+    """Return the concatenation of selected bits of a wire, the first lowest."""
     parts, low, width = [], 0, len(net.args[0])
     for first, count in _runs(net.op_param):
         shifted = f"{code} >> {first}" if first else code
@@ -199,13 +199,13 @@ def _selected(net: pyrtl.LogicNet, code: str) -> str:
 
 
 def _runs(bits: Sequence[int]) -> list[tuple[int, int]]:
-    """Numbers of consecutive bits: the first of each run, and how many it has."""
+    """Return runs of consecutive bits: the first bit and the length of each."""
     numbered = groupby(enumerate(bits), key=lambda pair: pair[1] - pair[0])
     return [(run[0][1], len(run)) for run in (list(pairs) for _, pairs in numbered)]
 
 
 def _part(code: str, width: int, piece: Piece) -> str:
-    """The bits of a piece of a wire."""
+    """Return the bits of a piece of a wire."""
     if piece.width == width:
         return code
     return f"{code} >> {piece.low} & {(1 << piece.width) - 1}"

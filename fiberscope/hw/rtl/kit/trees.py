@@ -1,4 +1,4 @@
-"""Logic over many wires whose depth grows with the logarithm of their number."""
+"""Logic over many wires with a depth logarithmic in their number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.twin import Signal, named
 
 
 def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
-    """For each flag whether it and all before it are set, at distances that double (Kogge and Stone)."""
+    """Return, for each flag, the AND of all flags up to it, at doubling distances (Kogge and Stone)."""
     found = list(flags)
     distance = 1
     while distance < len(found):
@@ -24,7 +24,7 @@ def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
 
 
 def any_of(name: str, flags: Sequence[Signal]) -> Signal:
-    """Return whether any flag is set, four to a wire, whose names begin with this one."""
+    """Return whether any flag is set, with four flags for each wire; ``name`` is a prefix of the wires."""
     terms, level = list(flags), 0
     while len(terms) > 1:
         level += 1
@@ -34,21 +34,21 @@ def any_of(name: str, flags: Sequence[Signal]) -> Signal:
 
 
 def lowest(flags: Sequence[Signal]) -> list[Signal]:
-    """The first of the flags that is set, alone."""
+    """Return the flags with only the first set flag."""
     before = [pyrtl.Const(1, 1), *all_up_to([~flag for flag in flags[:-1]])]
     return [flag & free for flag, free in zip(flags, before, strict=True)]
 
 
 def follows(value: Signal, other: Signal) -> Signal:
-    """Return whether a number of two bits or more is the one behind another, 0 that behind the largest.
+    """Return whether a number of two bits or more is another number plus one, with wrap-around.
 
-    There is no addition: where it is, a bit differs if all below it were ones and became zeros.
+    No adder is needed: after an increment, a bit differs if all lower bits were ones and became zeros.
     """
     return (value ^ other) == pyrtl.concat((other & ~value)[:-1], pyrtl.Const(1, 1))
 
 
 def decoded(number: Signal, count: int) -> Signal:
-    """A word of so many flags, of which the one with this number is set; none if there is none."""
+    """Return a one-hot word of ``count`` flags with the flag ``number`` set; zero if out of range."""
     flags = [pyrtl.Const(1, 1)]
     for bit in reversed(list(number)):
         flags = [half for flag in flags for half in (flag & ~bit, flag & bit)]
@@ -56,7 +56,7 @@ def decoded(number: Signal, count: int) -> Signal:
 
 
 def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
-    """The wire whose flag is set, zeros if none is; no more than one may be."""
+    """Return the wire whose flag is set, zeros if none is. At most one flag may be set."""
     gated = [pyrtl.select(flag, wire, 0) for flag, wire in zip(flags, wires, strict=True)]
     while len(gated) > 1:
         gated = [reduce(or_, gated[i : i + 2]) for i in range(0, len(gated), 2)]
@@ -64,14 +64,14 @@ def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
 
 
 def count_of(flags: Sequence[Signal]) -> Signal:
-    """Count the flags that are set, of which no one follows a flag that is not."""
+    """Count the set flags, which must precede all clear flags."""
     width = len(flags).bit_length()
     ends = [flag & ~behind for flag, behind in zip(flags, [*flags[1:], pyrtl.Const(0, 1)], strict=True)]
     return chosen(ends, [pyrtl.Const(i, width) for i in range(1, len(flags) + 1)])
 
 
 def ones_of(word: Signal) -> Signal:
-    """Count the ones of a word, by a tree of adders."""
+    """Count the ones of a word by a tree of adders."""
     if len(word) == 1:
         return word
     half = len(word) // 2
@@ -79,7 +79,7 @@ def ones_of(word: Signal) -> Signal:
 
 
 def ones_up_to(flags: Sequence[Signal]) -> list[Signal]:
-    """For each flag how many up to it are set, itself among them, by a parallel prefix sum."""
+    """Return, for each flag, the number of set flags up to it, by a parallel prefix sum."""
     counts = [flag.zero_extended(len(flags).bit_length()) for flag in flags]
     for level in network(PARALLEL, len(flags)):
         added = {target: (counts[target] + counts[source])[: len(counts[0])] for source, target in level}
@@ -88,12 +88,12 @@ def ones_up_to(flags: Sequence[Signal]) -> list[Signal]:
 
 
 def total(wires: Sequence[Signal]) -> Signal:
-    """The sum of some wires, by carry-save adders (Wallace)."""
+    """Return the sum of wires, by carry-save adders (Wallace)."""
     return fast_group_adder(wires, final_adder=add) if len(wires) > 1 else wires[0]
 
 
 def remainder(number: Signal, divisor: int) -> Signal:
-    """A number modulo a constant: what each bit leaves is added up, and multiples are subtracted of that."""
+    """Return a number modulo a constant: add the remainders of all bits, then subtract multiples."""
     shift = (divisor & -divisor).bit_length() - 1
     odd = divisor >> shift
     if odd == 1:
@@ -108,7 +108,7 @@ def remainder(number: Signal, divisor: int) -> Signal:
 
 
 def _times(bit: Signal, factor: int) -> Signal:
-    """A constant, or 0 where the bit is."""
+    """Return a constant if the bit is set, else 0."""
     return pyrtl.concat_list(
         [bit if factor >> place & 1 else bit & 0 for place in range(factor.bit_length())]
     )

@@ -1,4 +1,4 @@
-"""A twin: an interface, and a block of PyRTL that was designed between its streams."""
+"""A twin: an interface, and the PyRTL block that is designed between its streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
 from fiberscope.hw.rtl.kit.naming import Origins, name_what_is_held, renamed
 
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
-Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
+Ports: TypeAlias = Mapping[str, Signal]  # all ports of a module except clock and reset, by name
 
 _CLOCKED = re.compile(
     r"    always @\(posedge clk\) begin\n        if \(rst\) begin\n(?P<resets>(?:            .*\n)+)"
@@ -28,7 +28,7 @@ _PYRTL_HEAD = re.compile(r"module [^;]*;\n(?:    (?:in|out)put.*\n)+")
 class InputStream:
     """The wires of a stream that the module receives.
 
-    Attributes are ``valid`` and each field of its tokens; ``accept`` drives ``ready``.
+    Attributes are ``valid`` and the fields of its tokens; ``accept`` drives ``ready``.
     """
 
     def __init__(self, stream: Stream, ports: Ports) -> None:
@@ -39,21 +39,21 @@ class InputStream:
 
     @property
     def lanes(self) -> list[dict[str, Signal]]:
-        """The fields of each lane of a bundle."""
+        """Return the fields of each lane of a bundle."""
         return [
             {name: self.fields[name][low : low + width] for name, (low, width) in lane.items()}
             for lane in _places(self._stream)
         ]
 
     def accept(self, ready: Signal) -> None:
-        """Say when a token that is valid is taken."""
+        """Drive ``ready``: whether a valid token is taken."""
         self._ready <<= ready
 
 
 class OutputStream:
-    """The wires of a stream that the module sends; ``send`` drives all but ``ready``.
+    """The wires of a stream that the module sends; ``send`` drives all wires except ``ready``.
 
-    Attributes are ``ready`` and ``widths``, the bits of each field of its tokens.
+    Attributes are ``ready`` and ``widths``, the bits of each field.
     """
 
     def __init__(self, stream: Stream, ports: Ports) -> None:
@@ -66,7 +66,7 @@ class OutputStream:
         """Offer a token while ``valid`` is high.
 
         Raises:
-            ValueError: if the fields are not those of the stream, or one is not as wide as its port.
+            ValueError: the fields, or their widths, are not those of the stream.
         """
         if fields.keys() != self._fields.keys():
             raise ValueError(f"fields {sorted(fields)} given, {sorted(self._fields)} needed")
@@ -82,16 +82,16 @@ class OutputStream:
 
 
 def _places(stream: Stream) -> list[dict[str, tuple[int, int]]]:
-    """Lowest bit and width of each field in its wire, lane by lane."""
+    """Return lowest bit and width of each field in its wire, by lane."""
     lanes = range(len(stream.ports))
     return [{name: (lane * width, width) for name, width in stream.widths.items()} for lane in lanes]
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Streams around a block: by the labels of the component's ports, and status.
+    """Streams around a block, by the labels of the component's ports, and status outputs.
 
-    ``ports`` are all of their wires, ``unseen`` what would be shown if the module had the status outputs.
+    ``ports`` has all wires, ``unseen`` the names of status outputs that the module lacks.
     """
 
     inputs: Mapping[str, InputStream]
@@ -102,7 +102,7 @@ class Streams:
 
     @classmethod
     def from_interface(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
-        """The streams of an interface, their wires as they are made here."""
+        """Create the streams of an interface with wires from ``make``."""
         ports = {wire.name: make(wire) for wire in interface.wires() if wire.name not in CLOCKING}
         inputs = {s.label: InputStream(s, ports) for s in interface.streams if s.direction == "input"}
         outputs = {s.label: OutputStream(s, ports) for s in interface.streams if s.direction == "output"}
@@ -119,7 +119,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Twin:
-    """A block of PyRTL and its interface, and what its wires without a name are for."""
+    """A PyRTL block and its interface, and the origins of its unnamed wires."""
 
     interface: Interface
     block: pyrtl.Block
@@ -127,10 +127,10 @@ class Twin:
 
 
 def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
-    """A twin from its design; the same one every time, down to the names of its wires."""
+    """Return a twin from its design, deterministic including the names of its wires."""
     block = pyrtl.Block()
-    block.sanity_check_net = lambda _net: None  # PyRTL's operators make none that is wrong in itself
-    block.outside = []  # of each module outside of the logic, what writes its instance for a module's name
+    block.sanity_check_net = lambda _net: None  # PyRTL's operators create only valid nets
+    block.outside = []  # writers of the instances of modules outside of the logic
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.wire._wvIndexer = origins = Origins()
@@ -148,7 +148,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
 
 @contextmanager
 def taken_as_checked(block: pyrtl.Block) -> Iterator[None]:
-    """A twin is checked when it is built; again, it would be a third of what making its simulation takes."""
+    """Skip the check of a block that ``build`` has checked: a third of a simulation's setup time."""
     block.sanity_check = lambda: None
     try:
         yield
@@ -162,18 +162,18 @@ def _port(wire: Wire) -> Signal:
 
 
 def named(name: str, wire: Signal) -> Signal:
-    """The same wire under a name that the Verilog keeps."""
+    """Return the same wire under a name that the Verilog keeps."""
     same: Signal = pyrtl.WireVector(len(wire), name)
     same <<= wire
     return same
 
 
 class DataRegister(pyrtl.Register):  # type: ignore[misc]  # PyRTL has no types
-    """A register that the reset leaves as it is: what it holds counts only while a bit of control says so."""
+    """A register without reset, whose value is meaningful only while a control bit marks it."""
 
 
 def delayed(wire: Signal, cycles: int) -> Signal:
-    """Return the value of a wire so many cycles ago; nothing that counts before."""
+    """Return a wire delayed by ``cycles`` cycles, undefined at first."""
     for _cycle in range(cycles):
         behind: Signal = DataRegister(len(wire))
         behind.next <<= wire
@@ -182,23 +182,23 @@ def delayed(wire: Signal, cycles: int) -> Signal:
 
 
 def unless(condition: Signal, wire: Signal) -> Signal:
-    """The wire, or zeros where the condition holds."""
+    """Return the wire, or zeros while the condition holds."""
     return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
 
 
 def blank_if_stop(fields: Mapping[str, Signal]) -> dict[str, Signal]:
-    """The fields of a token of a stream; a stop carries nothing. Without control, none is a stop."""
+    """Return the fields of a token, zero in a stop. Without control, no token is a stop."""
     stop = fields.get("control", pyrtl.Const(0, 1))
     return {name: wire if name == "control" else unless(stop, wire) for name, wire in fields.items()}
 
 
 def packed(fields: Mapping[str, Signal]) -> Signal:
-    """The fields of a token as one word; the first is its lowest bits."""
+    """Return the fields of a token as one word, the first field lowest."""
     return pyrtl.concat_list(list(fields.values()))
 
 
 def split_word(word: Signal, widths: Mapping[str, int]) -> dict[str, Signal]:
-    """Split a word into fields of these widths in bits; the first field has the lowest bits."""
+    """Split a word into fields of these widths in bits, the first field lowest."""
     fields: dict[str, Signal] = {}
     low = 0
     for name, bits in widths.items():
@@ -208,22 +208,22 @@ def split_word(word: Signal, widths: Mapping[str, int]) -> dict[str, Signal]:
 
 
 def unpacked(word: Signal, like: Mapping[str, Signal]) -> dict[str, Signal]:
-    """Split a word into fields, each as wide as the wire of its name in ``like``."""
+    """Split a word into fields with the widths of the wires in ``like``."""
     return split_word(word, {name: len(wire) for name, wire in like.items()})
 
 
 def resized(wire: Signal, bits: int) -> Signal:
-    """Return a wire with this number of bits: the lowest bits of a wider one, a narrower one with zeros."""
+    """Return a wire with ``bits`` bits: truncated, or padded with zeros."""
     return wire[:bits] if len(wire) >= bits else wire.zero_extended(bits)
 
 
 def index_bits(count: int) -> int:
-    """Bits that number this many things from 0; at least one, for no wire is narrower."""
+    """Return the bits that number ``count`` things from 0, at least one."""
     return max(1, (count - 1).bit_length())
 
 
 def verilog(twin: Twin, module: str) -> str:
-    """A twin as one module of Verilog, under this name; PyRTL would sort its ports by their names."""
+    """Return a twin as one Verilog module; PyRTL would sort its ports by name."""
     text = io.StringIO()
     with taken_as_checked(twin.block):
         pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
@@ -233,7 +233,7 @@ def verilog(twin: Twin, module: str) -> str:
 
 
 def _without_resets(text: str, block: pyrtl.Block) -> str:
-    """The module with data registers in a process of their own, which knows no reset."""
+    """Return the module with data registers in a separate process without reset."""
     data = {register.name for register in block.wirevector_subset(DataRegister)}
     written = _CLOCKED.search(text)
     if not data or written is None:
@@ -251,11 +251,11 @@ def _without_resets(text: str, block: pyrtl.Block) -> str:
 
 
 def module_head(module: str, interface: Interface) -> str:
-    """The beginning of a module of Verilog: its ports, stream by stream."""
+    """Return the head of a Verilog module: its ports, stream by stream."""
     ports = ",\n".join(f"    {wire}" for wire in interface.wires())
     return f"module {module}(\n{ports}\n);\n"
 
 
 def bit_range(width: int) -> str:
-    """Return the range of a vector of wires in Verilog, with a blank behind it; nothing for one wire."""
+    """Return the range of a Verilog vector, followed by a blank; empty for one bit."""
     return f"[{width - 1}:0] " if width > 1 else ""

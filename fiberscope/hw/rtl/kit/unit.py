@@ -1,7 +1,6 @@
-"""A unit of hardware: its event class and its logic; the module's ports, its stand-in and the rest follow.
+"""Declaration of a hardware unit: its event class and its logic, from which ports and adapter follow.
 
-What the class says already is not said again: its ports, their directions, and what it is (the first line of
-its docstring).
+The event class determines the ports, their directions, and the summary (the first line of its docstring).
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ __all__ = [
 
 Fields: TypeAlias = Mapping[
     str, int | Field | Payload
-]  # of a token: bits of its own field, or what else it is
+]  # fields of a token: bits of the token's field, or another kind of field
 Status: TypeAlias = tuple[str, ...] | Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Summed:
-    """A counter of what the tokens at a stream say.
+    """A counter that adds up a measure of the tokens at a stream.
 
     Args:
-        label: the label of the stream.
-        measure: what a token adds.
+        label: label of the stream.
+        measure: returns the increment of a token.
     """
 
     label: str
@@ -70,10 +69,10 @@ class Summed:
 
 @dataclass(frozen=True)
 class StatusCounter:
-    """A counter of what the module tells by a status output, added up over all cycles.
+    """A counter that adds up a status output over all cycles.
 
     Args:
-        status: the output; a module of one's own may lack it, and then there is no such counter.
+        status: the output; without it, a user's module has no such counter.
     """
 
     status: str
@@ -81,7 +80,7 @@ class StatusCounter:
 
 CounterSource: TypeAlias = (
     Callable[[Adapter], int] | Summed | StatusCounter
-)  # the first: from what has moved at the ports
+)  # the first kind counts transfers at the ports
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Lanes:
     """Lanes of an array of ports whose tokens move together (``Bundle``).
 
     Args:
-        content: the fields of a lane.
+        content: fields of a lane.
         lanes: ports of the array.
         mask: whether a lane may be empty.
     """
@@ -101,10 +100,10 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Each:
-    """Array of ports of which each moves by itself.
+    """Array of ports that move independently.
 
     Args:
-        content: the fields of a token.
+        content: fields of a token.
         count: ports of the array.
     """
 
@@ -114,26 +113,26 @@ class Each:
 
 Carried: TypeAlias = Mapping[
     str, Fields | Lanes | Each | Stream
-]  # by port; whole, what the class has no port for
+]  # by port; a Stream for a port that the class lacks
 
 
 def rows(label: str) -> CounterSource:
-    """Cycles in which tokens moved at a stream."""
+    """Return a counter source: cycles with a transfer at a stream."""
     return lambda adapter: adapter.end(label).rows
 
 
 def tokens(label: str) -> CounterSource:
-    """Tokens that moved at a stream."""
+    """Return a counter source: tokens at a stream."""
     return lambda adapter: adapter.end(label).tokens
 
 
 def elements(label: str) -> CounterSource:
-    """Return a counter source: the tokens of a stream that were no stops."""
+    """Return a counter source: tokens of a stream that are no stops."""
     return lambda adapter: adapter.end(label).elements
 
 
 def stops(label: str) -> CounterSource:
-    """Return a counter source: the tokens of a stream that were stops."""
+    """Return a counter source: tokens of a stream that are stops."""
     return lambda adapter: adapter.end(label).stops
 
 
@@ -157,24 +156,24 @@ def unit(
     connected: Callable[[Any], Mapping[str, int]] = lambda _component: {},
     **flags: object,
 ) -> RtlBlock:
-    """A unit, for the catalogue.
+    """Declare a unit for the catalogue.
 
     Args:
-        name: on the command line, and of its module.
-        kind: the event class.
-        parameters: what its module is made for.
-        carried: what is carried at each port, in the order of the module's ports, for some parameters.
-        design: the logic between them; None where Verilog alone says it, which a loop is given.
-        arguments: the parameters that the class is made with behind its name, in the order of its arguments.
-        as_made: other parameters as a module has them that takes the place of a machine's instance; or, of
-            an argument, what they are of its value.
-        status: the module's status outputs, or what gives them for some parameters.
-        counters: the class's, by what moves at the ports; those of ``base`` come behind them.
-        base: the stand-in, where ports do not say how it accounts; it declares none but other ports.
-        matching, component, instance: of ``RtlBlock``, where arguments and parameters have other names.
-        alone: whether the class can be made of parameters alone, and not only with what it is to read.
-        listed, connected: as of ``RtlBlock``.
-        flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
+        name: name on the command line and of its module.
+        kind: event class.
+        parameters: dataclass of the module's parameters.
+        carried: returns the content of each port for parameters, in the order of the module's ports.
+        design: creates the logic between the ports; None if only Verilog defines it.
+        arguments: parameters that are constructor arguments of the class after its name, in their order.
+        as_made: other parameters of a module that replaces a machine's instance; or a function of the value
+            of an argument.
+        status: the module's status outputs, or a function that returns them for parameters.
+        counters: counters of the class, from transfers at the ports; those of ``base`` follow.
+        base: adapter class, if ports do not determine the accounting.
+        matching, component, instance: see ``RtlBlock``, if arguments and parameters have different names.
+        alone: whether parameters alone suffice to construct the class.
+        listed, connected: see ``RtlBlock``.
+        flags: class attributes of the adapter in lower case: ``events``, ``fibers``, ``through``, ...
     """
 
     design = design or partial(_without_logic, name)
@@ -215,10 +214,10 @@ def _matching(
     *values: object,
     **named: object,
 ) -> Parameters:
-    """Parameters that suit a component made with these arguments.
+    """Return the parameters for a component with these constructor arguments.
 
     Raises:
-        ValueError: for more arguments than modules have parameters for.
+        ValueError: more arguments than modules have parameters for.
     """
     if len(values) > len(arguments):
         raise ValueError(f"no module is made with {', '.join(map(str, values[len(arguments) :]))}")
@@ -238,14 +237,14 @@ def _component(
 
 
 def _typed(make: Callable[..., Component], name: str, parameters: ValueParameters) -> Component:
-    """A component that computes with values of a type."""
+    """Return a component that computes with values of a type."""
     component: Any = make(name, parameters)
     component.value_type = parameters.value_type
     return component  # type: ignore[no-any-return]  # mypy does not know which component it is
 
 
 def _summary(kind: type[Component]) -> str:
-    """Return the summary of a class from its docstring; Cython writes a signature before it."""
+    """Return the summary of a class from its docstring, without the signature that Cython adds."""
     paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
     said = next(text for text in paragraphs if not text.startswith(f"{kind.__name__}("))
     begins = said if said[1:2].isupper() else said[:1].lower() + said[1:]
@@ -253,7 +252,7 @@ def _summary(kind: type[Component]) -> str:
 
 
 def _streams(declared: Sequence[Port], carried: Carried) -> Iterator[Stream]:
-    """The module's streams: a direction and a name from the class's port, and what is carried there."""
+    """Yield the module's streams: direction and name from the class's port, and the content."""
     ports = {port.name: port for port in declared}
     for label, what in carried.items():
         if isinstance(what, Stream):
@@ -279,7 +278,7 @@ def _adapter_class(
     counters: Mapping[str, CounterSource],
     flags: Mapping[str, object],
 ) -> type[Adapter]:
-    """The adapter with the class's ports that counts what it counts."""
+    """Return an adapter class with the ports and counters of the event class."""
     summed = {name: count for name, count in counters.items() if isinstance(count, Summed)}
     statuses = {name: count.status for name, count in counters.items() if isinstance(count, StatusCounter)}
 

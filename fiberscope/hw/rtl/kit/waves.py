@@ -1,4 +1,4 @@
-"""The wires within a module as signals of the kernel's waveform."""
+"""Inner wires of a module as signals of the kernel's waveform."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _UNNAMED = re.compile(  # PyRTL's own wires and numbers, in the Verilog too; clo
 
 
 def is_shown(name: str) -> bool:
-    """Return whether a wire is shown: one that somebody has named."""
+    """Return whether a waveform shows a wire: a wire with an explicit name."""
     return not _UNNAMED.match(name.rpartition(".")[2])
 
 
 def signals(widths: Mapping[str, int], scope: str) -> Iterator[Signal]:
-    """Their signals, within this scope of the component's, those of an instance within one of its own.
+    """Yield the signals of wires, within this scope; wires of an instance are in an inner scope.
 
     Args:
-        widths: bits of each wire by name, as a backend says them; a wider one than a signal is several.
-        scope: where they stand.
+        widths: bits of each wire by name, from a backend. A wire wider than a signal becomes several signals.
+        scope: scope of the signals.
     """
     for path, width in widths.items():
         instance, _, name = path.rpartition(".")
@@ -39,7 +39,7 @@ def signals(widths: Mapping[str, int], scope: str) -> Iterator[Signal]:
 
 
 def values(widths: Mapping[str, int], sample: Sequence[int]) -> Iterator[int]:
-    """The values of these signals, given the bits of the wires."""
+    """Yield the values of these signals, given the bits of the wires."""
     for width, number in zip(widths.values(), sample, strict=True):
         for low, bits in _parts(width):
             part = number >> low & (1 << bits) - 1
@@ -47,5 +47,5 @@ def values(widths: Mapping[str, int], sample: Sequence[int]) -> Iterator[int]:
 
 
 def _parts(width: int) -> list[tuple[int, int]]:
-    """Lowest bit and width of each part of a wire."""
+    """Return lowest bit and width of each part of a wire."""
     return [(low, min(WIDEST, width - low)) for low in range(0, width, WIDEST)]

@@ -1,6 +1,6 @@
-"""A module's ports as two arrays of words: the plan of which field of which stream stands where.
+"""Ports of a module as two arrays of words, with a fixed layout of the fields.
 
-It is made once; from there on whoever runs the module and whoever stands around it meet in the arrays.
+Backends and adapters exchange bits through these arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Piece", "Words", "joined", "pieces"]
 
 @dataclass(frozen=True)
 class Piece:
-    """Bits of a wire that have a word to themselves: a field, or as much of something wide as goes in."""
+    """Bits of a wire in one word: a field, or a part of a wide field."""
 
     wire: str
     low: int
@@ -25,11 +25,11 @@ class Piece:
 
 
 def pieces(wires: Iterable[Wire], fields: Mapping[str, int]) -> list[Piece]:
-    """The wires in pieces, each of which has the next word.
+    """Divide wires into pieces, each with the next word.
 
     Args:
-        wires: what is laid out.
-        fields: bits of each field of a wire that holds several side by side, by its name.
+        wires: the wires.
+        fields: bits of a field, by the name of a wire with several adjacent fields.
     """
     steps = ((wire, fields.get(wire.name, WORD)) for wire in wires)
     return [
@@ -40,13 +40,14 @@ def pieces(wires: Iterable[Wire], fields: Mapping[str, int]) -> list[Piece]:
 
 
 class Words:
-    """The words of a module's ports, all 0 at first; clock and reset are not among them.
+    """The words of a module's ports, initially 0, without clock and reset.
 
     Args:
         interface: the ports.
 
-    ``inputs`` and ``outputs`` are the arrays, ``layout`` has for each direction which piece is in which word.
-    ``unknown`` has the wires that are X or Z in the present cycle, with their bits as text; they count as 0.
+    ``inputs`` and ``outputs`` are the arrays; ``layout`` has, for each direction, the piece of each word.
+    ``unknown`` has the wires that are X or Z in this cycle, with their bits as text; these bits are 0 in the
+    words.
     """
 
     def __init__(self, interface: Interface) -> None:
@@ -61,30 +62,30 @@ class Words:
         self.unknown: dict[str, str] = {}
 
     def place(self, direction: Direction, wire: str, low: int = 0) -> int:
-        """The word of the piece of a wire that begins at this bit."""
+        """Return the word of the piece of a wire that begins at bit ``low``."""
         return next(
             i for i, piece in enumerate(self.layout[direction]) if (piece.wire, piece.low) == (wire, low)
         )
 
     def driven(self) -> dict[str, int]:
-        """The bits at every input of the module."""
+        """Return the bits of every input of the module."""
         return joined(self.layout["input"], self.inputs)
 
     def seen(self) -> dict[str, int]:
-        """The bits at every output."""
+        """Return the bits of every output."""
         return joined(self.layout["output"], self.outputs)
 
     def drive(self, wires: Mapping[str, int]) -> None:
-        """Set inputs, those that are named."""
+        """Set the given inputs."""
         _split(self.layout["input"], self.inputs, wires)
 
     def show(self, wires: Mapping[str, int]) -> None:
-        """Set outputs, those that are named."""
+        """Set the given outputs."""
         _split(self.layout["output"], self.outputs, wires)
 
 
 def joined(plan: Sequence[Piece], words: Sequence[int]) -> dict[str, int]:
-    """The bits of every wire, of which the words hold the pieces."""
+    """Return the bits of every wire from the words of its pieces."""
     wires: dict[str, int] = {}
     for piece, word in zip(plan, words, strict=True):
         wires[piece.wire] = wires[piece.wire] | word << piece.low if piece.low else word

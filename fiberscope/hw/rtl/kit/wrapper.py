@@ -1,4 +1,4 @@
-"""A composition as one hierarchical module of Verilog, or one flat block of PyRTL."""
+"""A composition as a hierarchical Verilog module, or as a flat PyRTL block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ComposedBlock", "Composition", "Link", "Part", "composed", "flat", "
 
 
 def _inner_nets(composition: Composition, instances: list[Instance]) -> dict[str, int]:
-    """Width of every net that is no port of the module."""
+    """Return the width of every net that is no port of the module."""
     ports = {wire.name for wire in composition.interface().wires()}
     return {
         instance.nets[wire.name]: wire.width
@@ -33,7 +33,7 @@ def _inner_nets(composition: Composition, instances: list[Instance]) -> dict[str
 
 
 def flat(composition: Composition, between: Streams) -> None:
-    """Design all parts within one block of PyRTL, the names of each under its own."""
+    """Create all parts within one PyRTL block, each in its own name scope."""
     instances = composition.instances()
     inner = _inner_nets(composition, instances)
     nets = {**between.ports} | {name: pyrtl.WireVector(width, name) for name, width in inner.items()}
@@ -54,7 +54,7 @@ def flat(composition: Composition, between: Streams) -> None:
 
 
 def join(wire: Wire, pin: Signal, net: Signal) -> None:
-    """Connect a pin of a part within to the net at it."""
+    """Connect a pin of an inner part to its net."""
     if wire.direction == "input":
         pin <<= net
     else:
@@ -62,7 +62,7 @@ def join(wire: Wire, pin: Signal, net: Signal) -> None:
 
 
 def hierarchical(composition: Composition, module: str) -> str:
-    """Verilog: the wrapper under this name, and each module that it consists of once."""
+    """Return Verilog: the wrapper under this name, and each inner module once."""
     instances = composition.instances()
     modules = _module_names(module, instances)
     texts = [part.block.modules(part.parameters, name, status=part.status) for part, name in modules]
@@ -70,9 +70,9 @@ def hierarchical(composition: Composition, module: str) -> str:
 
 
 def _module_names(module: str, instances: list[Instance]) -> list[tuple[Part, str]]:
-    """Every part that differs, with a name for its module: numbered where a block has several parameters.
+    """Return every distinct part with a module name, numbered if a block has several parameter sets.
 
-    One with a file of its own is called as it is there.
+    A foreign module keeps its name.
     """
     parts = list(dict.fromkeys(instance.part for instance in instances))
     blocks = Counter(part.block.name for part in parts)
@@ -102,7 +102,7 @@ def _wrapper(
 
 
 def _tap(name: str, valid: str, ready: str, carried: str = "") -> str:
-    """A status output that says what moves."""
+    """Return the assignment of a status output that shows transfers."""
     said = f"{valid} & {ready}"
     return f"    assign {name} = {f'{said} ? {carried} : 0' if carried else said};"
 
@@ -120,13 +120,13 @@ class ComposedBlock(RtlBlock):
     """A block that is composed of others.
 
     Args:
-        compose: the composition for some parameters.
+        compose: returns the composition for parameters.
     """
 
     compose: Callable[[Any], Composition] = field(kw_only=True)
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """The wrapper, under this name, and the modules within."""
+        """Return the wrapper, under this name, and the inner modules."""
         composition = self.compose(parameters)
         return hierarchical(composition if status else composition.without_status(), module)
 
@@ -143,7 +143,7 @@ def composed(
     compose: Callable[[Any], Composition],
     adapter: type[Adapter],
 ) -> ComposedBlock:
-    """A block for the catalogue from what it is composed of; the arguments are those of ``RtlBlock``."""
+    """Return a composed block for the catalogue; see ``RtlBlock`` for the arguments."""
     return ComposedBlock(
         name,
         summary,

@@ -1,1 +1,1 @@
-"""The programs around the twins: HDL simulators, lint, area."""
+"""Tools for the twins: HDL simulators, lint, area and power."""

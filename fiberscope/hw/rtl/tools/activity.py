@@ -1,7 +1,7 @@
 """Toggles of the cells of a module in a run, computed for thousands of cycles at once.
 
-A run notes what the registers and inputs of the RTL hold in every cycle. All else in the cells follows from
-these: each net is a long integer with a bit for a cycle, and a cell one operation on such integers.
+A run records the registers and inputs of the RTL in every cycle. They determine all other nets: each net is a
+long integer with one bit for each cycle, and a cell is an operation on such integers.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 __all__ = ["Activity", "DifferentNetlistError", "RecordingBackend"]
 
 CHUNK = 4096  # cycles that are computed at once, at most
-MOST_NOTED = 1 << 22  # levels of wires that are kept till then
+MOST_NOTED = 1 << 22  # recorded levels of wires before a computation
 _CONSTANTS: Mapping[int | str, int] = {"0": 0, "1": -1, "x": 0}
 
 
 class DifferentNetlistError(Exception):
-    """A register of the cells would not have become what that of the RTL did."""
+    """A register of the netlist differs from the register of the RTL."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """Changes of each net, and the cycles in which it was high, of so many ``cycles``."""
+    """Toggles of each net, and the number of cycles in which it was high, in ``cycles`` cycles."""
 
     cycles: int
     toggles: Mapping[int, int]
@@ -37,16 +37,16 @@ class Activity:
 
 
 class RecordingBackend:
-    """A backend around another, which counts what every cycle toggles in the cells of modules.
+    """A backend around another that counts the toggles of the cells of modules.
 
-    The registers are compared on the way: each must become what its cells say.
+    The registers are also checked: each must become what its cells compute.
 
     Args:
-        backend: what runs the RTL, with the wires within shown.
-        netlists: modules of the RTL in cells, by instance; "" is all of it.
+        backend: the backend of the RTL, with inner wires.
+        netlists: netlists of modules by instance; "" is the whole RTL.
 
     Raises:
-        HdlError: when made, if a register or an input of the cells is no wire of the RTL.
+        HdlError: when constructed, if a register or an input of the netlist is no wire of the RTL.
     """
 
     def __init__(self, backend: Backend, netlists: Mapping[str, Netlist]) -> None:
@@ -87,12 +87,12 @@ class RecordingBackend:
         return self._backend.sample()
 
     def activity(self, instance: str = "") -> Activity:
-        """Return the activity of a module since the reset."""
+        """Return the activity of a module since reset."""
         self._compute()
         return self._cells[instance].activity()
 
     def _compute(self) -> None:
-        """Work out all nets in the cycles noted, and count."""
+        """Compute all nets in the recorded cycles, and count toggles."""
         if not self._rows:
             return
         columns = dict(zip(self._noted, zip(*self._rows, strict=True), strict=True))
@@ -103,11 +103,11 @@ class RecordingBackend:
 
 
 class _Cells:
-    """The cells of one module, and what toggles there.
+    """The cells of one module, and their toggles.
 
     Args:
         netlist: the module.
-        wires: those of its RTL by name, the column of each and its bits.
+        wires: the wires of its RTL by name, each with its column and bits.
     """
 
     def __init__(self, netlist: Netlist, wires: Mapping[str, tuple[int, int]]) -> None:
@@ -119,13 +119,13 @@ class _Cells:
         self._cycles = 0
         self._toggles: dict[int, int] = {}
         self._high: dict[int, int] = {}
-        self._last: dict[int, int] = {}  # bits of the last cycle that was computed, by net
-        self._due: dict[str, int] = {}  # what each register is to become in the cycle behind it
+        self._last: dict[int, int] = {}  # bits of the last computed cycle, by net
+        self._due: dict[str, int] = {}  # expected bit of each register in the next cycle
 
     def _find(
         self, nets: Mapping[str, int], wires: Mapping[str, tuple[int, int]]
     ) -> list[tuple[int, int, int, int]]:
-        """Find each net by the name of its bit: the column, the bit and the number of bits, and the net."""
+        """Return the column, the bit, the number of bits and the net for each bit name."""
         bits = {
             name: (column, bit, width)
             for wire, (column, width) in wires.items()
@@ -138,11 +138,11 @@ class _Cells:
         return [(*bits[name], net) for name, net in nets.items()]
 
     def activity(self) -> Activity:
-        """Return the activity that was counted."""
+        """Return the counted activity."""
         return Activity(self._cycles, self._toggles, self._high)
 
     def compute(self, columns: Mapping[int, Sequence[int]], count: int) -> None:
-        """Work out all nets in so many cycles, given the wires in each of them, and count."""
+        """Compute all nets in ``count`` cycles from the wires of each cycle, and count toggles."""
         planes = {column: list(_planes(columns[column], width)) for column, width in self.columns.items()}
         nets: dict[int | str, int] = dict(_CONSTANTS)
         if self._reset is not None:
@@ -157,7 +157,7 @@ class _Cells:
         self._count(nets, count)
 
     def _compare(self, nets: Mapping[int | str, int], count: int) -> None:
-        """Hold the registers to what their cells say."""
+        """Compare the registers with the results of their cells."""
         ones = (1 << count) - 1
         for cell in self._netlist.registers:
             assert cell.kind.data is not None
@@ -183,7 +183,7 @@ class _Cells:
 
 
 def _drive(cell: Cell, inputs: Iterable[str], nets: dict[int | str, int]) -> None:
-    """Work out the nets that a cell drives from those at these pins."""
+    """Compute the nets that a cell drives from the nets at these pins."""
     pins = {pin: nets[cell.nets[pin]] for pin in inputs}
     for target, gate, sources in cell.kind.gates:
         pins[target] = gate(*(pins[source] for source in sources))
@@ -192,13 +192,13 @@ def _drive(cell: Cell, inputs: Iterable[str], nets: dict[int | str, int]) -> Non
 
 
 def _instance_wires(instance: str, columns: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """The wires within an instance by their names there, the column of each and its bits."""
+    """Return the wires of an instance by their local names, each with its column and bits."""
     scope = f"{instance}." if instance else ""
     return {wire.removeprefix(scope): at for wire, at in columns.items() if wire.startswith(scope)}
 
 
 def _register_nets(netlist: Netlist) -> dict[str, int]:
-    """The net of each flip-flop, by the name of its bit."""
+    """Return the net of each flip-flop by bit name."""
     unnamed = [cell.name for cell in netlist.registers if cell.name not in netlist.names]
     if unnamed:
         raise HdlError(f"{netlist.module}: {len(unnamed)} flip-flops of the cells are no wire of the RTL")
@@ -206,7 +206,7 @@ def _register_nets(netlist: Netlist) -> dict[str, int]:
 
 
 def _planes(column: Sequence[int], width: int) -> Iterator[int]:
-    """For each bit of a column an integer of it, with a bit for a cycle, the first lowest."""
+    """Yield, for each bit of a column, an integer with one bit for each cycle, the first cycle lowest."""
     for low in range(0, width, 64):
         words = np.array([number >> low & (1 << 64) - 1 for number in column], dtype="<u8")
         bits = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")

@@ -1,7 +1,8 @@
-"""Area: how many gates, flip-flops and bits of memory a block becomes, and how deep its logic is, by Yosys.
+"""Area of a block by Yosys: gates, flip-flops, memory bits, and logic depth.
 
-The gates are generic, of no technology: numbers to compare blocks and parameters by, not square micrometres.
-With a library of cells (a Liberty file) they are its cells, with their area, and the depth is a delay.
+The gates are generic and independent of a technology, for comparisons of blocks and parameters, not for
+square micrometres. With a cell library (a Liberty file), the result has cells with their area, and the depth
+is a delay.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ __all__ = [
     "version",
 ]
 
-GATES = ("AND", "OR", "XOR", "MUX", "NOT")  # of two inputs; MUX of three, NOT of one
+GATES = ("AND", "OR", "XOR", "MUX", "NOT")  # with two inputs; MUX has three, NOT has one
 
-# Memories stay whole, so that a cache is not counted as flip-flops and multiplexers that nobody would build;
-# registers keep their codes, so that each is one of the RTL's.
+# Memories stay whole, so that a cache does not count as flip-flops and multiplexers. Registers keep their
+# encoding, so that each matches a register of the RTL.
 _FRONT = """\
 read_verilog -sv {source}
 synth -flatten -noabc -nofsm -top {module} -run begin:fine
@@ -76,10 +77,10 @@ tee -q -o cells.json stat -liberty {liberty} -json
 """
 )
 TARGET_PICOSECONDS = 1000  # the machines' clock, 1 GHz
-SHIPPED = {  # libraries that Debian has, by name: file and package
+SHIPPED = {  # libraries in Debian, by name: file and package
     "osu018": (Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib"), "qflow-tech-osu018"),
 }
-LIBERTY = "cells.lib"  # a link in the program's folder to the library, whose own name a script would run
+LIBERTY = "cells.lib"  # a link to the library, whose own name could be a command in a script
 PROGRAM = "from pyosys import libyosys as yosys; yosys.run_pass('script area.ys', yosys.Design())"
 
 _LONGEST = re.compile(r"Longest topological path in \S+ \(length=(?P<length>-?\d+)\)")
@@ -92,7 +93,7 @@ class Area:
     """Gates, flip-flops and memory of a module.
 
     Args:
-        gates: how many of each kind, those of ``GATES`` that there are.
+        gates: number of gates of each kind in ``GATES``.
         flip_flops: bits of registers; enable and reset are part of a flip-flop.
         memory_bits: bits of memories, whose decoders and multiplexers are not among the gates.
         depth: gates on the longest path between ports, registers and memories.
@@ -118,13 +119,13 @@ class Cells:
     """Area and path of a module in the cells of a library.
 
     Args:
-        area: of all cells, in the library's unit, square micrometres as a rule.
-        flip_flop_area: the flip flop area of the flip-flops among them.
-        cells: how many there are.
+        area: of all cells, in the library's unit, usually square micrometres.
+        flip_flop_area: area of the flip-flops among them.
+        cells: number of cells.
         flip_flops: bits of registers.
         memory_bits: bits of memories, which are not among the cells.
         path_ns: the longest path of logic between ports, registers and memories, in ns, without wires and
-            without what the flip-flops themselves take.
+            without flip-flop delays.
     """
 
     area: float
@@ -136,7 +137,7 @@ class Cells:
 
     @property
     def megahertz(self) -> float:
-        """The clock that such a path allows."""
+        """The clock frequency that the path allows."""
         return 1000 / self.path_ns if self.path_ns else float("inf")
 
     def to_json(self) -> dict[str, Any]:
@@ -145,10 +146,10 @@ class Cells:
 
 
 def library(name: str) -> Path:
-    """A Liberty file by its path, or by the name of one that Debian has.
+    """Return a Liberty file, by its path or by the name of a Debian package's library.
 
     Raises:
-        HdlError: if there is no such file.
+        HdlError: there is no such file.
     """
     path, package = SHIPPED.get(name, (Path(name), None))
     if path.is_file():
@@ -159,44 +160,44 @@ def library(name: str) -> Path:
 
 
 def require() -> None:
-    """Make sure that Yosys is there.
+    """Check that Yosys is installed.
 
     Raises:
-        HdlError: saying how to get it.
+        HdlError: with the command that installs it.
     """
     if importlib.util.find_spec("pyosys") is None:
         raise HdlError("Yosys is not installed, which areas need: pip install 'fiberscope[area]'")
 
 
 def version() -> str:
-    """The version of Yosys, on which the numbers depend."""
+    """Return the version of Yosys, on which the numbers depend."""
     return importlib.metadata.version("pyosys")
 
 
 def measure(block: RtlBlock, parameters: Parameters) -> Area:
-    """The area of a block.
+    """Return the area of a block.
 
     Raises:
-        HdlError: if Yosys is missing, or does not accept the block's Verilog.
+        HdlError: Yosys is missing, or does not accept the block's Verilog.
     """
     return gates_of(block.verilog(parameters), block.interface(parameters).module)
 
 
 def gates_of(verilog: str, module: str) -> Area:
-    """The area of a module of any Verilog, with all that it instantiates.
+    """Return the area of a module of any Verilog, with all its instances.
 
     Raises:
-        HdlError: if Yosys is missing, or does not accept the Verilog.
+        HdlError: Yosys is missing, or does not accept the Verilog.
     """
     statistics, path = synthesized(verilog, module, SCRIPT, ("cells.json", "path.txt"))
     return _area(json.loads(statistics)["design"], path)
 
 
 def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
-    """A module of any Verilog, with all that it instantiates, in the cells of a library.
+    """Map a module of any Verilog, with all its instances, to the cells of a library.
 
     Raises:
-        HdlError: if Yosys is missing, or does not accept the Verilog or the library.
+        HdlError: Yosys is missing, or does not accept the Verilog or the library.
     """
     files = ("registers.json", "cells.json", "path.txt")
     before, statistics, said = synthesized(verilog, module, CELLS_SCRIPT, files, liberty)
@@ -215,19 +216,19 @@ def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
 def synthesized(
     verilog: str, module: str, script: str, wanted: Sequence[str], liberty: Path | None = None
 ) -> list[str]:
-    """The files that a script of Yosys writes about a module.
+    """Return the files that a Yosys script writes about a module.
 
-    Yosys runs in a process of its own, for it ends its process when it meets an error.
+    Yosys runs in a separate process, as it exits at an error.
 
     Args:
-        verilog: the module, and those that it instantiates.
-        module: its name.
-        script: what Yosys does, with ``{source}``, ``{module}``, ``{liberty}`` and ``{picoseconds}`` in it.
-        wanted: names of files that it leaves.
-        liberty: the library of cells.
+        verilog: the module and its instances.
+        module: name of the module.
+        script: the Yosys script, with ``{source}``, ``{module}``, ``{liberty}`` and ``{picoseconds}``.
+        wanted: names of the written files.
+        liberty: the cell library.
 
     Raises:
-        HdlError: if Yosys is missing, or does not accept the Verilog or the library.
+        HdlError: Yosys is missing, or does not accept the Verilog or the library.
     """
     require()
     with tempfile.TemporaryDirectory(prefix="fiberscope-area-") as name:
@@ -265,6 +266,6 @@ def _flip_flops(design: Mapping[str, Any]) -> int:
 
 
 def _complaint(outcome: subprocess.CompletedProcess[str]) -> str:
-    """The last line that Yosys said of an error."""
+    """Return the last error line of Yosys."""
     lines = [line for line in (outcome.stdout + outcome.stderr).splitlines() if "ERROR" in line]
     return lines[-1] if lines else f"it ended with exit code {outcome.returncode}"

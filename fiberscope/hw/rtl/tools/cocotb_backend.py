@@ -1,6 +1,6 @@
-"""A module in an HDL simulator as a backend: cocotb owns the clock, and steps it when a component ticks.
+"""A module in an HDL simulator as a backend: cocotb owns the clock, and a component's tick advances it.
 
-Only within a cocotb test, in a function that the test calls through ``cocotb.task.bridge``:
+Usable only within a cocotb test, in a function that the test calls through ``cocotb.task.bridge``:
 
     @cocotb.test()
     async def in_the_loop(dut):
@@ -23,24 +23,24 @@ from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words
 from fiberscope.hw.rtl.tools.pin_reader import PinReader
 
-CYCLE = 1000  # ps of the simulator's time; cycle n of every module is from there on
-SETTLE = 1  # ps from a change at the inputs to what is read
+CYCLE = 1000  # ps of the simulator's time in a cycle
+SETTLE = 1  # ps from a change of inputs to a read of outputs
 
 
 class CocotbBackend:
-    """Drives the module under test; resets it when made.
+    """A driver for the module under test, which is reset in the constructor.
 
-    Cycle n of the module is at n times ``CYCLE`` of the simulator's time, behind the reset, or later where
-    the run has come further: at the same time as that of the machine, if the component is let tick in every
-    cycle. The edge that ends a cycle is raised at the beginning of the next.
+    Cycle n of the module is at time n times ``CYCLE`` after reset, or later if the run has advanced further.
+    This is the machine's time if the component ticks in every cycle. The edge that ends a cycle is at the
+    beginning of the next.
 
     Args:
-        dut: the module, as cocotb gives it.
+        dut: the module, a cocotb handle.
         interface: its ports.
-        prefix: what their names begin with, where the module under test is a harness.
-        within: the module itself, as cocotb gives it, if it is to be watched.
+        prefix: prefix of the ports' names if the module under test is a harness.
+        within: cocotb's handle of the module itself, to record its inner wires.
 
-    What is X or Z of ``valid``, ``ready`` or a field of a valid token is 0 in its word, and in
+    Bits of ``valid``, ``ready`` and fields of valid tokens that are X or Z are 0 in their word, and in
     ``words.unknown``, which a ``ProtocolChecker`` reads.
     """
 
@@ -72,11 +72,11 @@ class CocotbBackend:
         return 1
 
     def signals(self) -> Mapping[str, int]:
-        """See ``Backend``; memories are not among them."""
+        """See ``Backend``; memories are omitted."""
         return self._signals
 
     def sample(self) -> Sequence[int]:
-        """See ``Backend``; what is unknown counts as 0."""
+        """See ``Backend``; unknown bits are 0."""
         values = [handle.value for handle in self._inner_wires.values()]
         return [int(value) if value.is_resolvable else 0 for value in values]
 
@@ -98,7 +98,7 @@ class CocotbBackend:
 
 
 def _wires(prefix: str, scope: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """The named wires of a scope and of those within it, by their paths."""
+    """Yield the named wires of a scope and of its inner scopes, by path."""
     for handle in scope:
         if isinstance(handle, HierarchyObject):
             yield from _wires(f"{prefix}{handle._name}.", handle)

@@ -1,4 +1,4 @@
-"""Modules side by side under one top, each with a clock of its own, so that a simulator runs them all."""
+"""A top module without logic for several modules, each with its own clock, in one simulation."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from fiberscope.hw.rtl.kit.interface import Interface
 
 
 def prefix(instance: str) -> str:
-    """Return the prefix of the top's ports that lead to an instance."""
+    """Return the prefix of the top's ports for an instance."""
     return f"{instance}_"
 
 
 def harness(top: str, instances: Mapping[str, Interface]) -> str:
-    """A module without logic: every wire of every instance is a port.
+    """Return a module in which every wire of every instance is a port.
 
     Args:
-        top: its name.
-        instances: the modules within and their ports, by the name of the instance.
+        top: name of the module.
+        instances: ports of the inner modules by instance name.
     """
     ports = ",\n".join(
         f"    {replace(wire, name=prefix(instance) + wire.name)}"

@@ -1,4 +1,4 @@
-"""Running cocotb benches on modules of Verilog, in an HDL simulator."""
+"""Execution of cocotb benches on Verilog modules in an HDL simulator."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["AUTO", "FILES", "SIMULATORS", "Bench", "HdlError", "choose", "find", "read_order", "run"]
 
-ORDER = "FIBERSCOPE_BENCH"  # environment variable: the file that tells a bench what to do, in JSON
-FILES = ("order.json", "results.xml", "build.log", "run.log")  # that a bench leaves in its folder
-LOG_LINES = 15  # of a failed run that are shown
+ORDER = "FIBERSCOPE_BENCH"  # environment variable: the JSON file with the parameters of a bench
+FILES = ("order.json", "results.xml", "build.log", "run.log")  # files of a bench in its folder
+LOG_LINES = 15  # log lines in the message of a failed run
 SIMULATORS: Mapping[str, Simulator] = {simulator.name: simulator for simulator in (Icarus(), Verilator())}
 AUTO = "auto"  # the first simulator that is installed
 NONE_INSTALLED = (
@@ -38,14 +38,14 @@ NONE_INSTALLED = (
 
 
 def choose(name: str, others: Sequence[str] = ()) -> str:
-    """Return the simulator that a name stands for: for ``auto`` the first that is installed.
+    """Return the simulator for a name; for ``auto`` the first installed simulator.
 
     Args:
-        name: the name of ``SIMULATORS``, of ``others``, or ``auto``.
-        others: what takes the place of an HDL simulator where none is installed.
+        name: a name in ``SIMULATORS`` or ``others``, or ``auto``.
+        others: alternatives if no HDL simulator is installed.
 
     Raises:
-        HdlError: there is no simulator of the name, or for ``auto`` none is installed.
+        HdlError: the name is unknown, or for ``auto`` none is installed.
     """
     if name != AUTO:
         if name not in (simulators := [*SIMULATORS, *others]):
@@ -60,10 +60,10 @@ def choose(name: str, others: Sequence[str] = ()) -> str:
 
 
 def find(name: str) -> Simulator:
-    """A simulator that is there, as is cocotb.
+    """Return an installed simulator; cocotb must be installed too.
 
     Raises:
-        HdlError: saying how to get it, or which there are.
+        HdlError: with the command that installs the simulator, or the known names.
     """
     if name not in SIMULATORS:
         raise HdlError(f"no HDL simulator {name}; known: {', '.join([AUTO, *SIMULATORS])}")
@@ -75,15 +75,15 @@ def find(name: str) -> Simulator:
 
 @dataclass(frozen=True)
 class Bench:
-    """A module and the cocotb tests that are run on it.
+    """A module and its cocotb tests.
 
     Args:
         sources: Verilog files.
         top: the module.
-        interfaces: the ports that modules among them must have: of the top, or of those within it.
+        interfaces: required ports of modules: of the top, or of modules within it.
         tests: Python module of the cocotb tests.
-        order: what they are told, see ``read_order``.
-        folder: where everything is built and run.
+        order: parameters of the tests, see ``read_order``.
+        folder: folder of the build and the run.
     """
 
     sources: tuple[Path, ...]
@@ -95,12 +95,12 @@ class Bench:
 
 
 def run(bench: Bench, simulator: str = AUTO) -> int:
-    """Compile the module, run all tests, and give how many there were.
+    """Compile the module, run all tests, and return their number.
 
     Raises:
-        SimulationError: if a module's ports are not those expected.
-        FailedBenchError: if a test fails.
-        HdlError: if the simulator is missing, a source does not compile, or there is no test.
+        SimulationError: a module has other ports than required.
+        FailedBenchError: a test fails.
+        HdlError: the simulator is missing, a source does not compile, or there is no test.
     """
     tool = find(choose(simulator))
     for interface in bench.interfaces:
@@ -116,20 +116,20 @@ def run(bench: Bench, simulator: str = AUTO) -> int:
 
 
 def read_order() -> dict[str, Any]:
-    """Return the order for the bench that runs in this process."""
+    """Return the parameters of the bench in this process."""
     order: dict[str, Any] = json.loads(Path(os.environ[ORDER]).read_text(encoding="utf-8"))
     return order
 
 
 def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
-    """Tests run and tests failed."""
+    """Return the number of tests, and of failed tests."""
     folder = bench.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     order, results, *logs = (folder / name for name in FILES)
     for old in (results, *logs):
         old.unlink(missing_ok=True)
     order.write_text(json.dumps(bench.order), encoding="utf-8")
-    # cocotb's runner ends in one of many ways when a command or a test fails: logs and results say which
+    # cocotb's runner raises many types of errors; logs and results have the cause
     with contextlib.suppress(SystemExit, RuntimeError), _environment(simulator):
         _build_and_test(bench, simulator, folder, results, {ORDER: str(order)})
     if not results.is_file():
@@ -140,7 +140,7 @@ def _run(bench: Bench, simulator: Simulator) -> tuple[int, int]:
 def _build_and_test(
     bench: Bench, simulator: Simulator, folder: Path, results: Path, environment: Mapping[str, str]
 ) -> None:
-    """Compile the module and run its tests, which leave their results."""
+    """Compile the module and run its tests, which write a result file."""
     from cocotb_tools.runner import Verilog, get_runner  # noqa: PLC0415  (only benches need cocotb)
 
     runner = get_runner(simulator.name)
@@ -170,7 +170,7 @@ def _build_and_test(
 
 @contextlib.contextmanager
 def _environment(simulator: Simulator) -> Iterator[None]:
-    """The simulator's variables in this process, where cocotb looks for them."""
+    """Set the simulator's variables in this process, where cocotb reads them."""
     before = dict(os.environ)
     os.environ.update(with_temporary_folder(simulator.environment()))
     try:
@@ -181,7 +181,7 @@ def _environment(simulator: Simulator) -> Iterator[None]:
 
 
 def _count(results: Path) -> tuple[int, int]:
-    """Tests that ran, and those of them that failed."""
+    """Return the number of tests that ran, and of failed tests."""
     cases = list(ElementTree.parse(results).getroot().iter("testcase"))
     ran = [case for case in cases if case.find("skipped") is None]
     failed = [case for case in ran if case.find("failure") is not None or case.find("error") is not None]
@@ -189,7 +189,7 @@ def _count(results: Path) -> tuple[int, int]:
 
 
 def _log(bench: Bench) -> str:
-    """The end of what the simulator said."""
+    """Return the last lines of the simulator's log."""
     for name in ("run.log", "build.log"):
         path = bench.folder / name
         if path.is_file():

@@ -1,4 +1,4 @@
-"""Icarus Verilog: four-valued, quick to compile."""
+"""Icarus Verilog: a four-valued simulator that compiles quickly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PORT = re.compile(r'\.port_info \d+ /(?P<direction>\w+) (?P<width>\d+) "(?P<nam
 
 
 class Icarus(Simulator):
-    """Icarus Verilog, ``iverilog`` and ``vvp`` on the PATH."""
+    """Icarus Verilog: ``iverilog`` and ``vvp`` on the PATH."""
 
     name = "icarus"
 
@@ -38,7 +38,7 @@ class Icarus(Simulator):
 
 
 def _top_ports(text: str, module: str) -> list[Wire]:
-    """The ports listed behind the module's scope in a compiled file."""
+    """Return the ports after the module's scope in a compiled file."""
     ports: list[Wire] = []
     inside = False
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Lint: Verilog is read by all rules of Verilator, but for the exceptions that are listed here."""
+"""Lint of Verilog by all rules of Verilator, with the exceptions in this module."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["PORT_WAIVERS", "WAIVERS", "Waiver", "lint"]
 
 @dataclass(frozen=True)
 class Waiver:
-    """A complaint that is none.
+    """An exception to a rule.
 
     Args:
         rule: the rule of Verilator.
-        match: what Verilator says, with ``*`` for anything.
-        reason: why that is as it should be.
+        match: Verilator's message, with ``*`` for any text.
+        reason: reason for the exception.
     """
 
     rule: str
@@ -27,7 +27,7 @@ class Waiver:
     reason: str
 
     def __str__(self) -> str:
-        """The line of a control file of Verilator."""
+        """Return the line for a control file of Verilator."""
         return f'lint_off -rule {self.rule} -file "*" -match "{self.match}"'
 
 
@@ -92,7 +92,7 @@ WAIVERS = (
 )
 
 
-PORT_WAIVERS = (  # of modules with registered ports, checked ones and those of AXI4-Stream
+PORT_WAIVERS = (  # for modules with registered ports, including checked and AXI4-Stream ports
     Waiver(
         "DECLFILENAME",
         "Filename '*' does not match MODULE name: *",
@@ -109,12 +109,12 @@ def lint(source: Path, module: str, folder: Path, waivers: Sequence[Waiver] = WA
 
     Args:
         source: the file.
-        module: its top.
-        folder: where to put what Verilator is told.
+        module: its top module.
+        folder: folder of the control file.
         waivers: the exceptions.
 
     Raises:
-        HdlError: with every complaint, or if Verilator is missing.
+        HdlError: with every message, or if Verilator is missing.
     """
     control = folder / "waivers.vlt"
     lines = ["`verilator_config", *map(str, waivers)]

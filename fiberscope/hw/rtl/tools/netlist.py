@@ -1,6 +1,6 @@
-"""A module in the cells of a library, cell by cell: what they compute, and the text that static timing reads.
+"""Netlist of a module in a cell library: the functions of its cells, and Verilog for static timing.
 
-Memories stay outside, with whatever reads and writes them; what is left are cells and the wires between.
+Memories, with their read and write logic, are outside; the netlist has cells and wires.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = ["Cell", "Kind", "Memory", "Netlist", "mapped"]
 
-LOGIC = "_logic"  # behind the module's name: the module of cells within it
+LOGIC = "_logic"  # suffix of the inner module of cells
 _SCRIPT = (
     "read_liberty -lib {liberty}\n"
     + MAPPING
@@ -49,12 +49,12 @@ class Kind:
     """Function of a kind of cell.
 
     Args:
-        name: in the library.
-        gates: what it consists of, each behind those that it needs: the wire that it drives, how it computes
-            that, of which wires. Wires at pins are called as these.
-        outputs: its pins that drive a net; of a flip-flop first that of its state, as it is.
-        data: the pin that a flip-flop takes over at the rising edge of ``clock``, None if it is none.
-        clock: another pin of a flip-flop.
+        name: name in the library.
+        gates: its gates in topological order: the driven wire, the function, and its input wires. Wires at
+            pins have the pins' names.
+        outputs: its output pins; for a flip-flop, the pin of its uninverted state first.
+        data: data pin of a flip-flop, sampled at the rising edge of ``clock``; None for logic.
+        clock: clock pin of a flip-flop.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: its instance name, its kind, and the net at each pin."""
+    """A cell: instance name, kind, and the net at each pin."""
 
     name: str
     kind: Kind
@@ -75,7 +75,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory beside the cells: its bits, and the nets that enable it to be read and written."""
+    """A memory beside the cells: its bits, and the nets that enable reads and writes."""
 
     name: str
     entries: int
@@ -90,12 +90,12 @@ class Netlist:
 
     Args:
         module: name of the module of cells, in ``verilog``.
-        verilog: nothing but instances of cells.
-        inputs: the net of each of its inputs that is one bit of the RTL, by the name of that: ``held_3_`` is
-            bit 3 of ``held``. The clock is not among them.
-        registers: the flip-flops, and ``names`` the name of the bit that each is.
-        logic: the other cells, each behind those that drive it.
-        memories: those that the module has.
+        verilog: instances of cells.
+        inputs: net of each input, except the clock, by the name of its bit in the RTL: ``held_3_`` is bit 3
+            of ``held``.
+        registers: the flip-flops; ``names`` has the name of each bit.
+        logic: the other cells in topological order.
+        memories: the memories of the module.
     """
 
     module: str
@@ -108,11 +108,11 @@ class Netlist:
 
 
 def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
-    """A module of any Verilog in a library's cells, as ``fiberscope.hw.rtl.tools.area.cells_of`` maps it.
+    """Map a module of any Verilog to a library's cells, as ``fiberscope.hw.rtl.tools.area.cells_of`` does.
 
     Raises:
-        HdlError: if Yosys is missing or does not accept the Verilog or the library, or a kind of cell is used
-            that is neither logic nor a flip-flop of the rising edge without set and reset.
+        HdlError: Yosys is missing or does not accept the Verilog or the library, or a cell is neither logic
+            nor a rising-edge flip-flop without set and reset.
     """
     files = ("before.json", "netlist.json", "netlist.v", "cells.json")
     before, design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
@@ -138,7 +138,7 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
 
 
 def _kind(name: str, model: Json) -> Kind:
-    """A kind of cell, of the gates that Yosys reads in the library."""
+    """Return a kind of cell, from the gates that Yosys reads in the library."""
     pins = {pin: port["bits"][0] for pin, port in model["ports"].items()}
     outputs = [pin for pin, port in model["ports"].items() if port["direction"] == "output"]
     wires = {bit: pin for pin, bit in pins.items() if pin not in outputs}
@@ -169,12 +169,12 @@ def _kind(name: str, model: Json) -> Kind:
 
 
 def _ends(gate: Json) -> dict[str, int | str]:
-    """The wire at each pin of a gate of one bit."""
+    """Return the wire at each pin of a single-bit gate."""
     return {pin: bits[0] for pin, bits in gate["connections"].items()}
 
 
 def _wire(bit: int | str, wires: Mapping[int | str, str]) -> str:
-    """The name of a wire in a cell: that of the input pin at it, if there is one."""
+    """Return the name of a wire in a cell: the name of its input pin, if any."""
     return wires.get(bit, f"wire {bit}")
 
 
@@ -187,7 +187,7 @@ def _inputs(inner: Json, renames: Mapping[str, str]) -> dict[str, int]:
 
 
 def _chosen_names(before: Json) -> dict[str, str]:
-    """For each bit that has several names one that somebody has given, while all of these are known."""
+    """Return an explicit name for each bit with several names, before names are removed."""
     bits = {
         name if len(net["bits"]) == 1 else f"{name}_{i}_": (bit, is_shown(name))
         for name, net in before["netnames"].items()
@@ -198,7 +198,7 @@ def _chosen_names(before: Json) -> dict[str, str]:
 
 
 def _names(inner: Json, registers: Sequence[Cell], renames: Mapping[str, str]) -> dict[str, str]:
-    """The name in the RTL of each flip-flop."""
+    """Return the RTL name of each flip-flop."""
     nets = {cell.nets[cell.kind.outputs[0]]: cell.name for cell in registers}
     names: dict[str, str] = {}
     for name, net in inner["netnames"].items():
@@ -209,7 +209,7 @@ def _names(inner: Json, registers: Sequence[Cell], renames: Mapping[str, str]) -
 
 
 def _ordered(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells, each behind those that drive it."""
+    """Return the cells in topological order."""
     driver = {cell.nets[pin]: i for i, cell in enumerate(cells) for pin in cell.kind.outputs}
     needs = {
         i: [driver[net] for pin, net in cell.nets.items() if pin not in cell.kind.outputs and net in driver]
@@ -219,7 +219,7 @@ def _ordered(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _memories(top: Json, inner: Json, instance: str) -> list[Memory]:
-    """The memories, and which outputs of the cells enable them."""
+    """Return the memories, with the outputs of the cells that enable them."""
     (cells,) = (cell for cell in top["cells"].values() if cell["type"] == instance)
     nets = {bits[0]: inner["ports"][port]["bits"][0] for port, bits in cells["connections"].items()}
     return [

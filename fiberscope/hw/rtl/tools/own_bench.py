@@ -1,4 +1,4 @@
-"""Runs a bench of a block in an HDL simulator, on its RTL or its model; see ``fiberscope.rtl.user_bench``."""
+"""A block's bench in an HDL simulator, on its RTL or model; see ``fiberscope.rtl.user_bench``."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def _model() -> Model:
 
 
 MODEL = _model if ORDER["model"] else None
-# where cocotb looks for them
+# cocotb finds tests in this module
 globals().update(Accompanied(ORDER, INTERFACE, MODEL, REGISTERED.adapter.protocol_checker).tests())

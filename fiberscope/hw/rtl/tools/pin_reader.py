@@ -1,4 +1,4 @@
-"""Reads the pins of a module in an HDL simulator into words, with what is X or Z."""
+"""Reader for the pins of a module in an HDL simulator, with X and Z."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from fiberscope.hw.rtl.kit.interface import MASK, Interface, Stream
 
 __all__ = ["CONTROL", "PinReader"]
 
-CONTROL = ("control", MASK)  # fields that steer who takes a token, beside valid and ready
+CONTROL = ("control", MASK)  # fields that affect the handshake beside valid and ready
 
 
 class PinReader:
-    """Reads the pins of a module; the fields of a token that is not valid read as 0.
+    """A reader for the pins of a module. Fields of an invalid token are 0.
 
     Args:
-        dut: the module, as cocotb gives it.
+        dut: the module, a cocotb handle.
         interface: its ports.
-        unknown: gets, by wire, the bits as text of what is X or Z in the cycle read last; it reads as 0.
-        prefix: what the names of the pins begin with, where the module under test is a harness.
+        unknown: receives, by wire, the bits as text of wires that are X or Z in the last cycle; these bits
+            are 0.
+        prefix: prefix of the pins' names if the module under test is a harness.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class PinReader:
         self._status = interface.status
 
     def driven(self) -> dict[str, int]:
-        """Read what the module drives; of a payload, which no token carries, nothing is noted."""
+        """Read the outputs of the module. Unknown payloads, which no token carries, are not recorded."""
         self._unknown.clear()
         wires: dict[str, int] = {}
         for stream in self._streams:
@@ -49,7 +50,7 @@ class PinReader:
         return wires
 
     def all(self) -> dict[str, int]:
-        """Read every pin of every stream; of the fields, those that control are noted."""
+        """Read every pin of every stream. Of the fields, only unknown control fields are recorded."""
         self._unknown.clear()
         wires: dict[str, int] = {}
         for stream in self._streams:
@@ -58,7 +59,7 @@ class PinReader:
         return wires
 
     def _offer(self, stream: Stream, noted: Collection[str]) -> Iterator[tuple[str, int]]:
-        """The bits of ``valid`` and of each field; those of a lane that the mask leaves out read as 0."""
+        """Yield the bits of ``valid`` and of each field; fields of a lane that the mask omits are 0."""
         valid = self._read(stream.wire("valid"))
         yield stream.wire("valid"), valid
         if not valid:
@@ -70,7 +71,7 @@ class PinReader:
             yield stream.wire(field), self._read(stream.wire(field), kept, width, is_noted=field in noted)
 
     def _read(self, name: str, kept: Collection[int] = (1,), width: int = 0, *, is_noted: bool = True) -> int:
-        """The bits of a wire, those of some lanes; unknown ones are 0."""
+        """Return the bits of a wire in some lanes; unknown bits are 0."""
         value: Logic | LogicArray = self.handles[name].value
         if value.is_resolvable and all(kept):
             return int(value)

@@ -1,4 +1,4 @@
-"""Watches the ports of a module in a cocotb bench: every cycle's pins, and whether the protocol is kept."""
+"""A monitor of a module's ports in a cocotb bench: the pins of every cycle, and the protocol."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MakeChecker: TypeAlias = "Callable[[str, Interface, Words], ProtocolChecker]"
 
 
 class PortMonitor:
-    """Reads the pins of a module in every cycle behind its reset, and checks the protocol.
+    """A reader for the pins of a module in every cycle after reset, with a check of the protocol.
 
     Args:
-        dut: the module, as cocotb gives it.
+        dut: the module, a cocotb handle.
         interface: its ports.
-        checker: makes the checker of a module's name, its ports and their words, anew behind every reset.
-        prefix: what the names of the pins begin with.
+        checker: creates a checker from the module's name, its ports and their words, after every reset.
+        prefix: prefix of the pins' names.
 
     Attributes:
-        violation: the text of the first rule that was broken; None if there is none.
+        violation: description of the first violation; None if there is none.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class PortMonitor:
         checker, cycle = self._new_checker(), 0
         while True:
             await RisingEdge(self._clock)
-            if str(self._reset.value) != "0":  # unknown counts as a reset
+            if str(self._reset.value) != "0":  # an unknown reset is active
                 checker, cycle = self._new_checker(), 0
                 continue
             wires = self._pins.all()

@@ -1,4 +1,4 @@
-"""Check that a module, as a simulator found it, has the ports of its place."""
+"""Comparison of a module's ports with the ports of its place."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fiberscope.sim.errors import SimulationError
 
 
 def check_ports(interface: Interface, ports: Sequence[Wire]) -> Interface:
-    """Check that a module has the ports that its place needs; it may have more outputs, which nobody reads.
+    """Check that a module has the required ports. Further outputs are allowed and ignored.
 
     Returns:
-        The interface with those of its status outputs that the module has.
+        The interface with the status outputs that the module has.
 
     Raises:
-        SimulationError: naming every port that is missing, differs or is too many, with what was found.
+        SimulationError: naming every port that is missing, differs or is unexpected, with the actual ports.
     """
     names = {wire.name for wire in ports}
     status = {name: width for name, width in interface.status_widths.items() if name in names}

@@ -1,4 +1,4 @@
-"""Interface of an HDL simulator; ``icarus`` and ``verilator`` beside it are two."""
+"""Base class of HDL simulators; the modules ``icarus`` and ``verilator`` implement it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from fiberscope.hw.rtl.kit.interface import Wire
 from fiberscope.sim.errors import SimulationError
 
-DIRECTIONS: Mapping[str, Literal["input", "output", "inout"]] = {  # as Icarus and Verilator name them
+DIRECTIONS: Mapping[str, Literal["input", "output", "inout"]] = {  # by their names in Icarus and Verilator
     "INPUT": "input",
     "OUTPUT": "output",
     "INOUT": "inout",
@@ -21,20 +21,20 @@ DIRECTIONS: Mapping[str, Literal["input", "output", "inout"]] = {  # as Icarus a
 
 
 class HdlError(SimulationError):
-    """An HDL tool is missing, does not accept a source, or a bench failed in a simulator."""
+    """An HDL tool is missing, does not accept a source, or a bench failed in it."""
 
 
 class FailedBenchError(HdlError):
-    """A bench ran in a simulator, and not all of its tests passed."""
+    """A test of a bench failed in a simulator."""
 
 
 class Simulator(ABC):
     """An HDL simulator.
 
     Attributes:
-        name: as cocotb and the command line call it.
-        build_arguments: given to its compiler.
-        run_arguments: given to the compiled module.
+        name: name in cocotb and on the command line.
+        build_arguments: arguments of its compiler.
+        run_arguments: arguments of the compiled module.
     """
 
     name: ClassVar[str]
@@ -43,26 +43,26 @@ class Simulator(ABC):
 
     @abstractmethod
     def require(self) -> None:
-        """Make sure that it is there.
+        """Check that the simulator is installed.
 
         Raises:
-            HdlError: saying what is missing and how to get it.
+            HdlError: naming the missing program and the command that installs it.
         """
 
     def environment(self) -> Mapping[str, str]:
-        """The variables under which its programs are found, once it is known to be there."""
+        """Return the environment variables of its programs, after ``require``."""
         return {}
 
     def ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
-        """The ports of a module as the simulator sees them, whatever Verilog they are written in.
+        """Return the ports of a module as the simulator parses them.
 
         Args:
             sources: Verilog files.
-            module: the one whose ports are wanted.
-            folder: where to put what is compiled.
+            module: the module.
+            folder: folder of compiled files.
 
         Raises:
-            HdlError: if a file cannot be read or compiled, or there is no such module.
+            HdlError: a file cannot be read or compiled, or there is no such module.
         """
         self.require()
         check_sources(sources)
@@ -71,14 +71,14 @@ class Simulator(ABC):
 
     @abstractmethod
     def _ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
-        """See ``ports``, everything that it needs being there."""
+        """See ``ports``; all requirements are checked."""
 
 
 def check_sources(sources: Sequence[Path]) -> None:
-    """Make sure that files are there.
+    """Check that files exist.
 
     Raises:
-        HdlError: naming the first that is not.
+        HdlError: naming the first missing file.
     """
     for source in sources:
         if not source.is_file():
@@ -86,19 +86,19 @@ def check_sources(sources: Sequence[Path]) -> None:
 
 
 def include_folders(sources: Sequence[Path]) -> list[Path]:
-    """Return the folders of files that the sources include: beside each of them."""
+    """Return the folders for included files: those of the sources."""
     return list(dict.fromkeys(source.resolve().parent for source in sources))
 
 
 def require_programs(simulator: str, packages: Mapping[str, str]) -> None:
-    """Make sure that programs are on the PATH.
+    """Check that programs are on the PATH.
 
     Args:
-        simulator: what needs them.
-        packages: the Debian package of each.
+        simulator: name of the simulator that needs them.
+        packages: Debian package of each program.
 
     Raises:
-        HdlError: naming the first that is missing and its package.
+        HdlError: naming the first missing program and its package.
     """
     for program, package in packages.items():
         if shutil.which(program) is None:
@@ -109,20 +109,20 @@ def require_programs(simulator: str, packages: Mapping[str, str]) -> None:
 
 
 def with_temporary_folder(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which a program writes temporary files where there is room.
+    """Return an environment with a usable folder for temporary files.
 
     Raises:
-        OSError: no folder takes any.
+        OSError: no folder is usable.
     """
     folder = tempfile.gettempdir()
     return {**environment, "TMPDIR": folder, "TMP": folder}
 
 
 def compiled(command: Sequence[str], module: str, environment: Mapping[str, str]) -> None:
-    """Run a compiler of Verilog.
+    """Run a Verilog compiler.
 
     Raises:
-        HdlError: with all that it said, if it does not accept the module.
+        HdlError: with the compiler's messages, if it does not accept the module.
     """
     outcome = subprocess.run(
         command,

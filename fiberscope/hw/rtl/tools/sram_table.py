@@ -1,8 +1,8 @@
-"""Area, energies, leakage and access time of an SRAM in 45 nm, by CACTI's figures for some sizes and words.
+"""Area, energies, leakage and access time of an SRAM in 45 nm, interpolated in a table of CACTI.
 
-``sram_table.csv`` has the figures of CACTI 7 as the package ``hwcomponents-cacti`` 1.0.40 ships it
-(github.com/HewlettPackard/cacti), for a RAM of 45 nm with one read-write port, one bank and 300 K. The array
-and its periphery have cells of the same type. The optimizer has the weights 0, 0, 1000000, 0, 0 and the
+``sram_table.csv`` has results of CACTI 7, as in the package ``hwcomponents-cacti`` 1.0.40
+(github.com/HewlettPackard/cacti), for a 45 nm RAM with one read-write port, one bank and 300 K. The array and
+its periphery have cells of the same type. The optimizer has the weights 0, 0, 1000000, 0, 0 and the
 deviations 20, 10, 100000, 100, 100 of that package, and ED^2; wires are ``Global_30`` and semi-global. The
 types are those of the ITRS: ``hp`` (high performance, 1.0 V), ``lop`` (low operating power, 0.7 V) and
 ``lstp`` (low standby power, 1.1 V).
@@ -33,7 +33,7 @@ WARM: Mapping[SramCells, float] = {
 }  # leakage at 350 K over that at 300 K
 ESTIMATED = "an estimate for 45 nm and one port between CACTI 7's, low operating power"
 TABLE = Path(__file__).with_name("sram_table.csv")
-FEWEST_WORDS = 64  # of the table; a shallower SRAM counts as one of these
+FEWEST_WORDS = 64  # in the table
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Sram:
 
 
 def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
-    """Estimate an SRAM of so many bytes with words of so many bits.
+    """Estimate an SRAM of ``size_bytes`` bytes with words of ``bits`` bits.
 
-    Between sizes and between words of the table each figure is a power of the size and of the word. An SRAM
-    larger than the largest, or with a wider word, is several side by side; the wires between are not counted.
-    A word narrower than the narrowest counts as that, and a shallower SRAM as one of ``FEWEST_WORDS`` words.
+    Each figure is interpolated as a power of the size and of the word width. An SRAM larger than the largest
+    in the table, or with wider words, consists of several SRAMs, without the wires between them. Narrower
+    words count as the narrowest, and a shallower SRAM as one of ``FEWEST_WORDS`` words.
 
     Raises:
         ValueError: there are no such cells.
@@ -81,7 +81,7 @@ def estimate(size_bytes: float, bits: float, cells: SramCells = CELLS) -> Sram:
 
 
 def _side_by_side(sram: Sram, wide: int, deep: int) -> Sram:
-    """Return several of an SRAM: a word is in ``wide`` of them, and there are ``deep`` such rows."""
+    """Return an array of SRAMs: a word spans ``wide`` SRAMs, and there are ``deep`` such rows."""
     return replace(
         sram,
         area_um2=wide * deep * sram.area_um2,
@@ -105,7 +105,7 @@ def _of_size(ladder: Sequence[tuple[int, Sram]], size: float) -> Sram:
 
 
 def _between(low: float, first: Sram, high: float, second: Sram, at: float) -> Sram:
-    """Return each figure on the power law through those at two places."""
+    """Interpolate each figure on the power law through two points."""
     share = log(at / low) / log(high / low)
     return Sram(
         *(
@@ -117,7 +117,7 @@ def _between(low: float, first: Sram, high: float, second: Sram, at: float) -> S
 
 @cache
 def _table() -> dict[str, dict[int, list[tuple[int, Sram]]]]:
-    """Return the SRAMs by type of cells, bits of a word and, ascending, size."""
+    """Return the SRAMs by type of cells, bits of a word and ascending size."""
     table: dict[str, dict[int, list[tuple[int, Sram]]]] = {}
     with TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):

@@ -1,4 +1,4 @@
-"""OpenSTA: the clock that a module in cells allows, and the power that a run's toggles take."""
+"""OpenSTA: the clock frequency that a netlist allows, and the power of a run's toggles."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 __all__ = ["Power", "power_of", "require", "version"]
 
 PROGRAM = "sta"
-SERIES = "2.0."  # of its versions: how it takes activities is no part of its documented commands
-STAND_IN = "input_"  # the names of the registers that stand in for inputs begin so
-RUN = "run:"  # stands between the two powers
-PERIOD_NS = 10.0  # under which energy is worked out, in which it cancels out but for leakage
+SERIES = "2.0."  # version prefix, as the commands for activities are undocumented
+STAND_IN = "input_"  # prefix of the registers that replace inputs
+RUN = "run:"  # separates the two power reports
+PERIOD_NS = 10.0  # clock period of the computation, which affects only leakage energy
 
 _CLOCK = """\
 read_liberty {liberty}
@@ -64,10 +64,10 @@ class Power:
     """Power of a module in a library's cells, without wires and memories.
 
     Args:
-        path_ns: the clock that it allows, in ns: from register to register, with what these take themselves.
-        idle_pj: energy of a cycle in which nothing toggles but the clock, in pJ.
+        path_ns: minimum clock period, in ns: from register to register, with their own delays.
+        idle_pj: energy of a cycle in which only the clock toggles, in pJ.
         run_pj: mean energy of a cycle of the run, in pJ.
-        leakage_uw: the part of that which is leakage, in uW.
+        leakage_uw: leakage power within both, in uW.
     """
 
     path_ns: float
@@ -77,10 +77,10 @@ class Power:
 
 
 def require() -> None:
-    """Make sure that OpenSTA is there.
+    """Check that OpenSTA is installed.
 
     Raises:
-        HdlError: saying how to get it, or that it is of another series.
+        HdlError: with the command that installs it, or if it is of another series.
     """
     if shutil.which(PROGRAM) is None:
         raise HdlError("OpenSTA is not installed, which power needs (on Debian: apt install opensta)")
@@ -89,16 +89,16 @@ def require() -> None:
 
 
 def version() -> str:
-    """The version of OpenSTA."""
+    """Return the version of OpenSTA."""
     said = subprocess.run([PROGRAM, "-version"], capture_output=True, text=True, check=False)
     return said.stdout.strip()
 
 
 def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
-    """The clock that a module allows, and the energy of a run.
+    """Return the minimum clock period of a module, and the energy of a run.
 
     Raises:
-        HdlError: if OpenSTA is missing or does not accept the cells, or none of these is a register.
+        HdlError: OpenSTA is missing or does not accept the cells, or the module has no register.
     """
     require()
     if not netlist.registers:
@@ -139,10 +139,10 @@ def _run_script(netlist: Netlist, script: str, files: Mapping[str, str], liberty
 
 
 def _cut(netlist: Netlist) -> str:
-    """The cells with a register in the place of each input.
+    """Return the netlist with a register in place of each input.
 
-    OpenSTA guesses the activity of whatever follows from inputs without a register between, and takes that of
-    pins for it which are behind registers. What the registers in their places take is taken off again.
+    OpenSTA estimates the activity of logic between inputs and registers itself, even if pin activities are
+    given. The power of the additional registers is subtracted later.
     """
     kind = netlist.registers[0].kind
     pins = f".{kind.data}({{0}}), .{kind.outputs[0]}({{0}})"
@@ -157,7 +157,7 @@ def _cut(netlist: Netlist) -> str:
 
 
 def _activities(netlist: Netlist, activity: Activity) -> Iterator[str]:
-    """Commands that say of every pin but the clock's how often it changes, and how long it is high."""
+    """Yield commands that set the toggles and the high time of every pin except clocks."""
     cycles = activity.cycles
     numbers = {
         net: f"{toggles / cycles:.9f} {activity.high[net] / cycles:.9f}"
@@ -174,7 +174,7 @@ def _activities(netlist: Netlist, activity: Activity) -> Iterator[str]:
 
 
 def _sum(report: str, netlist: Netlist) -> tuple[float, float]:
-    """The energy of a cycle in pJ and the leakage in uW, without those of the registers for inputs."""
+    """Return energy of a cycle in pJ and leakage in uW, without the additional registers."""
     rows = list(_ROW.finditer(report))
     if len(rows) != 1 + len(netlist.inputs):
         raise HdlError(f"OpenSTA reports no power of module {netlist.module}")

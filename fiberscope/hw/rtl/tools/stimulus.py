@@ -1,7 +1,7 @@
-"""Stimulus of a block whose energy is measured outside of a machine: operands like those of a run.
+"""Typical stimulus of a block whose energy is measured outside of a machine.
 
-Fibers, rows and lists are of usual lengths, numbers uniform in the bits that are said; the same ones for a
-seed. (What the tests of the twins draw is far from usual, and on purpose so.)
+Fibers, rows and lists have typical lengths, numbers are uniform in the given bits, all determined by a seed.
+(The tests of the twins draw unusual stimulus.)
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ __all__ = ["STIMULI", "output_ports", "stimulus"]
 Inputs: TypeAlias = dict[str, list[Token]]
 STOP_TOKEN: Token = (STOP, 0, 0, 0.0)
 FIBERS = 40  # or rows, lists, tasks
-LENGTH = 16  # of a fiber
-SPAN = 64  # coordinates that it has them of: a quarter is there
+LENGTH = 16  # elements of a fiber
+SPAN = 64  # range of its coordinates
 DIVISOR_BITS = 8
 NUMBER_BITS = 16
-COLUMN_BITS = 13  # of the columns of wiki-Vote, say
+COLUMN_BITS = 13  # bits of a column, as in wiki-Vote
 
 
 def stimulus(block: str, parameters: Parameters, seed: int = 1) -> Inputs:
-    """The tokens at each input port of a block.
+    """Return the tokens at each input port of a block.
 
     Raises:
-        KeyError: if there are none for this block.
+        KeyError: the block has no stimulus.
     """
     return STIMULI[block](random.Random(seed), parameters)
 
 
 def output_ports(interface: Interface, adapter: type[Adapter]) -> list[str]:
-    """The outputs that must be connected."""
+    """Return the outputs that must be connected."""
     optional = {port.name for port in adapter.PORTS if port.optional}
     return [
         label
@@ -62,12 +62,12 @@ def _by_lane(port: str, rows: Sequence[Sequence[Token]]) -> Inputs:
 
 
 def _value(generator: random.Random) -> float:
-    """A number that 32 bits of a float hold, all of its fraction drawn."""
+    """Return a random number that FP32 represents exactly."""
     return generator.getrandbits(24) / (1 << 20)
 
 
 def _intersector(generator: random.Random, parameters: TwoFingerParameters | SkipAheadParameters) -> Inputs:
-    """Pairs of fibers, each with a quarter of the coordinates: a sixteenth of them match."""
+    """Return pairs of fibers, each with a quarter of the coordinates, of which a sixteenth match."""
     references = 1 << parameters.reference_bits - 1
 
     def fiber() -> list[Token]:
@@ -79,7 +79,7 @@ def _intersector(generator: random.Random, parameters: TwoFingerParameters | Ski
 
 
 def _arrays(generator: random.Random, lanes: int, bits: int) -> list[list[Token]]:
-    """Rows of arrays, each of four rows, the last of which has stops from its middle on."""
+    """Return rows of arrays, each of four rows; the last row has stops in its upper half."""
     numbers = [(DATA, generator.getrandbits(bits), 0, 0.0) for _ in range(4 * lanes * FIBERS)]
     rows = [numbers[first : first + lanes] for first in range(0, len(numbers), lanes)]
     return [
@@ -100,7 +100,7 @@ def _divider(generator: random.Random, parameters: DividerParameters) -> Inputs:
 
 
 def _adder_network(generator: random.Random, parameters: AdderNetworkParameters) -> Inputs:
-    """Vectors of neurons of four leaves in the mean; one leaf in ten is empty."""
+    """Return vectors of neurons with four leaves on average; one leaf in ten is empty."""
     most = 1 << parameters.operand_bits - 1
 
     def vector() -> list[Token]:
@@ -115,7 +115,7 @@ def _adder_network(generator: random.Random, parameters: AdderNetworkParameters)
 
 
 def _benes(generator: random.Random, parameters: BenesParameters) -> Inputs:
-    """Settings that are routed, permutations or multicasts, for eight vectors each."""
+    """Return routed settings, permutations or multicasts, with eight vectors each."""
     lanes, vectors = parameters.lanes, 8
     route = route_permutation if parameters.form == MINIMAL else MulticastRouter(lanes).route
     draw = generator.sample if parameters.form == MINIMAL else generator.choices
@@ -136,7 +136,7 @@ def _benes(generator: random.Random, parameters: BenesParameters) -> Inputs:
 
 
 def _accumulator(generator: random.Random, parameters: AccumulatorParameters) -> Inputs:
-    """Fibers of sorted products, of which two in three fall upon the one before."""
+    """Return fibers of sorted products, of which two in three have the coordinate of the one before."""
     most = 1 << min(parameters.value_bits, NUMBER_BITS) - 1
     tokens: list[Token] = []
     for _ in range(FIBERS):
@@ -150,7 +150,7 @@ def _accumulator(generator: random.Random, parameters: AccumulatorParameters) ->
 
 
 def _sorted_head(generator: random.Random, parameters: SortedHeadParameters) -> Inputs:
-    """Rows of as many lists as there is room for, of four elements each."""
+    """Return rows of the maximum number of lists, of four elements each."""
     tasks: list[Token] = []
     elements: list[Token] = []
     span = 1 << min(parameters.column_bits, COLUMN_BITS)
@@ -162,7 +162,7 @@ def _sorted_head(generator: random.Random, parameters: SortedHeadParameters) -> 
 
 
 def _merged(columns: Sequence[Sequence[int]], value: Callable[[], float]) -> list[Token]:
-    """The heads of all lists, then what follows behind each that leaves, or a stop."""
+    """Return the heads of all lists, then the successor of each element that leaves, or a stop."""
 
     def element(number: int, place: int) -> Token:
         if place == len(columns[number]):

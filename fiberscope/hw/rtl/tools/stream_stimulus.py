@@ -1,6 +1,6 @@
-"""Stimulus of the blocks of the stream machine, and of other blocks whose energy is not measured alone.
+"""Stimulus of the blocks of the stream machine, and of other blocks without typical stimulus.
 
-Streams have two levels: fibers of 0 to 6 sorted coordinates, some of them empty. All numbers fit the widths.
+Streams have two levels: fibers of 0 to 6 sorted coordinates. All numbers fit the widths.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["BENCH_STIMULI"]
 
 FIBERS = 24
 LONGEST = 6  # elements of a fiber
-SPAN_BITS = 4  # of coordinates, so that fibers have some in common
-MERGED = 48  # fibers of all merges, about
-MANY = 1 << 20  # more than any block has of anything
+SPAN_BITS = 4  # bits of coordinates, few enough for common coordinates
+MERGED = 48  # approximate number of fibers of all merges
+MANY = 1 << 20  # larger than any parameter
 DONE_TOKEN: Token = (DONE, 0, 0, 0.0)
 Stimulus = Callable[[random.Random, Parameters], Inputs]
 
 
 def _size(parameters: Parameters, name: str, most: int) -> int:
-    """A parameter of a block, or what is enough of it."""
+    """Return a parameter of a block, limited to ``most``."""
     return min(most, int(getattr(parameters, name)))
 
 
@@ -35,21 +35,21 @@ def _number(payload: int) -> Token:
 
 
 def _stream(fibers: Sequence[Sequence[Token]]) -> list[Token]:
-    """Fibers with a stop behind each; that of the last one ends the list of fibers too."""
+    """Return fibers, each followed by a stop; the last stop also ends the list of fibers."""
     stops = [(STOP, int(place == len(fibers) - 1), 0, 0.0) for place in range(len(fibers))]
     ended = ([*fiber, stop] for fiber, stop in zip(fibers, stops, strict=True))
     return [*(token for fiber in ended for token in fiber), DONE_TOKEN]
 
 
 def _fibers(generator: random.Random, parameters: Parameters) -> list[list[Token]]:
-    """Fibers of sorted coordinates."""
+    """Return fibers of sorted coordinates."""
     span = range(1 << _size(parameters, "coordinate_bits", SPAN_BITS))
     lengths = (generator.randint(0, min(LONGEST, len(span))) for _ in range(FIBERS))
     return [[_number(place) for place in sorted(generator.sample(span, length))] for length in lengths]
 
 
 def _references(fibers: Iterable[Sequence[Token]]) -> list[list[Token]]:
-    """Numbers in the place of elements, none of which needs more than 3 bits."""
+    """Return numbers of up to 3 bits in place of elements."""
     return [
         [_number((place + 3 * i) % 8) for place, _token in enumerate(fiber)] for i, fiber in enumerate(fibers)
     ]
@@ -58,7 +58,7 @@ def _references(fibers: Iterable[Sequence[Token]]) -> list[list[Token]]:
 def _values(
     generator: random.Random, fibers: Iterable[Sequence[Token]], parameters: Parameters
 ) -> list[list[Token]]:
-    """Small whole numbers in the place of elements."""
+    """Return small whole numbers in place of elements."""
     most = (1 << _size(parameters, "value_bits", 5) - 1) - 1
     return [[(DATA, 0, 0, float(generator.randint(-most, most))) for _token in fiber] for fiber in fibers]
 
@@ -76,7 +76,7 @@ def _coordinates(port: str) -> Stimulus:
 
 
 def _repeater(generator: random.Random, _parameters: Parameters) -> Inputs:
-    """A reference for each fiber of signals."""
+    """Return a reference for each fiber of signals."""
     fibers = [[_number(0)] * generator.randint(0, LONGEST) for _ in range(FIBERS)]
     signals = [(token[0], 0, 0, 0.0) for token in _stream(fibers)]
     outer = [(STOP, 0, 0, 0.0), DONE_TOKEN]
@@ -84,7 +84,7 @@ def _repeater(generator: random.Random, _parameters: Parameters) -> Inputs:
 
 
 def _outer_and_inner(generator: random.Random, parameters: Parameters) -> Inputs:
-    """A coordinate for each fiber."""
+    """Return a coordinate for each fiber."""
     fibers = _fibers(generator, parameters)
     outer = [[_number(i % (1 << _size(parameters, "coordinate_bits", 5))) for i in range(FIBERS)]]
     levels = [token if token[0] != STOP else (STOP, 0, 0, 0.0) for token in _stream(outer)]
@@ -107,7 +107,7 @@ def _reducer(generator: random.Random, parameters: Parameters) -> Inputs:
 
 
 def _points(labels: Callable[[Parameters], Sequence[str]]) -> Stimulus:
-    """Points that fit the accumulator, each several times, sorted by all coordinates."""
+    """Return points within the accumulator's capacity, each several times, sorted by all coordinates."""
 
     def inputs(generator: random.Random, parameters: Parameters) -> Inputs:
         names = labels(parameters)
@@ -127,7 +127,7 @@ def _points(labels: Callable[[Parameters], Sequence[str]]) -> Stimulus:
 
 
 def _merger(generator: random.Random, parameters: Parameters) -> Inputs:
-    """Merges of 1 to ``radix`` fibers."""
+    """Return merges of 1 to ``radix`` fibers."""
     radix = _size(parameters, "radix", MANY)
     inputs: Inputs = {"tasks": [], **{f"ways[{way}]": [] for way in range(radix)}}
     span = range(1 << _size(parameters, "coordinate_bits", SPAN_BITS + 2))
@@ -142,7 +142,7 @@ def _merger(generator: random.Random, parameters: Parameters) -> Inputs:
 
 
 def _rows(port: str, lanes: str, *, gaps: bool = False) -> Stimulus:
-    """Rows of items with few keys; with ``gaps`` a lane in five is empty."""
+    """Return rows of items with few keys; with ``gaps``, one lane in five is empty."""
 
     def inputs(generator: random.Random, parameters: Parameters) -> Inputs:
         few = 1 << _size(parameters, "width", 2)

@@ -1,6 +1,6 @@
-"""Runs in an HDL simulator: the cocotb tests of a user's file, each with a transcript written beside it.
+"""Execution of a user's cocotb tests in an HDL simulator, each with a transcript.
 
-Where what is under test is a model, a coroutine drives the outputs of an empty module as the model would.
+If the device under test is a model, a coroutine drives the outputs of an empty module.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ CocotbTest: TypeAlias = "Callable[..., Coroutine[Any, None, None]]"
 
 
 class Accompanied:
-    """The tests of a user's file, with what goes on beside them.
+    """The tests of a user's file, with the coroutines beside them.
 
     Args:
-        order: ``bench``, its module, in ``folder``; ``transcript``, ``violations``, ``bins``: files.
-        interface: the ports of the module under test.
-        checker: makes the checker of its protocol.
-        model: makes what drives the outputs, anew behind every reset; None for a module that does so itself.
+        order: ``bench``, the module in ``folder``; ``transcript``, ``violations``, ``bins``: files.
+        interface: ports of the module under test.
+        checker: creates the checker of its protocol.
+        model: creates the driver of the outputs, after every reset; None if the module drives them.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Accompanied:
         self._transcripts: dict[str, list[list[Any]]] = {}  # by test: cycle, port, fields of each lane
 
     def tests(self) -> Iterator[tuple[str, Test | TestGenerator]]:
-        """The tests of the file, each with what accompanies it, by name."""
+        """Yield the tests of the file by name, each with its coroutines."""
         sys.path.insert(0, self._order["folder"])
         for name, test in vars(import_module(self._order["bench"])).items():
             if isinstance(test, Test | TestGenerator):
@@ -101,7 +101,7 @@ class Accompanied:
                     transcript.append([cycle, stream.label, stream.lanes_told(wires)])
 
     def _wires(self, dut: Any) -> dict[str, int]:  # noqa: ANN401
-        """Return all ports of the module just before the edge; unknown bits count as 0."""
+        """Return all ports of the module just before the edge; unknown bits are 0."""
         return {wire.name: _bits(getattr(dut, wire.name)) for wire in self._interface.wires()}
 
 

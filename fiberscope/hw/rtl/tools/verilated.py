@@ -1,8 +1,8 @@
-"""A module compiled by Verilator into a library of this process: the fastest way to run Verilog here.
+"""A module that Verilator compiles into a library of this process: the fastest simulation of Verilog.
 
-Verilator writes the module in C++; a wrapper of our own gives it one function a clock cycle, called through
-ctypes with the words of all ports in one array each way (``fiberscope.hw.rtl.kit.words``). No HDL simulator
-runs, and so no bench of cocotb.
+Verilator writes the module in C++. A generated wrapper runs one clock cycle with a single function call
+through ctypes, with the words of all ports in one array for each direction (``fiberscope.hw.rtl.kit.words``).
+No HDL simulator runs, and therefore no cocotb bench.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from fiberscope.hw.rtl.tools.verilator import Verilator, root
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial_files import Partial
 
-OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own exit the process
+OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # its handlers exit the process
 OFF = ("-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 FLAGS = ("-std=c++20", "-fPIC", *OFF, *OWN_ENDS)
-SLOW = "__Slow"  # marks Verilator's files that run once, at the start
-RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # Verilator's runtime, seldom called in a cycle
+SLOW = "__Slow"  # in the names of Verilator's files that run once, at the start
+RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # Verilator's runtime, rarely called in a cycle
 
 _WRAPPER = r"""
 #include <cstdint>
@@ -136,23 +136,23 @@ void module_sample(void* handle, uint64_t* inner) {
 }
 }
 """
-_WITHIN = re.compile(  # a wire of the module or of an instance in it, in Verilator's C++
+_WITHIN = re.compile(  # an inner wire in Verilator's C++
     r"^ +(?:[CSIQ]Data|VlWide<\d+>)/\*(?P<high>\d+):0\*/ (?P<name>\w+?__DOT__\w+);", re.MULTILINE
 )
 
 
 class VerilatedModule:
-    """A module as a library: compiled when made, loaded once, with as many instances as are asked for.
+    """A module as a library, compiled in the constructor, loaded once, with any number of instances.
 
     Args:
         sources: Verilog files.
         interface: the module's ports.
-        folder: where everything is built.
-        watched: whether a waveform is to show what is within.
+        folder: folder of the build.
+        watched: whether a waveform shows inner wires.
 
     Raises:
-        SimulationError: if the module's ports are not those expected.
-        HdlError: if Verilator or a compiler is missing, or does not accept the sources.
+        SimulationError: the module has other ports than required.
+        HdlError: Verilator or a compiler is missing, or does not accept the sources.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class VerilatedModule:
         check_ports(interface, Verilator().ports(sources, interface.module, folder))
         self.interface = interface
         self.watched = watched
-        self.inner: dict[str, Wire] = {}  # wires by their names in C++
+        self.inner: dict[str, Wire] = {}  # inner wires by their names in C++
         path = _compile(sources, self, folder.resolve() / f"verilated_{interface.module}")
         self.library = ctypes.CDLL(str(path))
         self.library.module_new.restype = ctypes.c_void_p
@@ -178,7 +178,7 @@ class VerilatedModule:
 
 
 class VerilatedBackend:
-    """One instance of a verilated module, reset when made; see ``fiberscope.hw.rtl.kit.backend.Backend``."""
+    """An instance of a verilated module, after reset; see ``fiberscope.hw.rtl.kit.backend.Backend``."""
 
     def __init__(self, module: VerilatedModule) -> None:
         self.words = Words(module.interface)
@@ -225,9 +225,9 @@ class VerilatedBackend:
 
 
 def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> Path:
-    """The library, from Verilator's C++ and the wrapper."""
+    """Compile Verilator's C++ and the wrapper to a library."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("Vtop*"):  # a module of the same name may have been in more files
+    for old in folder.glob("Vtop*"):  # a previous module of this name may have more files
         old.unlink()
     name, environment = module.interface.module, os.environ | Verilator().environment()
     options = ["--cc", "-O3", "--no-timing", "--x-initial", "unique", "-Wno-fatal", "--prefix", "Vtop"]
@@ -254,14 +254,14 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     with ThreadPoolExecutor() as pool:
         runtime = pool.submit(_runtime, folder.parent)
         objects = [*pool.map(_assembled, *zip(*steps, strict=True)), runtime.result()]
-    library.unlink(missing_ok=True)  # a loaded library keeps its file
+    library.unlink(missing_ok=True)  # unlink, as a loaded library still uses its file
     compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
     key.write_text(content, encoding="utf-8")
     return library
 
 
 def _assembled(optimized: str, source: Path, target: Path) -> Path:
-    """The object that is compiled of a file of C++."""
+    """Compile a C++ file to an object."""
     own = root() / "include"
     options = [*FLAGS, "-I", str(own), "-I", str(own / "vltstd"), optimized]
     compiled(["g++", *options, "-c", str(source), "-o", str(target)], source.parent.name, os.environ)
@@ -269,7 +269,7 @@ def _assembled(optimized: str, source: Path, target: Path) -> Path:
 
 
 def _runtime(folder: Path) -> Path:
-    """Verilator's own object, compiled once for all modules of a folder: it takes as long as a small one."""
+    """Compile Verilator's runtime, once for all modules of a folder."""
     sources = [root() / "include" / file for file in RUNTIME]
     target = folder / f"verilated_{_digest(FLAGS, sources)[:16]}.o"
     if not target.is_file():
@@ -284,7 +284,7 @@ def _runtime(folder: Path) -> Path:
 
 
 def _digest(options: Sequence[object], files: Iterable[Path]) -> str:
-    """Return the digest of a library's sources; a library of the same digest in the folder is used again."""
+    """Return the digest of a library's sources; a library with the same digest is reused."""
     digest = hashlib.sha256(repr(options).encode())
     for file in sorted(files):
         if file.suffix in (".cpp", ".h", ".cc"):
@@ -297,7 +297,7 @@ def _included(names: Iterable[str]) -> str:
 
 
 def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
-    """One file of C++ with what runs in a cycle, since most of the compiler's time goes into headers."""
+    """Return one C++ file with everything that runs in a cycle, as headers dominate the compile time."""
     includes = ["Vtop.h", "Vtop___024root.h", "verilated.h", *(part.name for part in parts)]
     wires = {wire.name: wire for wire in module.interface.wires()}
     layout = Words(module.interface).layout
@@ -311,7 +311,7 @@ def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
 
 
 def _header_wires(header: str) -> dict[str, Wire]:
-    """The named wires within, by their names in C++, sorted by those in Verilog."""
+    """Return the named inner wires by their names in C++, sorted by their names in Verilog."""
     wires = {}
     for match in _WITHIN.finditer(header):
         _top, _, path = match["name"].partition("__DOT__")
@@ -322,13 +322,13 @@ def _header_wires(header: str) -> dict[str, Wire]:
 
 
 def _samples(inner: Mapping[str, Wire]) -> Iterator[str]:
-    """Lines that read the wires within, which stand by the order of their pieces."""
+    """Yield lines that read the inner wires in the order of their pieces."""
     by_name = {name: replace(wire, name=name) for name, wire in inner.items()}
     return _read("root.", pieces(by_name.values(), {}), by_name, "inner")
 
 
 def _driven(plan: Sequence[Piece], wires: Mapping[str, Wire]) -> Iterator[str]:
-    """Lines that write words into the inputs, those of several pieces from the lowest on."""
+    """Yield lines that write words into the inputs, pieces from the lowest on."""
     for i, piece in enumerate(plan):
         port, word = f"top.{piece.wire}", f"in[{i}]"
         if wires[piece.wire].width > WORD:
@@ -340,7 +340,7 @@ def _driven(plan: Sequence[Piece], wires: Mapping[str, Wire]) -> Iterator[str]:
 
 
 def _read(scope: str, plan: Sequence[Piece], wires: Mapping[str, Wire], words: str) -> Iterator[str]:
-    """Lines that read words from wires."""
+    """Yield lines that read words from wires."""
     for i, piece in enumerate(plan):
         port, width = f"{scope}{piece.wire}", wires[piece.wire].width
         if width > WORD:

