@@ -43,7 +43,7 @@ def with_locality(profile: Profile, target: int) -> Profile:
 
     Args:
         profile: the profile of the matrix.
-        wanted: nonzeros of the product of the matrix.
+        target: nonzeros of the product of the matrix.
     """
     surplus: dict[float, int] = {}
 
