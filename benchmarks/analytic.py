@@ -78,7 +78,7 @@ DENSITIES = (0.4, 0.5, 1.0)
 
 def main() -> None:
     """Print a table."""
-    case = read_case([Path(__file__).parent / "analytic.yaml"], mapped=False)
+    case = read_case([Path(__file__).parent / "analytic.yaml"], with_mapping=False)
     hertz = _hertz()
     print(f"one core at {hertz / 1e9:.2f} GHz; computes per host cycle")
     print(f"{'network':<12}{'layers':>8}{'computes':>18}{'one mapping':>14}{'of 1,000':>12}")

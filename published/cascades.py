@@ -14,7 +14,7 @@ import fiberscope
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
 from fiberscope.models.graphs.rewrites import apply_rewrites
-from fiberscope.models.trace.api import model, specified
+from fiberscope.models.trace.api import load_outline, model
 
 MACHINES = ("gamma", "outerspace", "extensor")
 RANDOM = "uniform:rows=200,cols=200,nonzeros=1200,seed=1"
@@ -23,7 +23,7 @@ REWRITES = ("locate", "dead-droppers")
 
 def rows(name: str, matrix: str) -> list[str]:
     """A table's rows of one machine: the counts and cycles of each way."""
-    graph = graph_of_cascade(specified(name, {})).graph
+    graph = graph_of_cascade(load_outline(name, {})).graph
     operands, unbounded = {"A": matrix, "B": matrix}, {"depth": 0}
     found = []
     for title, one in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.lanes import share_of_steps
@@ -98,7 +98,7 @@ def _formats() -> Iterator[Figure]:
     for share, (bitmask_energy, cycles, energy) in FORMATS.items():
         published = (BITMASK_CYCLES, bitmask_energy), (cycles, energy)
         for design, name, numbers in zip(designs, ("bitmasks", "coordinate lists"), published, strict=True):
-            found = evaluated(_with_densities(design, [share, share]))
+            found = evaluate_case(_with_densities(design, [share, share]))
             case = f"{name}, density {share:.2g}"
             ours = float(found.cycles[0]), float(found.energy_pj[0]) * 1e-6
             for what, theirs, value in zip(("cycles by format", "energy, uJ"), numbers, ours, strict=True):
@@ -146,7 +146,7 @@ def _compression() -> Iterator[Figure]:
 
 def _memory_words(case: Case) -> tuple[float, float, float]:
     """Words from and to the outermost level: were all dense, as they are stored, and of these the data."""
-    found = evaluated(case)
+    found = evaluate_case(case)
     cost = found.cost.levels[0]
     tables = [one for (level, _tensor), one in found.traffic.dense.items() if level == 0]
     dense = sum(float((one.reads + one.updates)[0]) for one in tables)
@@ -174,4 +174,4 @@ def _structured() -> Iterator[Figure]:
 
 
 def _cycles(case: Case) -> float:
-    return float(evaluated(case).cycles[0])
+    return float(evaluate_case(case).cycles[0])

@@ -50,7 +50,7 @@ def analyze(inputs: _Inputs, asked: ReportOptions, profile: _Profile = False) ->
     words = shlex.join(map(str, inputs))
     with report_delivery(asked.json, asked.quiet) as deliver:
         run = AnalyticRequest(words, settings=asked.entries(), config=asked.config, exact=asked.exact)
-        report, analysis = run.analyzed
+        report, analysis = run.analysis
     deliver(report)
     if asked.quiet or asked.json == STANDARD_OUTPUT or report.analytical is None:
         return

@@ -63,11 +63,11 @@ def cascade(specification: _Specification, settings: Settings = None, output: _O
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.models.graphs.compiler.cascades import graph_of_cascade
     from fiberscope.models.graphs.gv_writer import write_gv
-    from fiberscope.models.trace.api import specified
+    from fiberscope.models.trace.api import load_outline
 
     path = output or Path(f"{Path(specification).stem}.gv")
     check_outputs({"the graph": path}, {})
-    graph = graph_of_cascade(specified(specification, parse_settings(settings or [])))
+    graph = graph_of_cascade(load_outline(specification, parse_settings(settings or [])))
     write_gv(graph.graph, path)
     for name, order in graph.orders.items():
         print(f"{name}: loops {','.join(order)}")

@@ -109,12 +109,12 @@ def _check_show(what: str | None, json: Path | None, output: Path | None) -> Non
 def _shown(what: str, specification: str, settings: Mapping[str, object]) -> bool:
     """Show what a specification alone can tell; returns whether it can."""
     from fiberscope.models.trace import show
-    from fiberscope.models.trace.api import specified
+    from fiberscope.models.trace.api import load_outline
     from fiberscope.models.trace.show import loop_nests
 
     if what not in show.OF_SPECIFICATIONS:
         return False
-    read = specified(specification, settings)
+    read = load_outline(specification, settings)
     print(loop_nests(read) if what == "loopnest" else show.blocks_in_words(read))
     return True
 

@@ -155,14 +155,14 @@ def _read_statistics(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
 def _deliver(made_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
     """Write what was asked for, then show it."""
     from fiberscope.commands.output import show
-    from fiberscope.models.tiles.pictures import drawing
+    from fiberscope.models.tiles.pictures import draw_plan
     from fiberscope.models.tiles.report import document, tables, why
     from fiberscope.results.report.pictures import save_figure
 
     if json is not None:
         write_json(json, document(made_plan, measured=measure))
     if plot is not None:
-        save_figure(lambda: drawing(made_plan), plot)
+        save_figure(lambda: draw_plan(made_plan), plot)
     if json != STANDARD_OUTPUT:
         show(tables(made_plan, measured=measure), markdown=markdown)
         print(f"\n{why(made_plan)}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.phases import read_phases
 from fiberscope.models.analytic.read_problem import LARGEST
@@ -104,7 +104,7 @@ def _phase(name: str, case: Case, *others: Case) -> Phase:
         InputError: no mapping is possible.
     """
     try:
-        evaluation = evaluated(case)
+        evaluation = evaluate_case(case)
     except InputError:
         if others:
             return _phase(name, *others)

@@ -21,7 +21,7 @@ from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
 from fiberscope.models.from_spec.units import shared_units, units_on_lanes
-from fiberscope.models.trace.api import model, specified
+from fiberscope.models.trace.api import load_outline, model
 from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.files import KeptStates, StateFiles
@@ -248,7 +248,7 @@ def _other_steps(specification: str, settings: Mapping[str, object], event: Repo
         "Cache": "its banks are as many as its instances ask for",
         "Buffet": "it is beside the block that it serves, an element a cycle",
     }
-    spec = specified(specification, settings)
+    spec = load_outline(specification, settings)
     parts = [
         part for configuration in spec.configurations.values() for part in configuration.components.values()
     ]

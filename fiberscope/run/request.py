@@ -18,7 +18,7 @@ from fiberscope.results.report.document import Report
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
-    from fiberscope.models.analytic.evaluate import Evaluated
+    from fiberscope.models.analytic.evaluate import Evaluation
     from fiberscope.models.trace.api import Prepared
     from fiberscope.run.configure import ResolvedRun
 
@@ -179,9 +179,9 @@ class TraceRequest(RunRequest):
 
     def resolved_parameters(self) -> dict[str, object]:
         """See ``RunRequest``."""
-        from fiberscope.models.trace.api import specified  # noqa: PLC0415
+        from fiberscope.models.trace.api import load_outline  # noqa: PLC0415
 
-        specified(self.machine, self.all_settings)
+        load_outline(self.machine, self.all_settings)
         return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
@@ -232,18 +232,18 @@ class AnalyticRequest(RunRequest):
 
     def digests(self, progress: Progress) -> list[str]:
         """See ``RunRequest``."""
-        return [operand.digest for operand in self.analyzed[0].workload.operands]
+        return [operand.digest for operand in self.analysis[0].workload.operands]
 
     def run(self, **_options: Any) -> Report:  # noqa: ANN401
         """See ``RunRequest``; the evaluation is too short for progress."""
-        return self.analyzed[0]
+        return self.analysis[0]
 
     @cached_property
-    def analyzed(self) -> tuple[Report, Evaluated]:
+    def analysis(self) -> tuple[Report, Evaluation]:
         """Return the report and its evaluation; cached to avoid reading the operands twice."""
-        from fiberscope.models.analytic.api import analyzed  # noqa: PLC0415
+        from fiberscope.models.analytic.api import analyze_paths  # noqa: PLC0415
 
-        return analyzed(self._paths, super().resolved_parameters(), exact=self.exact)
+        return analyze_paths(self._paths, super().resolved_parameters(), exact=self.exact)
 
     @property
     def _paths(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""The analytical model: what a mapping costs by its tensors' statistics, before any simulation."""
+"""Analytical model: estimate the cost of a mapping from statistics of its tensors, without simulation."""

@@ -1,6 +1,6 @@
-"""Actions in the end: accesses and computes, and those that are gated or skipped.
+"""Counts of actions: accesses and computes, each actual, gated or skipped.
 
-Counts are words, or units of metadata, a instance, by mapping.
+Counts are arrays over mappings, in words or units of metadata of one instance.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Access", "Computes", "FormatAccess", "LevelActions"]
 
 @dataclass
 class Access:
-    """One kind of access (reads, fills or updates) of data: done, idled through, and passed over."""
+    """Actual, gated and skipped accesses of one kind (reads, fills or updates)."""
 
     actual: Numbers
     gated: Numbers
@@ -25,12 +25,12 @@ class Access:
 
     @classmethod
     def all_actual(cls, actual: Numbers) -> Access:
-        """Return actions that are all done."""
+        """Return accesses that are all actual."""
         none = np.zeros(actual.shape)
         return cls(actual, none, none)
 
     def lose(self, removed: Numbers, skipping: Numbers) -> None:
-        """Omit a share of the actions: skipped where ``skipping`` is 1, gated where it is 0."""
+        """Remove actual accesses, and count them as skipped (``skipping`` is 1) or gated (0)."""
         self.actual = self.actual - removed
         self.skipped = self.skipped + removed * skipping
         self.gated = self.gated + removed * (1.0 - skipping)
@@ -38,14 +38,14 @@ class Access:
 
 @dataclass
 class FormatAccess:
-    """The same of the units of a format, by rank: mappings x ranks."""
+    """Accesses to metadata and payloads of a format, by rank: mappings x ranks."""
 
     metadata: Access
     payload: Access
 
     @classmethod
     def from_units(cls, units: Units, times: Numbers) -> FormatAccess:
-        """The units of so many tiles, a begun unit whole."""
+        """Return the accesses of ``times`` tiles; fractions of a unit are rounded up."""
         return cls(
             *(
                 Access.all_actual(np.ceil(_snap_to_whole(part * times[:, None])))
@@ -54,18 +54,18 @@ class FormatAccess:
         )
 
     def copy(self) -> FormatAccess:
-        """The same counts, to be changed on their own."""
+        """Return an independent copy of the counts."""
         return FormatAccess(*(replace(access) for access in (self.metadata, self.payload)))
 
     def lose_share(self, share: Numbers, skipping: Numbers, ranks: int) -> None:
-        """Leave out a share of the innermost ranks."""
+        """Remove a share of the innermost ranks' accesses, and count them as skipped or gated."""
         for access in (self.metadata, self.payload):
             removed = np.floor(access.actual * share[:, None])
             removed[:, ranks:] = 0.0
             access.lose(removed, skipping[:, None])
 
     def shrink(self, share: Numbers, ranks: int | None = None) -> None:
-        """A share (of the innermost ranks) does not exist here."""
+        """Remove a share of the accesses (of the innermost ranks) that do not exist."""
         for access in (self.metadata, self.payload):
             removed = np.floor(access.actual * share[:, None])
             removed[:, ranks if ranks is not None else removed.shape[1] :] = 0.0
@@ -73,14 +73,14 @@ class FormatAccess:
 
 
 def _snap_to_whole(numbers: Numbers) -> Numbers:
-    """Round numbers that are almost whole, which would otherwise count as one more unit."""
+    """Round numbers that are almost integers, so that ``ceil`` does not add a unit."""
     near = np.rint(numbers)
     return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(near, 1.0), near, numbers)
 
 
 @dataclass
 class LevelActions:
-    """One tensor at one level."""
+    """Actions of one tensor at one level."""
 
     reads: Access
     fills: Access
@@ -94,14 +94,14 @@ class LevelActions:
 
     @property
     def formats(self) -> tuple[FormatAccess, ...]:
-        """Return the existing formats: reads, fills, updates."""
+        """Return the accesses to metadata: of reads, fills and updates, without missing ones."""
         kinds = (self.format_reads, self.format_fills, self.format_updates)
         return tuple(kind for kind in kinds if kind is not None)
 
 
 @dataclass(frozen=True)
 class Computes:
-    """Computes of all units together; ``absent`` are those without an operand."""
+    """Computes of all units together; ``absent`` computes lack an operand."""
 
     actual: Numbers
     gated: Numbers

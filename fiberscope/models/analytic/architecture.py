@@ -1,4 +1,4 @@
-"""The machine as the analytical model sees it: levels of storage, outer to inner, and the compute units."""
+"""Machine of the analytical model: levels of storage, outermost first, and compute units."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ class Level:
     """A level of storage.
 
     Args:
-        name: the name of the level, as mappings have it.
-        path: the path of the component, as energy tables have it (``system.PE[0..15].Spad``).
-        kind: its class, which chooses the energies where no table has them.
+        name: the name of the level in mappings.
+        path: the path of the component in energy tables (``system.PE[0..15].Spad``).
+        kind: its class, for its energies in the default table.
         mesh: instances along X and Y.
         word_bits: bits of a word of data.
-        block: words of a row: what one access of the array moves.
-        entries: words that it holds; None: as many as are needed.
+        block: words of a row, which one access to the array moves.
+        entries: capacity in words; None is unlimited.
         cluster: instances that share a row.
-        buffering: how many tiles it holds at once (double buffering: 2).
-        least_utilization: share of the entries that a mapping has to use.
-        overbooking: whether tiles may be larger than the level, and what exceeds it is read from outside;
-            ``overbooked`` is the largest share of tiles for which that may be so.
-        metadata_bits: bits of a word of metadata where a format gives none.
-        metadata_width: bits of a row of metadata; 0: none is stored.
-        metadata_depth: rows of metadata; None: as many as are needed.
-        read_bandwidth, write_bandwidth: words a cycle and instance; None: any number.
-        shared_bandwidth: the shared bandwidth of both together.
-        bandwidth_scales: what a word of a tensor takes of the bandwidths, where it is not 1.
-        decompresses, compresses: whether what comes from the outer level, or goes there, may change format.
+        buffering: number of tiles that the level holds at a time (double buffering: 2).
+        least_utilization: smallest share of the entries that a mapping has to use.
+        overbooking: whether tiles may exceed the level; the excess is read from the outer level.
+        overbooked: largest share of tiles that may exceed the level.
+        metadata_bits: bits of a word of metadata, unless the format says.
+        metadata_width: bits of a row of metadata; 0: the level stores no metadata.
+        metadata_depth: rows of metadata; None is unlimited.
+        read_bandwidth, write_bandwidth, shared_bandwidth: words a cycle of an instance, of reads, of writes
+            and of both together; None is unlimited.
+        bandwidth_scales: bandwidth that a word of a tensor takes, where it is not 1.
+        decompresses, compresses: whether tiles may change format on the way from, or to, the outer level.
         reduces: whether partial sums may be added here.
-        energy_scale: of all its actions.
-        stores: whether it can keep data; else it is a place of spatial loops alone, as a container is.
+        energy_scale: factor of the energy of all its actions.
+        stores: whether the level can keep data; else it only has spatial loops, as a container does.
     """
 
     name: str
@@ -68,13 +68,13 @@ class Level:
 
     @property
     def is_unlimited(self) -> bool:
-        """Return whether it moves any number of words a cycle."""
+        """Return whether the level has no limit of bandwidth."""
         return self.stores and self.read_bandwidth is self.write_bandwidth is self.shared_bandwidth is None
 
 
 @dataclass(frozen=True)
 class Compute:
-    """The units that do the computes."""
+    """The compute units."""
 
     name: str
     path: str
@@ -91,7 +91,7 @@ class Compute:
 
 @dataclass(frozen=True)
 class Architecture:
-    """Storage from the outermost level to the innermost, and the compute units that it feeds."""
+    """Levels of storage, outermost first, and the compute units below them."""
 
     levels: tuple[Level, ...]
     compute: Compute

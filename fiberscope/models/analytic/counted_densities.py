@@ -1,7 +1,7 @@
-"""Densities that are counted: of a tensor that is there, exactly, or of one whose pattern is known.
+"""Densities that are counted exactly: of actual data, and of banded matrices.
 
-Nothing is assumed of how nonzeros are distributed. Questions are answered over all tiles of the grid that
-begins at the origin, those at the far edges cut off by the tensor. What was counted for a shape is kept.
+Statistics are over all tiles of the grid that begins at the origin; tiles at the far edges are cut off by
+the tensor. Counts are cached by shape.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Extents = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Pieces:
-    """The tiles with nonzeros among those that parent tiles are cut into.
+    """Nonempty tiles of the parent tiles that contain them.
 
     Args:
-        parents: the place of each one's parent in the grid of parents: pieces x ranks.
-        places: the place of each within its parent, in tiles: pieces x ranks.
-        occupancies: nonzeros of each.
+        parents: coordinates of each piece's parent in the grid of parents: pieces x ranks.
+        places: coordinates of each piece in its parent, in tiles: pieces x ranks.
+        occupancies: number of nonzeros of each piece.
     """
 
     parents: Counts
@@ -38,34 +38,34 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Number of tiles by occupancy; the occupancies increase."""
+    """Number of tiles by occupancy; occupancies are in increasing order."""
 
     occupancies: Counts
     tiles: Counts
 
     @property
     def mean(self) -> float:
-        """Nonzeros a tile."""
+        """Return the mean occupancy of a tile."""
         return float(np.dot(self.occupancies, self.tiles)) / int(self.tiles.sum())
 
     @property
     def empty(self) -> float:
-        """The share of tiles without a nonzero."""
+        """Return the share of empty tiles."""
         return float(self.tiles[self.occupancies == 0].sum()) / int(self.tiles.sum())
 
     @property
     def shares(self) -> Numbers:
-        """Return the shares of tiles, by occupancy."""
+        """Return the share of tiles of each occupancy."""
         return np.asarray(self.tiles / self.tiles.sum())
 
 
 def _cut(extents: Counts | Extents, tile: Extents) -> Counts:
-    """Into how many tiles, by rank."""
+    """Return the number of tiles along each rank."""
     return -(-np.asarray(extents, np.int64) // np.asarray(tile, np.int64))
 
 
 class CountedDensity(Density):
-    """Base of counted densities: histograms, of all tiles and of those inside certain parents."""
+    """Base class of counted densities, with histograms of all tiles and of the tiles in given parents."""
 
     def __init__(self, shape: Sequence[int], nonzeros: int) -> None:
         super().__init__(shape, nonzeros / max(prod(shape), 1))
@@ -74,15 +74,15 @@ class CountedDensity(Density):
 
     @abstractmethod
     def pieces(self, parent: Extents, tile: Extents) -> Pieces:
-        """The tiles with nonzeros, of those that tiles of ``parent``'s extents are cut into."""
+        """Return the nonempty tiles of parent tiles with extents ``parent``."""
 
     @property
     def exact(self) -> float:
-        """Nonzeros over elements."""
+        """Return the share of nonzeros."""
         return self.density
 
     def families(self, parent: Tile, tile: Tile) -> Families:
-        """The tiles of each parent, counted once for each two shapes."""
+        """Return the tiles of each parent; counted once for each pair of shapes."""
         shapes = _extents(parent), _extents(tile)
         if shapes not in self._families:
             self._families[shapes] = Families(self.shape, *shapes, self.pieces(*shapes))
@@ -93,44 +93,44 @@ class CountedDensity(Density):
         return self.families(self.shape, tile).histogram(self.nonzeros)
 
     def expected(self, tile: Tile) -> Numbers:
-        """The mean over all tiles."""
+        """Return the mean occupancy over all tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).mean, tile)
 
     def probability_empty(self, tile: Tile) -> Numbers:
-        """The share of tiles without a nonzero."""
+        """Return the share of empty tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).empty, tile)
 
     def minimum(self, tile: Tile) -> Counts:
-        """The least of all tiles."""
+        """Return the smallest occupancy of all tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).occupancies[0], tile).astype(np.int64)
 
     def maximum(self, tile: Tile) -> Counts:
-        """The largest of all tiles."""
+        """Return the largest occupancy of all tiles."""
         return self._by_shape(lambda shape: self.histogram(shape).occupancies[-1], tile).astype(np.int64)
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
-        """Over all parents."""
+        """Return the largest number of nonempty tiles over all parents."""
         ranks = len(self.shape)
         return self._by_shape(
-            lambda shapes: self.families(shapes[:ranks], shapes[ranks:]).most, (*parent, *tile)
+            lambda shapes: self.families(shapes[:ranks], shapes[ranks:]).maximum_nonempty, (*parent, *tile)
         ).astype(np.int64)
 
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
-        """The occupancies that occur, and the share of tiles that have each."""
+        """Return the occupancies of tiles, and the share of tiles of each."""
         histogram = self.histogram(tile)
         return histogram.occupancies, histogram.shares
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
-        """Over the tiles of those parents that have this occupancy."""
+        """Return the density in parents with a given occupancy."""
         return _Inside(self, _extents(parent), np.asarray(occupancy, np.int64))
 
     @staticmethod
     def _by_shape(question: Callable[[Extents], float], tile: Tile) -> Numbers:
-        """The answer for each of as many shapes as there are in the arrays of extents."""
+        """Evaluate a statistic for each distinct shape in arrays of extents."""
         extents = np.broadcast_arrays(*(np.asarray(extent, np.int64) for extent in tile))
-        shapes, which = distinct(np.stack([extent.reshape(-1) for extent in extents], axis=1))
+        shapes, inverse = distinct(np.stack([extent.reshape(-1) for extent in extents], axis=1))
         answers = np.array([question(_extents(shape)) for shape in shapes], np.float64)
-        return answers[which].reshape(extents[0].shape)
+        return answers[inverse].reshape(extents[0].shape)
 
 
 def _extents(tile: Tile) -> Extents:
@@ -138,17 +138,19 @@ def _extents(tile: Tile) -> Extents:
 
 
 class Families:
-    """The tiles that occupied parents are cut into, by how many nonzeros the parent has.
+    """Tiles of nonempty parents, by occupancy of the parent.
 
     Args:
         shape: the shape of the tensor.
-        parent, tile: the two shapes of tiles.
-        pieces: the tiles with nonzeros.
+        parent, tile: extents of parents and of tiles.
+        pieces: the nonempty tiles.
     """
 
     def __init__(self, shape: Extents, parent: Extents, tile: Extents, pieces: Pieces) -> None:
         parents, family = distinct(pieces.parents)
-        self.most = int(np.bincount(family).max(initial=0))  # most tiles with nonzeros in a parent
+        self.maximum_nonempty = int(
+            np.bincount(family).max(initial=0)
+        )  # most tiles with nonzeros in a parent
         self._occupancies = pieces.occupancies
         by_parent = np.bincount(family, pieces.occupancies, len(parents)).astype(np.int64)
         self._parent = by_parent[family]
@@ -159,19 +161,19 @@ class Families:
         self._empty_parent = int(np.prod(_cut(np.minimum(parent, shape), tile)))
 
     def tiles(self, occupancy: Counts) -> Counts:
-        """Count the tiles that the parents with an occupancy are cut into, empty ones among them."""
+        """Count the tiles of the parents with an occupancy, empty tiles too."""
         return self._sum(self._by_parent, self._tiles, occupancy)
 
-    def occupied(self, occupancy: Counts) -> Counts:
-        """Count those of these tiles that have a nonzero."""
+    def nonempty(self, occupancy: Counts) -> Counts:
+        """Count the nonempty tiles of the parents with an occupancy."""
         return self._sum(self._parent, np.ones_like(self._parent), occupancy)
 
     def nonzeros(self, occupancy: Counts) -> Counts:
-        """Count the nonzeros of these tiles."""
+        """Count the nonzeros of the parents with an occupancy."""
         return self._sum(self._by_parent, self._by_parent, occupancy)
 
     def histogram(self, occupancy: int) -> Histogram:
-        """The occupancies of the tiles of parents with an occupancy."""
+        """Return the histogram of the tiles of the parents with an occupancy."""
         occupancies, counts = np.unique(self._occupancies[self._parent == occupancy], return_counts=True)
         tiles = int(self.tiles(np.array(occupancy))) if len(occupancies) else self._empty_parent
         if tiles > counts.sum():
@@ -184,8 +186,8 @@ class Families:
     @staticmethod
     def _sum(keys: Counts, numbers: Counts, key: Counts) -> Counts:
         """Sum the numbers with a key."""
-        distinct_keys, which = np.unique(keys, return_inverse=True)
-        sums = np.bincount(which, numbers, len(distinct_keys)).astype(np.int64)
+        distinct_keys, inverse = np.unique(keys, return_inverse=True)
+        sums = np.bincount(inverse, numbers, len(distinct_keys)).astype(np.int64)
         if not len(distinct_keys):
             return np.zeros_like(key)
         place = np.minimum(np.searchsorted(distinct_keys, key), len(distinct_keys) - 1)
@@ -193,67 +195,67 @@ class Families:
 
 
 class _Inside(Density):
-    """The tiles of those parents that have an occupancy; of a parent in a parent, the inner one counts.
+    """Density in the parents with an occupancy; for a parent in a parent, only the inner parent counts.
 
-    An occupancy that no parent has has no tiles: they are said to be empty.
+    An occupancy without parents has only empty tiles.
     """
 
-    def __init__(self, counted: CountedDensity, parent: Extents, occupancy: Counts) -> None:
+    def __init__(self, density: CountedDensity, parent: Extents, occupancy: Counts) -> None:
         super().__init__(parent, float(np.mean(occupancy)) / prod(parent))
-        self._counted = counted
+        self._tensor_density = density
         self._occupancy = occupancy
 
     @property
     def exact(self) -> float:
-        """Nonzeros of the parent over its elements."""
+        """Return the share of nonzeros of a parent."""
         return self.density
 
     def expected(self, tile: Tile) -> Numbers:
-        """Return the mean over all tiles of such parents, by occupancy."""
-        families = self._counted.families(self.shape, tile)
+        """Return the mean occupancy of the tiles of these parents, by occupancy of the parent."""
+        families = self._tensor_density.families(self.shape, tile)
         return np.asarray(families.nonzeros(self._occupancy) / np.maximum(families.tiles(self._occupancy), 1))
 
     def probability_empty(self, tile: Tile) -> Numbers:
-        """Return the share of empty tiles of such parents, by occupancy."""
-        families = self._counted.families(self.shape, tile)
-        return 1.0 - families.occupied(self._occupancy) / np.maximum(families.tiles(self._occupancy), 1)
+        """Return the share of empty tiles of these parents, by occupancy of the parent."""
+        families = self._tensor_density.families(self.shape, tile)
+        return 1.0 - families.nonempty(self._occupancy) / np.maximum(families.tiles(self._occupancy), 1)
 
     def minimum(self, tile: Tile) -> Counts:
-        """The least of all tiles of such parents."""
+        """Return the smallest occupancy of the tiles of these parents."""
         return np.asarray(self._histogram(tile).occupancies[0])
 
     def maximum(self, tile: Tile) -> Counts:
-        """The largest of all tiles of such parents."""
+        """Return the largest occupancy of the tiles of these parents."""
         return np.asarray(self._histogram(tile).occupancies[-1])
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
-        """Over all parents of the inner kind."""
-        return self._counted.maximum_nonempty(parent, tile)
+        """Return the largest number of nonempty tiles over all inner parents."""
+        return self._tensor_density.maximum_nonempty(parent, tile)
 
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
-        """The occupancies that occur in such parents, and the share of tiles that have each."""
+        """Return the occupancies of the tiles of these parents, and the share of tiles of each."""
         histogram = self._histogram(tile)
         return histogram.occupancies, histogram.shares
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
-        """Return the density inside the inner parents, wherever they lie."""
-        return self._counted.inside(parent, occupancy)
+        """Return the density in inner parents, which may lie in any outer parent."""
+        return self._tensor_density.inside(parent, occupancy)
 
     def _histogram(self, tile: Tile) -> Histogram:
-        return self._counted.families(self.shape, tile).histogram(int(self._occupancy))
+        return self._tensor_density.families(self.shape, tile).histogram(int(self._occupancy))
 
 
 class Actual(CountedDensity):
-    """A tensor that is there.
+    """Density of actual data.
 
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "actual data", which no release of its tool has.
 
     Args:
         shape: the shape of the tensor.
-        coordinates: the coordinates of its nonzeros: nonzeros x ranks, in any order, each once.
+        coordinates: coordinates of its nonzeros: nonzeros x ranks, in any order, without duplicates.
 
     Raises:
-        ValueError: if a coordinate is outside of the tensor, or stands twice.
+        ValueError: a coordinate is outside of the tensor, or a duplicate.
     """
 
     def __init__(self, shape: Sequence[int], coordinates: ArrayLike) -> None:
@@ -267,15 +269,15 @@ class Actual(CountedDensity):
             raise ValueError("a coordinate stands twice")
 
     def pieces(self, parent: Extents, tile: Extents) -> Pieces:
-        """Counted by where each nonzero lies."""
-        parents, within = np.divmod(self.coordinates, parent)
-        tiles, which = distinct(np.concatenate([parents, within // tile], axis=1))
+        """Count nonzeros by tile; see ``CountedDensity``."""
+        parents, offsets = np.divmod(self.coordinates, parent)
+        tiles, row_of = distinct(np.concatenate([parents, offsets // tile], axis=1))
         ranks = len(self.shape)
-        return Pieces(tiles[:, :ranks], tiles[:, ranks:], np.bincount(which))
+        return Pieces(tiles[:, :ranks], tiles[:, ranks:], np.bincount(row_of))
 
 
 class Banded(CountedDensity):
-    """A square matrix whose element (i, j) is a nonzero where |i - j| is at most the band's half width.
+    """A square matrix whose element (i, j) is a nonzero where |i - j| is at most the half width of the band.
 
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "banded".
 
@@ -284,8 +286,8 @@ class Banded(CountedDensity):
         half_width: the half width of the band; 0: the diagonal.
 
     Raises:
-        ValueError: if the matrix is not square or the width is negative; in a question, if the tiles do not
-            divide what they are cut from.
+        ValueError: the matrix is not square, or the width is negative; in a query, tiles do not divide their
+            parents or the matrix.
     """
 
     def __init__(self, shape: Sequence[int], half_width: int) -> None:
@@ -298,17 +300,17 @@ class Banded(CountedDensity):
         self.half_width = half_width
 
     def pieces(self, parent: Extents, tile: Extents) -> Pieces:
-        """The tiles along the diagonal that the band crosses: in each row of tiles a run of them."""
+        """Return the tiles that intersect the band: a run of tiles in each row of tiles."""
         if (np.array(self.shape) % parent).any() or (np.array(parent) % tile).any():
             sizes = " in ".join("x".join(map(str, shape)) for shape in (tile, parent, self.shape))
             raise ValueError(f"tiles of a banded matrix must divide it and each other: {sizes} do not")
-        rows, columns = self._crossed(tile)
-        occupancies = self._crossing(rows * tile[0], columns * tile[1], tile)
+        rows, columns = self._tiles_on_band(tile)
+        occupancies = self._count_band(rows * tile[0], columns * tile[1], tile)
         parents, places = np.divmod(np.stack([rows, columns], axis=1), np.array(parent) // tile)
         return Pieces(parents, places, occupancies)
 
-    def _crossed(self, tile: Extents) -> tuple[Counts, Counts]:
-        """The places of the tiles that hold some of the band."""
+    def _tiles_on_band(self, tile: Extents) -> tuple[Counts, Counts]:
+        """Return the coordinates of the tiles that intersect the band."""
         side, (height, width) = self.shape[0], tile
         top = np.arange(0, side, height)
         first = np.maximum(top - self.half_width, 0) // width
@@ -318,14 +320,16 @@ class Banded(CountedDensity):
         rows = np.repeat(np.arange(len(top)), runs)
         return rows, np.arange(runs.sum()) - begin[rows] + first[rows]
 
-    def _crossing(self, top: Counts, left: Counts, tile: Extents) -> Counts:
+    def _count_band(self, top: Counts, left: Counts, tile: Extents) -> Counts:
         """Count the elements of the band in tiles with these corners."""
-        apart = left - top
-        return _at_most(apart + self.half_width, tile) - _at_most(apart - self.half_width - 1, tile)
+        distance = left - top
+        return _count_at_most(distance + self.half_width, tile) - _count_at_most(
+            distance - self.half_width - 1, tile
+        )
 
 
-def _at_most(difference: Counts, tile: Extents) -> Counts:
-    """Count the elements (a, b) of a tile with a - b at most this number: triangles, cut off by the tile."""
+def _count_at_most(difference: Counts, tile: Extents) -> Counts:
+    """Count the elements (a, b) of a tile with a - b at most ``difference``, as a sum of triangles."""
     height, width = tile
     reach = difference + width
     return (

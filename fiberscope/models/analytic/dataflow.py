@@ -1,4 +1,4 @@
-"""The first step: how much moves between levels, and how much is computed, were all data dense.
+"""First step of the model: dense traffic between levels, and dense computes.
 
 Source: Sparseloop (MICRO 2022), Section 5.2; Timeloop (ISPASS 2019), Section V.
 """
@@ -22,13 +22,14 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Dense:
-    """One tensor at one level that keeps it; words a instance, by mapping.
+    """Dense traffic of one tensor at one level that keeps the tensor; words of an instance, by mapping.
 
     Args:
         tile: words of the tile.
-        reads, fills, updates: words that are read, brought in from outside, and arrive from inside.
-        distinct: words of an output that come here at all.
-        reductions: partial sums that are added to what was here before.
+        reads, fills, updates: words that are read, filled from the outer level, and updated from the inner
+            level.
+        distinct: distinct words of an output at this level.
+        reductions: partial sums that are added to earlier partial sums here.
     """
 
     tile: Whole
@@ -45,9 +46,9 @@ class Traffic:
 
     Args:
         nest: the loops.
-        chains: of each tensor the levels that keep it, outer to inner.
-        dense: by level and tensor, where it is kept.
-        instances: of each level, used: mappings x (levels and then compute).
+        chains: for each tensor the levels that keep it, outermost first.
+        dense: by level and tensor, where the level keeps the tensor.
+        instances: used instances of each level: mappings x (levels and compute).
         steps: iterations of the temporal loops: computes of one unit.
         computes: the computes of all units together.
     """
@@ -60,18 +61,18 @@ class Traffic:
     computes: Whole
 
     def child(self, level: int, tensor: int) -> int | None:
-        """The next inner level that keeps a tensor; None: compute."""
+        """Return the next inner level that keeps a tensor; None: compute."""
         inner = [other for other in self.chains[tensor] if other > level]
         return inner[0] if inner else None
 
     def parent(self, level: int, tensor: int) -> int | None:
-        """The next outer level that keeps a tensor; None: there is none."""
+        """Return the next outer level that keeps a tensor, or None."""
         outer = [other for other in self.chains[tensor] if other < level]
         return outer[-1] if outer else None
 
 
 def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
-    """Count what the loops of mappings move."""
+    """Return the dense traffic of mappings."""
     nest = Nest(mappings)
     chains = tuple(tuple(mappings.chain(tensor)) for tensor in range(len(problem.tensors)))
     instances = _instances(nest)
@@ -80,7 +81,7 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     for tensor, chain in enumerate(chains):
         walk = _Walk(problem, nest, tensor, steps, options)
         for level, child in zip(chain, [*chain[1:], None], strict=True):
-            traffic = walk.at(level, child, level == chain[0])
+            traffic = walk.traffic_at(level, child, level == chain[0])
             if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
                 traffic = replace(traffic, reads=traffic.updates)
             dense[level, tensor] = traffic
@@ -95,69 +96,71 @@ def _instances(nest: Nest) -> Whole:
 
 
 class _Walk:
-    """The way of one tensor through the levels."""
+    """Traffic of one tensor at the levels that keep it."""
 
     def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Whole, options: Options) -> None:
         self.problem, self.nest, self.tensor, self.steps = problem, nest, tensor, steps
         self.options, self.output = options, problem.tensors[tensor].output
         windows = any(len(rank.terms) > 1 for rank in problem.tensors[tensor].ranks)
-        self.slides = windows and options.brings_what_is_new and not self.output
+        self.slides = windows and options.fetches_new_words and not self.output
         self.touched = problem.touches[tensor][nest.dimension]
 
-    def at(self, level: int, child: int | None, outermost: bool) -> Dense:
+    def traffic_at(self, level: int, child: int | None, outermost: bool) -> Dense:
         tile = self._tile(level)
-        below = self._brought(child) if child is not None else self.steps
+        below = self._fetched_words(child) if child is not None else self.steps
         inner = self.nest.levels if child is None else child
-        served = below * self._touching(self.nest.spatial_between(level, inner))
-        brought = np.zeros_like(tile) if outermost else self._brought(level)
+        served = below * self._count_tiles(self.nest.spatial_between(level, inner))
+        fills = np.zeros_like(tile) if outermost else self._fetched_words(level)
         none = np.zeros_like(tile)
         if not self.output:
-            return Dense(tile, served, brought, none, none, none)
+            return Dense(tile, served, fills, none, none, none)
         distinct = self._distinct(level)
-        again = np.maximum(served - distinct, 0)
+        repeated = np.maximum(served - distinct, 0)
         if not outermost and not self.options.charges_first_fill:
-            brought = np.maximum(brought - distinct, 0)
-        return Dense(tile, again, brought, served, distinct, again)
+            fills = np.maximum(fills - distinct, 0)
+        return Dense(tile, repeated, fills, served, distinct, repeated)
 
     def _tile(self, level: int) -> Whole:
         return self.problem.size(self.tensor, self.nest.tile(level))
 
-    def _brought(self, level: int) -> Whole:
-        """Words that one instance of a level takes in all."""
-        tile, bounds = self._tile(level), self._moving(level)
+    def _fetched_words(self, level: int) -> Whole:
+        """Return the words that one instance of a level fetches in total."""
+        tile, bounds = self._tile(level), self._moving_bounds(level)
         if not self.slides:
             return np.asarray(bounds.prod(axis=1) * tile)
-        outside = np.cumprod(bounds[:, ::-1], axis=1)[:, ::-1]  # tiles by the loops from one outwards
-        taken = tile.copy()
-        for overlap, begun, further in zip(self._overlaps(level), outside.T, bounds.T, strict=True):
-            taken += (begun - begun // further) * (tile - overlap)
-        return taken
+        outside = np.cumprod(bounds[:, ::-1], axis=1)[:, ::-1]  # tiles of each loop and the loops outside
+        words = tile.copy()
+        for overlap, tiles, bound in zip(self._overlaps(level), outside.T, bounds.T, strict=True):
+            words += (tiles - tiles // bound) * (tile - overlap)
+        return words
 
-    def _moving(self, level: int) -> Whole:
-        """Bounds of the temporal loops outside a level, inner to outer; 1 where its tile stays."""
+    def _moving_bounds(self, level: int) -> Whole:
+        """Return the bounds of the temporal loops outside a level, innermost first; 1 if stationary."""
         slots = self.nest.temporal_outside(level)
         bound = self.nest.bound[:, slots]
-        moved = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)
-        return np.where(moved, bound, 1)
+        is_moving = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)
+        return np.where(is_moving, bound, 1)
 
     def _overlaps(self, level: int) -> Iterator[Whole]:
-        """Words that a tile shares with the one before where a loop goes on and those inside begin anew."""
+        """Yield for each loop the words that a tile shares with the previous tile when the loop advances."""
         nest, table = self.nest, self.problem.coefficients[self.tensor]
         extents = np.stack(self.problem.extents(self.tensor, nest.tile(level)), axis=-1)
-        back = np.zeros_like(extents)  # how far the loops inside move the tile, by rank
+        displacement = np.zeros_like(
+            extents
+        )  # total distance by which the inner loops move the tile, by rank
         for slot in nest.temporal_outside(level):
             dimension, bound = nest.dimension[:, slot], nest.bound[:, slot]
             inside = np.take_along_axis(nest.box[:, slot], dimension[:, None], axis=1)[:, 0] // bound
             step = table.T[dimension] * inside[:, None]
-            yield np.maximum(extents - np.abs(step - back), 0).prod(axis=1)
-            back += step * (bound - 1)[:, None]
+            yield np.maximum(extents - np.abs(step - displacement), 0).prod(axis=1)
+            displacement += step * (bound - 1)[:, None]
 
-    def _touching(self, slots: Whole) -> Whole:
-        """Count the different tiles of parallel instances; a shared tile is multicast, or reduced."""
+    def _count_tiles(self, slots: Whole) -> Whole:
+        """Return the number of different tiles of parallel instances; others are multicast or reduced."""
         return np.asarray(np.where(self.touched[:, slots], self.nest.bound[:, slots], 1).prod(axis=1))
 
     def _distinct(self, level: int) -> Whole:
-        """Words of the part of the tensor that one instance ever sees."""
+        """Return the words of the part of the tensor that one instance accesses in total."""
         box = self.nest.box[:, -1]
         across = self.nest.spatial & (self.nest.level < level)
         outside = np.flatnonzero(across & self.nest.more.any(axis=0))

@@ -1,4 +1,4 @@
-"""Densities of tensors: the nonzeros in a tile, and the probability that it holds none.
+"""Density models: the occupancy of a tile, and the probability that a tile is empty.
 
 Source: Sparseloop (MICRO 2022), Section 5.3.2, "statistical density models".
 """
@@ -21,22 +21,22 @@ __all__ = [
     "ask",
     "distinct",
     "elements_of",
-    "empty",
-    "expected",
+    "empty_share",
+    "mean_occupancy",
+    "round_products",
     "tiles_of",
-    "whole",
 ]
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Tile = Sequence[
     ArrayLike
-]  # the extent in each rank of the tensor; arrays (of one shape) ask of many tiles at once
+]  # the extent of a tile in each rank; arrays of the same shape are the extents of several tiles
 
-_MOST = 1 << 53  # elements that are counted exactly as a double
-_ROUNDING = 1e-9  # of a product of a density and a size, relative: 0.07 * 100 is 7
+_MOST = 1 << 53  # elements; a double counts them exactly
+_ROUNDING = 1e-9  # relative error of a product of a density and a size: 0.07 * 100 is 7
 Whole = NDArray[np.int64]
-_FEW = 32  # tiles that are asked of as they are: finding out which are alike would take longer
+_FEW = 32  # tiles up to which the search for equal tiles would cost more than it saves
 
 
 def elements_of(tile: Tile) -> Counts:
@@ -48,7 +48,7 @@ def elements_of(tile: Tile) -> Counts:
 
 
 def tiles_of(parent: Tile, tile: Tile) -> Counts:
-    """Return the number of tiles that a parent is cut into, those at its far edges counted whole."""
+    """Return the number of tiles in a parent; tiles at its far edges count as whole tiles."""
     pairs = (
         (np.asarray(parents, np.int64), np.asarray(other, np.int64))
         for parents, other in zip(parent, tile, strict=True)
@@ -57,35 +57,35 @@ def tiles_of(parent: Tile, tile: Tile) -> Counts:
 
 
 def distinct(rows: Counts) -> tuple[Counts, Counts]:
-    """The distinct rows of an array, and which of them each row is."""
+    """Return the distinct rows of an array, and the index of each row among them."""
     extents = [int(extent) for extent in rows.max(axis=0, initial=0) + 1]
-    if prod(extents) >= 1 << 63:  # no number can tell a row
-        distinct_rows, which = np.unique(rows, axis=0, return_inverse=True)
-        return distinct_rows, which.reshape(-1)
+    if prod(extents) >= 1 << 63:  # the keys of rows overflow
+        distinct_rows, inverse = np.unique(rows, axis=0, return_inverse=True)
+        return distinct_rows, inverse.reshape(-1)
     keys = np.ravel_multi_index(tuple(rows.T), extents)
-    keys, which = np.unique(keys, return_inverse=True)
-    return np.stack(np.unravel_index(keys, extents), axis=1), which
+    keys, inverse = np.unique(keys, return_inverse=True)
+    return np.stack(np.unravel_index(keys, extents), axis=1), inverse
 
 
-def whole(numbers: ArrayLike) -> Numbers:
-    """Numbers that are whole but for the rounding of the products they came from, whole."""
+def round_products(numbers: ArrayLike) -> Numbers:
+    """Round numbers that differ from integers only by the rounding error of a product."""
     exact = np.asarray(numbers, np.float64)
     near = np.rint(exact)
     return np.where(np.abs(exact - near) <= _ROUNDING * np.maximum(np.abs(near), 1.0), near, exact)
 
 
 class Density(ABC):
-    """A model of a tensor's density, and after ``inside`` of that of its tiles of some occupancy.
+    """A model of a tensor's density, or after ``inside`` of the density in tiles of an occupancy.
 
-    A tile is its extent in each rank. Extents may be arrays, which ask of as many tiles at once; what is
-    returned has their shape. Occupancies are numbers of nonzeros.
+    A tile is a sequence of extents, one a rank. Extents may be arrays, for several tiles in one query; the
+    result then has their shape. An occupancy is a number of nonzeros.
 
     Args:
-        shape: the shape of the tensor, or of the tile that is looked into.
-        density: the share of nonzeros as it was given; what is stored may differ by rounding (``exact``).
+        shape: the shape of the tensor, or of the tile of ``inside``.
+        density: the specified share of nonzeros; the model's may differ by rounding (``exact``).
 
     Raises:
-        ValueError: if the tensor has more than 2^53 elements.
+        ValueError: the tensor has more than 2^53 elements.
     """
 
     def __init__(self, shape: Sequence[int], density: float) -> None:
@@ -98,67 +98,67 @@ class Density(ABC):
     @property
     @abstractmethod
     def exact(self) -> float:
-        """The share of elements that are not zero, as this model has it."""
+        """Return the share of nonzeros in this model."""
 
     @abstractmethod
     def expected(self, tile: Tile) -> Numbers:
-        """The mean occupancy of a tile."""
+        """Return the mean occupancy of a tile."""
 
     @abstractmethod
     def probability_empty(self, tile: Tile) -> Numbers:
-        """The share of tiles that have no nonzero."""
+        """Return the probability that a tile is empty."""
 
     @abstractmethod
     def minimum(self, tile: Tile) -> Counts:
-        """The least occupancy of a tile."""
+        """Return the smallest occupancy of a tile."""
 
     @abstractmethod
     def maximum(self, tile: Tile) -> Counts:
-        """The largest occupancy of a tile."""
+        """Return the largest occupancy of a tile."""
 
     @abstractmethod
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
-        """Return the largest number of tiles with nonzeros among those that a parent tile is cut into."""
+        """Return the largest number of nonempty tiles in a parent tile."""
 
     @abstractmethod
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
-        """The occupancies that a tile of plain extents may have, increasing, and the probability of each."""
+        """Return the possible occupancies of a tile in increasing order, and their probabilities."""
 
     @abstractmethod
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
-        """The same questions within a tile of which the occupancy is known.
+        """Return the density within a tile of known occupancy.
 
         Args:
             parent: its extents.
-            occupancy: one, or an array: the answers of ``expected`` and ``probability_empty`` are then by
-                occupancy. The other questions take one.
+            occupancy: a number, or an array for ``expected`` and ``probability_empty``, whose results are
+                then by occupancy.
         """
 
     def quantile(self, tile: Sequence[int], confidence: float) -> int:
-        """The least occupancy that a share of ``confidence`` of the tiles do not exceed; at 1 the largest.
+        """Return the smallest occupancy that a share ``confidence`` of the tiles do not exceed.
 
         Raises:
-            ValueError: if the confidence is not from 0 to 1.
+            ValueError: the confidence is not from 0 to 1.
         """
         if not 0.0 <= confidence <= 1.0:
             raise ValueError(f"a confidence is from 0 to 1, not {confidence}")
         if confidence == 1.0:
             return int(self.maximum(tile))
         occupancies, probabilities = self.distribution(tile)
-        reached = np.searchsorted(np.cumsum(probabilities), confidence * (1.0 - 1e-12))
-        return int(occupancies[min(int(reached), len(occupancies) - 1)])
+        index = np.searchsorted(np.cumsum(probabilities), confidence * (1.0 - 1e-12))
+        return int(occupancies[min(int(index), len(occupancies) - 1)])
 
     def expected_blocks(self, tile: Sequence[int], block: int) -> float:
-        """The mean number of accesses of ``block`` words that take all nonzeros of a tile."""
+        """Return the mean number of accesses of ``block`` words to all nonzeros of a tile."""
         occupancies, probabilities = self.distribution(tile)
         return float(np.dot(-(-occupancies // block), probabilities))
 
 
 def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbers:
-    """The answers for tiles given by extents, in their shape.
+    """Evaluate a statistic for tiles, once for each distinct tile.
 
     Args:
-        question: takes the extents of one tile, or arrays of them.
+        question: takes the extents of one tile, or arrays of extents.
         extents: the extents by rank.
     """
     shape = extents[0].shape if extents else ()
@@ -168,15 +168,15 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbe
     if extents[0].size <= _FEW:
         return np.asarray(question(list(extents)), np.float64)
     rows = np.stack([extent.reshape(-1) for extent in extents], axis=1)
-    keys, which = distinct(rows)
-    return np.asarray(np.asarray(question(list(keys.T)), np.float64)[which].reshape(shape))
+    keys, inverse = distinct(rows)
+    return np.asarray(np.asarray(question(list(keys.T)), np.float64)[inverse].reshape(shape))
 
 
-def empty(density: Density, extents: Sequence[Whole]) -> Numbers:
-    """The share of tiles without a nonzero."""
+def empty_share(density: Density, extents: Sequence[Whole]) -> Numbers:
+    """Return the share of empty tiles."""
     return ask(density.probability_empty, extents)
 
 
-def expected(density: Density, extents: Sequence[Whole]) -> Numbers:
-    """The mean occupancy."""
+def mean_occupancy(density: Density, extents: Sequence[Whole]) -> Numbers:
+    """Return the mean occupancy."""
     return ask(density.expected, extents)

@@ -1,4 +1,4 @@
-"""The density of a tensor as a problem names it, with the tensor's file where it needs one."""
+"""Density models by the names of the problem section, with a tensor's file for actual data."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ __all__ = ["DISTRIBUTIONS", "actual", "density"]
 def density(
     value: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()
 ) -> Density:
-    """Return the density model that a specification names.
+    """Return the density model of a specification.
 
     Args:
-        value: the specification. A number is the density of ``fixed_structured``. A mapping has the name of
-            the ``distribution`` and its parameter: ``density``, ``band_width`` (half width) or ``data``, a
-            file as of ``actual``.
+        value: a number is the density of ``fixed_structured``. A mapping has the name of the ``distribution``
+            and its parameter: ``density``, ``band_width`` (half width) or ``data``, a file as of ``actual``.
         shape: size of each rank of the tensor.
         where: place of the specification, for messages.
-        folder: folder that relative file names start from.
+        folder: base folder of relative file names.
 
     Raises:
-        InputError: if the specification is not one, or its file is not.
+        InputError: the specification or its file is invalid.
     """
     fields = (
         dict(value) if isinstance(value, Mapping) else {"distribution": "fixed_structured", "density": value}
@@ -79,13 +78,13 @@ def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual
 
     Args:
         value: name of the file: ``.npy``, or ``.txt`` with a 0 or a 1 for each element in row-major order of
-            the shape; ``.tns`` with coordinates of a tensor of any order, which need not reach the shape;
-            anything else is read as a matrix, as every command reads one.
+            the shape; ``.tns`` with coordinates of a tensor of any order, which may be smaller than the
+            shape; any other file is read as a matrix, as by every command.
         shape: required shape of the tensor.
-        folder: folder that a relative name starts from.
+        folder: base folder of relative names.
 
     Raises:
-        ValueError: if there is no such file, it cannot be read, or holds another shape.
+        ValueError: the file does not exist, cannot be read, or has another shape.
     """
     path = folder / str(value)
     if path.suffix == ".npy":
@@ -95,7 +94,9 @@ def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual
     else:
         return _entries(str(path) if path.exists() else str(value), shape)
     if array.shape != tuple(shape):
-        raise ValueError(f"{path} holds {_by(array.shape)}, and the tensor is {_by(shape)}")
+        raise ValueError(
+            f"{path} holds {_format_shape(array.shape)}, and the tensor is {_format_shape(shape)}"
+        )
     return Actual(shape, np.argwhere(array))
 
 
@@ -105,30 +106,31 @@ def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8
         raise ValueError(f"{path} may hold nothing but 0 and 1")
     if digits.size != np.prod(shape):
         raise ValueError(
-            f"{path} holds {digits.size} elements, and the tensor of {_by(shape)} has {np.prod(shape)}"
+            f"{path} holds {digits.size} elements, "
+            f"and the tensor of {_format_shape(shape)} has {np.prod(shape)}"
         )
     return digits.reshape(tuple(shape))
 
 
 def _entries(name: str, shape: Sequence[int]) -> Actual:
-    """The stored entries of a tensor that are not zero."""
+    """Return the density model of the nonzero entries of a tensor."""
     try:
         tensor = load_tensor(name).tensor
     except WorkloadError as fault:
         raise ValueError(str(fault)) from None
-    reaches = name.endswith((".tns", ".tns.gz"))  # its shape is that of its coordinates
+    reaches = name.endswith((".tns", ".tns.gz"))  # the largest coordinates determine the shape
     fits = len(tensor.shape) == len(shape) and all(map(le, tensor.shape, shape))
     if tensor.shape != tuple(shape) and not (reaches and fits):
-        raise ValueError(f"{name} is {_by(tensor.shape)}, and the tensor is {_by(shape)}")
-    kept = tensor.values != 0
-    return Actual(shape, np.stack([column[kept] for column in tensor.coordinates], axis=1))
+        raise ValueError(f"{name} is {_format_shape(tensor.shape)}, and the tensor is {_format_shape(shape)}")
+    is_nonzero = tensor.values != 0
+    return Actual(shape, np.stack([column[is_nonzero] for column in tensor.coordinates], axis=1))
 
 
-def _by(shape: Sequence[int]) -> str:
+def _format_shape(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) or "a scalar"
 
 
-DISTRIBUTIONS = {  # by name: the key that it needs, and what makes it
+DISTRIBUTIONS = {  # by name: the required key, and the constructor
     "fixed_structured": ("density", _structured),
     "hypergeometric": ("density", _uniform),
     "uniform": ("density", _uniform),

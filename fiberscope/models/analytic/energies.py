@@ -1,7 +1,7 @@
-"""Energies of actions: a table of the user's, or a small one that ships.
+"""Energies of actions, from a user's table or the default table.
 
 Tables are those of Accelergy (Wu et al., ICCAD 2019): by component, the energy of each action in pJ, of a
-row of the array. What an action is called differs; the first name that a table has counts.
+row of the array. Tables name actions differently; the first name in the table counts.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _COMPUTE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     "skipped": ("mac_skipped", "mult_skipped", "compute_skipped", "skipped_compute"),
     "leak": ("leak",),
 }
-# What the public tool takes where a table is silent: of what is skipped that of what is gated, and of skipped
-# metadata that of metadata which is read (seen in its results).
-_OF_THE_TOOL = {
+# Actions whose energy the public tool uses for actions without an entry (observed in its results): for
+# skipped accesses gated accesses, and for skipped metadata actual metadata.
+_TOOL_DEFAULTS = {
     "skipped_read": "gated_read",
     "skipped_fill": "gated_fill",
     "skipped_update": "gated_update",
@@ -58,7 +58,7 @@ _OF_THE_TOOL = {
 
 @dataclass(frozen=True)
 class Energies:
-    """The energies of a machine in pJ: of each level and of compute, by action; of levels by row."""
+    """The energies of a machine in pJ by action: of a row of each level, and of a compute unit."""
 
     source: str
     levels: tuple[Mapping[str, float], ...]
@@ -68,60 +68,62 @@ class Energies:
     def from_table(
         cls, architecture: Architecture, table: EnergyTable | None, default: EnergyTable, tool: bool
     ) -> Energies:
-        """The energies that a table has for a machine; ``default`` is asked for components it lacks.
+        """Return the energies of a machine.
 
         Args:
             architecture: the machine.
-            table: the table of the user's, None if there is none.
-            default: the table that ships, by class of component.
-            tool: whether the public tool's habits hold where the table is silent.
+            table: the table of the user; None without one.
+            default: the default table, by class of component, for components that ``table`` lacks.
+            tool: whether missing actions have the energies that the public tool uses.
         """
         table = table or EnergyTable(default.name)
-        levels = tuple(_of_level(level, table, default, tool) for level in architecture.levels)
-        return cls(table.name, levels, _of_compute(architecture.compute, table, default))
+        levels = tuple(_level_energies(level, table, default, tool) for level in architecture.levels)
+        return cls(table.name, levels, _compute_energies(architecture.compute, table, default))
 
 
-def _of_level(level: Level, table: EnergyTable, default: EnergyTable, tool: bool) -> Mapping[str, float]:
+def _level_energies(
+    level: Level, table: EnergyTable, default: EnergyTable, tool: bool
+) -> Mapping[str, float]:
     if not level.stores:
         return dict.fromkeys(STORAGE_ACTIONS, 0.0)
     actions, row = table.actions(level.path), level.word_bits * level.block
     picojoules = _picojoules(actions or {})
     if actions is None:
-        defaults = _class_of(level.kind, default, STORAGE_ACTIONS, "storage")
+        defaults = _class_actions(level.kind, default, STORAGE_ACTIONS, "storage")
         picojoules = {name: action.picojoules / (action.bits or 1) * row for name, action in defaults.items()}
-    by_action = _named(picojoules, STORAGE_ACTIONS, level.energy_scale)
+    by_action = _energies_by_action(picojoules, STORAGE_ACTIONS, level.energy_scale)
     if tool:
-        for action, instead in _OF_THE_TOOL.items():
+        for action, substitute in _TOOL_DEFAULTS.items():
             if not any(name in picojoules for name in STORAGE_ACTIONS[action]):
-                by_action[action] = by_action[instead]
+                by_action[action] = by_action[substitute]
     return by_action
 
 
-def _of_compute(compute: Compute, table: EnergyTable, default: EnergyTable) -> Mapping[str, float]:
+def _compute_energies(compute: Compute, table: EnergyTable, default: EnergyTable) -> Mapping[str, float]:
     actions = table.actions(compute.path)
     if actions is None:
-        actions = _class_of(compute.kind, default, _COMPUTE_ACTIONS, "intmac")
-    return _named(_picojoules(actions), _COMPUTE_ACTIONS, compute.energy_scale)
+        actions = _class_actions(compute.kind, default, _COMPUTE_ACTIONS, "intmac")
+    return _energies_by_action(_picojoules(actions), _COMPUTE_ACTIONS, compute.energy_scale)
 
 
 def _picojoules(actions: Mapping[str, ActionEnergy]) -> dict[str, float]:
     return {name: action.picojoules for name, action in actions.items()}
 
 
-def _class_of(
-    kind: str, default: EnergyTable, wanted: Mapping[str, tuple[str, ...]], otherwise: str
+def _class_actions(
+    kind: str, default: EnergyTable, actions_by_name: Mapping[str, tuple[str, ...]], fallback: str
 ) -> Mapping[str, ActionEnergy]:
-    """The actions of a class that has such actions, else of another."""
-    names = {name for names in wanted.values() for name in names}
+    """Return the actions of a class in the default table, or of a fallback class."""
+    names = {name for names in actions_by_name.values() for name in names}
     by_class = {
         class_name.lower(): actions
         for class_name, actions in default.components.items()
         if names & actions.keys()
     }
-    return by_class.get(kind.lower(), default.components[otherwise])
+    return by_class.get(kind.lower(), default.components[fallback])
 
 
-def _named(
+def _energies_by_action(
     picojoules: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], scale: float
 ) -> dict[str, float]:
     return {

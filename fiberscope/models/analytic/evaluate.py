@@ -1,6 +1,6 @@
-"""The three steps one after the other, of one mapping or of many at once.
+"""Evaluation of one or several mappings in three steps: dense traffic, sparse traffic, cycles and energy.
 
-Each step only takes the tables of the one before: dense traffic, sparse traffic, cycles and energy.
+Each step uses only the tables of the step before.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from fiberscope.models.analytic.cost import Cost, cost
 from fiberscope.models.analytic.dataflow import Traffic, dataflow
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.energies import Energies
-from fiberscope.models.analytic.fits import Fault, first_faults, loops_in_words, mesh_faults, room_faults
+from fiberscope.models.analytic.fits import Fault, capacity_faults, describe_loops, first_faults, mesh_faults
 from fiberscope.models.analytic.mapping import Mappings
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import SparseFeatures
 from fiberscope.models.analytic.sparse import Sparse, sparse
 
-__all__ = ["Design", "Evaluated", "evaluate_many"]
+__all__ = ["Design", "Evaluation", "evaluate_many"]
 
 
 @dataclass(frozen=True)
 class Design:
-    """Design that mappings share: the machine, the problem, its sparse optimizations, and energies."""
+    """The common part of mappings: machine, problem, sparse optimizations, energies and options."""
 
     architecture: Architecture
     problem: Problem
@@ -39,15 +39,15 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """Mappings with what they cost; arrays over the mappings.
+class Evaluation:
+    """Mappings with their costs; arrays over the mappings.
 
     Args:
-        design, mappings: what was evaluated.
-        faults: what mappings may fail by, in the order in which they are looked for.
-        fault: the first that each mapping fails by, counted from 1; 0: it can be had.
+        design, mappings: the inputs of the evaluation.
+        faults: possible faults of mappings, in the order of the checks.
+        fault: number of the first fault of each mapping, from 1; 0: the mapping is valid.
         traffic, counts, cost: the tables of the three steps.
-        seconds: that each step took.
+        seconds: host time of each step.
     """
 
     design: Design
@@ -61,17 +61,17 @@ class Evaluated:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Return which mappings are valid."""
+        """Return a mask of the valid mappings."""
         return np.asarray(self.fault == 0)
 
     @property
     def reason(self) -> NDArray[np.int64]:
-        """Why each cannot be had, as a place in ``REASONS``; 0: it can."""
+        """Return why each mapping is invalid, as an index of ``REASONS``; 0: the mapping is valid."""
         reasons = np.array([0, *(fault.reason for fault in self.faults)])
         return np.asarray(reasons[self.fault])
 
-    def explained(self, number: int = 0) -> str:
-        """Why a mapping cannot be had, and where; empty where it can."""
+    def explain(self, number: int = 0) -> str:
+        """Describe the first fault of a mapping and its place; empty for a valid mapping."""
         if not self.fault[number]:
             return ""
         fault = self.faults[self.fault[number] - 1]
@@ -79,7 +79,7 @@ class Evaluated:
             return str(fault)
         design = self.design
         parts = design.problem, design.architecture, design.features, self.traffic
-        return f"{fault}: {loops_in_words(*parts, fault.place, number)}"
+        return f"{fault}: {describe_loops(*parts, fault.place, number)}"
 
     @property
     def cycles(self) -> Numbers:
@@ -93,22 +93,22 @@ class Evaluated:
 
     @property
     def edp(self) -> Numbers:
-        """Joules times cycles."""
+        """Return the energy-delay product: joules times cycles."""
         return self.energy_pj * 1e-12 * self.cycles
 
 
-def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = None) -> Evaluated:
-    """Evaluate mappings; those that cannot be had are evaluated as if they could.
+def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = None) -> Evaluation:
+    """Evaluate mappings; invalid mappings are evaluated, too.
 
     Args:
-        design: what they have in common.
-        mappings: which.
-        traffic: of the same problem shape and mappings, where it is known: densities, formats and features
-            do not change it.
+        design: the common part of the mappings.
+        mappings: the mappings.
+        traffic: dense traffic of the same problem shape and mappings, if it is known; densities, formats and
+            features do not change it.
     """
-    began = perf_counter()
+    start = perf_counter()
     traffic = traffic or dataflow(design.problem, mappings, design.options)
-    flowed = perf_counter()
+    dataflow_end = perf_counter()
     levels = design.architecture.levels
     counts = sparse(
         design.problem,
@@ -118,14 +118,14 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
         tuple(level.block for level in levels),
         tuple(energy["read"] for energy in design.energies.levels),
     )
-    thinned = perf_counter()
+    sparse_end = perf_counter()
     machine = design.architecture
     costs = cost(design.problem, machine, design.features, traffic, counts, design.energies, design.options)
     faults = [
         *mesh_faults(design.problem, machine, mappings),
-        *room_faults(design.problem, machine, design.features, traffic, counts.stored),
+        *capacity_faults(design.problem, machine, design.features, traffic, counts.stored),
     ]
     fault = first_faults(len(mappings), faults)
-    ended = perf_counter()
-    seconds = (flowed - began, thinned - flowed, ended - thinned)
-    return Evaluated(design, mappings, faults, fault, traffic, counts, costs, seconds)
+    end = perf_counter()
+    seconds = (dataflow_end - start, sparse_end - dataflow_end, end - sparse_end)
+    return Evaluation(design, mappings, faults, fault, traffic, counts, costs, seconds)

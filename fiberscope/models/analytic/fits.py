@@ -1,6 +1,6 @@
-"""Checks that mappings fit a machine: the bounds, the instances, the room in each level.
+"""Checks that mappings are valid on a machine: loop bounds, instances, and the capacity of each level.
 
-What a mapping fails by first is told; the rest of it is not looked into.
+A check that fails hides the faults of later checks.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from fiberscope.models.analytic.safs import SparseFeatures
 __all__ = [
     "REASONS",
     "Fault",
+    "allocated_words",
+    "capacity_faults",
+    "describe_loops",
+    "find_misfits",
     "first_faults",
-    "loops_in_words",
     "mesh_faults",
-    "misfits",
-    "room_faults",
     "tile_faults",
-    "words_kept",
 ]
 
 REASONS: Final = (
@@ -49,10 +49,10 @@ Truth = NDArray[np.bool_]
 Reason = NDArray[np.int64]
 
 
-def misfits(
+def find_misfits(
     problem: Problem, architecture: Architecture, features: SparseFeatures, traffic: Traffic
 ) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Describe what does not fit, and in which mappings."""
+    """Return descriptions of incompatible formats of neighbouring levels, with masks of mappings."""
     needs = []
     for level, tensor in traffic.dense:
         child = traffic.child(level, tensor)
@@ -73,7 +73,7 @@ def _misfit(
     inner: int,
     tensor: int,
 ) -> str:
-    """Describe what is wrong between two levels; empty if nothing is."""
+    """Describe the incompatibility between the formats of two levels; empty if they are compatible."""
     name = problem.tensors[tensor].name
     outside, inside = architecture.levels[outer], architecture.levels[inner]
     kind, child = features.formats[outer, tensor], features.formats.get((inner, tensor))
@@ -83,10 +83,10 @@ def _misfit(
             missing.append("compression_supported")
         if not missing:
             return ""
-        needed = " and ".join(missing)
-        return f"{name} is compressed at {outside.name} but not at {inside.name}, which needs {needed}"
-    kinds, wanted = ([rank.kind for rank in format_.ranks] for format_ in (kind, child))
-    if kinds[: len(wanted)] == wanted:
+        required = " and ".join(missing)
+        return f"{name} is compressed at {outside.name} but not at {inside.name}, which needs {required}"
+    kinds, child_kinds = ([rank.kind for rank in format_.ranks] for format_ in (kind, child))
+    if kinds[: len(child_kinds)] == child_kinds:
         return ""
     return (
         f"{name} at {outside.name} is cut into tiles of {inside.name}, so its innermost ranks have to be "
@@ -94,7 +94,7 @@ def _misfit(
     )
 
 
-def loops_in_words(
+def describe_loops(
     problem: Problem,
     architecture: Architecture,
     features: SparseFeatures,
@@ -102,7 +102,7 @@ def loops_in_words(
     place: tuple[int, int],
     row: int,
 ) -> str:
-    """Describe which loops need a rank at a level, and how many ranks there are, for one mapping."""
+    """Describe the loops of a mapping that need a rank at a level, and the ranks of the format."""
     level, tensor = place
     nest, child = traffic.nest, traffic.child(level, tensor)
     start = 0 if child is None else nest.end(child)
@@ -110,24 +110,24 @@ def loops_in_words(
     slots = [slot for slot in range(start, nest.end(level)) if touched[slot] and nest.more[row, slot]]
     loops = [problem.dimensions[nest.dimension[row, slot]] for slot in reversed(slots)]
     ranks = len(features.formats[level, tensor].ranks)
-    cut = ""
+    tile_ranks = ""
     if child is not None and features.compressed(level, tensor):
         inner = features.formats.get((child, tensor))
         count = len(inner.ranks) if inner else 1
-        cut = f", and {count} for the tiles of {architecture.levels[child].name}"
+        tile_ranks = f", and {count} for the tiles of {architecture.levels[child].name}"
     name = f"{problem.tensors[tensor].name} at {architecture.levels[level].name}"
-    return f"{name} needs a rank for each loop over {', '.join(loops)}{cut}; its format has {ranks}"
+    return f"{name} needs a rank for each loop over {', '.join(loops)}{tile_ranks}; its format has {ranks}"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that mappings fail by.
+    """A reason for which mappings are invalid.
 
     Args:
-        reason: what, as a place in ``REASONS``.
-        at: the level, or in words what is wrong.
-        mappings: which have it.
-        place: level and tensor, where it is about a tensor there.
+        reason: index of the reason in ``REASONS``.
+        at: the level, or a description of the fault.
+        mappings: mask of the mappings with the fault.
+        place: level and tensor, for a fault of a tensor.
     """
 
     reason: int
@@ -141,7 +141,7 @@ class Fault:
 
 
 def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
-    """Return the first fault of each mapping, counted from 1; 0 means none."""
+    """Return the number of the first fault of each mapping, from 1; 0 means none."""
     numbers = np.zeros(count, np.int64)
     for number, fault in enumerate(faults, start=1):
         numbers = np.where((numbers == 0) & fault.mappings, number, numbers)
@@ -149,18 +149,18 @@ def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
 
 
 def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
-    """Find the faults that follow from the loops alone."""
-    covered = (mappings.temporal * mappings.spatial).prod(axis=1)
-    faults = [Fault(_LOOPS, "", (covered != np.array(problem.bounds)).any(axis=1))]
+    """Return the faults that follow from the loops alone."""
+    covered_bounds = (mappings.temporal * mappings.spatial).prod(axis=1)
+    faults = [Fault(_LOOPS, "", (covered_bounds != np.array(problem.bounds)).any(axis=1))]
     on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
-    along = [np.where(on_y, 1, mappings.spatial), np.where(on_y, mappings.spatial, 1)]
-    used = [np.cumprod(bounds.prod(axis=2), axis=1) for bounds in along]
+    bounds_by_axis = [np.where(on_y, 1, mappings.spatial), np.where(on_y, mappings.spatial, 1)]
+    used = [np.cumprod(bounds.prod(axis=2), axis=1) for bounds in bounds_by_axis]
     inner: list[Level | Compute] = [*architecture.levels[1:], architecture.compute]
     for level, unit in enumerate(inner):
-        across = [bounds_used[:, level] for bounds_used in used]
-        crowded = across[0] * across[1] > unit.instances
+        used_by_axis = [bounds_used[:, level] for bounds_used in used]
+        crowded = used_by_axis[0] * used_by_axis[1] > unit.instances
         if mappings.on_y is not None:
-            crowded = crowded | (across[0] > unit.mesh[0]) | (across[1] > unit.mesh[1])
+            crowded = crowded | (used_by_axis[0] > unit.mesh[0]) | (used_by_axis[1] > unit.mesh[1])
         faults.append(Fault(_MESH, unit.name, crowded))
     return faults
 
@@ -168,7 +168,7 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
 def tile_faults(
     problem: Problem, architecture: Architecture, features: SparseFeatures, mappings: Mappings
 ) -> list[Fault]:
-    """Find the faults of tiles that are kept whole, before any nonzeros are evaluated."""
+    """Return the faults of uncompressed tiles, before statistics of nonzeros are evaluated."""
     nest = Nest(mappings)
     faults = []
     for number, level in enumerate(architecture.levels):
@@ -182,15 +182,15 @@ def tile_faults(
     return faults
 
 
-def room_faults(
+def capacity_faults(
     problem: Problem,
     architecture: Architecture,
     features: SparseFeatures,
     traffic: Traffic,
     stored: Mapping[tuple[int, int], Stored],
 ) -> list[Fault]:
-    """Find the faults of stored tiles."""
-    misfit = misfits(problem, architecture, features, traffic)
+    """Return the faults of stored tiles."""
+    misfit = find_misfits(problem, architecture, features, traffic)
     faults = [Fault(_FORMATS, words, where) for words, where in misfit]
     faults += [
         Fault(_RANKS, "", stored_tensor.short, place)
@@ -207,15 +207,15 @@ def room_faults(
         for tensor in range(len(problem.tensors)):
             if (number, tensor) in stored:
                 stored_tensor = stored[number, tensor]
-                words = words + words_kept(problem, features, traffic, stored, level, (number, tensor))
+                words = words + allocated_words(problem, features, traffic, stored, level, (number, tensor))
                 bits = bits + bits_needed(
                     features.formats.get((number, tensor)), level, stored_tensor.largest
                 )
-        faults += _room(level, words, bits)
+        faults += _capacity_faults(level, words, bits)
     return faults
 
 
-def words_kept(
+def allocated_words(
     problem: Problem,
     features: SparseFeatures,
     traffic: Traffic,
@@ -223,27 +223,27 @@ def words_kept(
     level: Level,
     place: tuple[int, int],
 ) -> Numbers:
-    """Words that a level sets aside for a tile: the most, or what most tiles need where it overbooks."""
+    """Return the words that a level allocates for a tile: the maximum, or with overbooking a quantile."""
     if not level.overbooking or not features.compressed(*place):
         return stored[place].words
     model = problem.densities[place[1]]
     extents = problem.extents(place[1], traffic.nest.tile(place[0]))
-    one_by_one = [np.atleast_1d(extent) for extent in extents]
+    tile_extents = [np.atleast_1d(extent) for extent in extents]
 
-    def enough(tile: list[Any]) -> Numbers:
+    def quantile(tile: list[Any]) -> Numbers:
         shapes = zip(*(np.atleast_1d(extent) for extent in tile), strict=True)
         confidence = 1.0 - level.overbooked
         return np.array([model.quantile([int(extent) for extent in shape], confidence) for shape in shapes])
 
-    return ask(enough, one_by_one)
+    return ask(quantile, tile_extents)
 
 
-def _room(level: Level, words: Numbers, bits: Numbers) -> list[Fault]:
+def _capacity_faults(level: Level, words: Numbers, bits: Numbers) -> list[Fault]:
     faults = []
     if level.entries is not None:
-        room = level.entries / level.buffering
-        faults.append(Fault(_DATA, level.name, words > room))
-        faults.append(Fault(_UNUSED, level.name, words < room * level.least_utilization))
+        capacity = level.entries / level.buffering
+        faults.append(Fault(_DATA, level.name, words > capacity))
+        faults.append(Fault(_UNUSED, level.name, words < capacity * level.least_utilization))
     if level.metadata_depth is not None:
         faults.append(Fault(_METADATA, level.name, bits > level.metadata_depth * level.metadata_width))
     return faults

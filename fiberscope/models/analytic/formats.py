@@ -1,4 +1,4 @@
-"""Formats of tensors: the stored share of a tile, and the units of metadata."""
+"""Formats of tensors: the stored share of a tile, and its units of metadata."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiberscope.models.analytic.dataflow import Dense, Traffic
-from fiberscope.models.analytic.density import Numbers, ask, empty, expected
+from fiberscope.models.analytic.density import Numbers, ask, empty_share, mean_occupancy
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.ranks import Fibers, RankAssignment
@@ -34,7 +34,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Units:
-    """Units of metadata by rank, innermost first: mappings x ranks."""
+    """Units of metadata and payloads by rank, innermost first: mappings x ranks."""
 
     metadata: Numbers
     payload: Numbers
@@ -42,13 +42,13 @@ class Units:
 
 @dataclass(frozen=True)
 class _Rank:
-    """Arrays of one shape that determine the units of a rank.
+    """Arrays of the same shape that determine the units of a rank.
 
     Args:
-        most: fibers, were none empty.
+        most: fibers, including empty ones.
         shape: coordinates of a fiber.
-        fibers: that are not empty.
-        coordinates: that are not empty, in all fibers.
+        fibers: nonempty fibers.
+        coordinates: nonempty coordinates of all fibers.
     """
 
     most: Numbers
@@ -70,16 +70,17 @@ def _kinds(kind: Format) -> dict[str, Numbers]:
 def exact_units(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, nonempty: bool, split: bool
 ) -> Units:
-    """The mean units of a tile, without bias.
+    """Return the mean units of a tile, without the biases of the public tool.
 
     Args:
-        problem, tensor: whose they are.
-        kind, fibers: the format, and what its ranks stand for.
-        nonempty: whether tiles without a nonzero are left out.
-        split: whether runs that are too long for the width of an RLE are cut.
+        problem, tensor: the problem, and the index of a tensor.
+        kind: the format of the tensor.
+        fibers: the fibers of each rank of the format.
+        nonempty: whether the mean is over nonempty tiles only.
+        split: whether runs that exceed the width of an RLE are split.
     """
     density = problem.densities[tensor]
-    some = 1.0 - empty(density, problem.extents(tensor, fibers.tiles))
+    some = 1.0 - empty_share(density, problem.extents(tensor, fibers.tiles))
     whole = some[:, -1:] if nonempty else np.ones_like(some[:, -1:])
     share = np.divide(some, whole, out=np.zeros_like(some), where=whole > 0)
     most = fibers.outside.astype(np.float64)
@@ -91,7 +92,7 @@ def exact_units(
 
 
 def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
-    """Runs of zeros of a mean number, geometrically long, that do not fit a run's width go on in another."""
+    """Add the units of RLE runs that exceed the run's width; lengths of runs are taken as geometric."""
     coordinates = ranks.coordinates.copy()
     for number, rank in enumerate(kind.ranks):
         if rank.kind != "RLE" or not rank.metadata_bits:
@@ -106,27 +107,29 @@ def _with_continuations(kind: Format, ranks: _Rank) -> _Rank:
 def rough_units(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, nonempty: bool
 ) -> Units:
-    """The public tool's mean over the occupancies of a tile, for one mapping of several.
+    """Return the public tool's mean units over the occupancies of a tile, for one mapping of several.
 
     Args:
         problem, tensor, kind, fibers, nonempty: as of ``exact_units``.
-        row: the mapping.
+        row: index of the mapping.
     """
     density = problem.densities[tensor]
     whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
     occupancies, probabilities = density.distribution(whole)
-    if nonempty and (occupancies[0] == 0 or isinstance(density, Uniform)):  # the tool drops the least
-        rest = 1.0 - probabilities[0]
-        kept = probabilities[1:] / rest if rest > 0 else probabilities[1:]
-        occupancies, probabilities = occupancies[1:], kept
+    if nonempty and (
+        occupancies[0] == 0 or isinstance(density, Uniform)
+    ):  # the tool drops the smallest occupancy
+        nonempty_share = 1.0 - probabilities[0]
+        conditional = probabilities[1:] / nonempty_share if nonempty_share > 0 else probabilities[1:]
+        occupancies, probabilities = occupancies[1:], conditional
     if not len(occupancies):
         return Units(np.zeros((1, len(kind.ranks))), np.zeros((1, len(kind.ranks))))
-    each = _by_occupancy(problem, tensor, kind, fibers, row, occupancies)
-    return Units(probabilities[None] @ each.metadata, probabilities[None] @ each.payload)
+    by_occupancy = _by_occupancy(problem, tensor, kind, fibers, row, occupancies)
+    return Units(probabilities[None] @ by_occupancy.metadata, probabilities[None] @ by_occupancy.payload)
 
 
 def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int) -> Units:
-    """The units of a tile with the most nonzeros, as the public tool has it, for one mapping of several."""
+    """Return the public tool's units of a tile with the most nonzeros, for one mapping of several."""
     whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
     most = np.array([int(problem.densities[tensor].maximum(whole))])
     return _by_occupancy(problem, tensor, kind, fibers, row, most)
@@ -138,7 +141,7 @@ def _by_occupancy(
     """Return the units by occupancy of the tile: occupancies x ranks."""
     extents = [extent[row] for extent in problem.extents(tensor, fibers.tiles)]
     counted = problem.densities[tensor].inside([int(extent[-1]) for extent in extents], occupancies)
-    none = np.stack(
+    empty_shares = np.stack(
         [
             np.broadcast_to(
                 counted.probability_empty([int(extent[at]) for extent in extents]), occupancies.shape
@@ -147,37 +150,39 @@ def _by_occupancy(
         ],
         axis=1,
     )
-    most = np.broadcast_to(fibers.outside[row].astype(np.float64), none[:, 1:].shape)
-    shape = np.broadcast_to(fibers.shape[row].astype(np.float64), none[:, 1:].shape)
-    some = most * (1.0 - none[:, 1:])
-    here = shape * (1.0 - none[:, :-1])
+    most_fibers = np.broadcast_to(fibers.outside[row].astype(np.float64), empty_shares[:, 1:].shape)
+    shape = np.broadcast_to(fibers.shape[row].astype(np.float64), empty_shares[:, 1:].shape)
+    some = most_fibers * (1.0 - empty_shares[:, 1:])
+    nonempty_coordinates = shape * (1.0 - empty_shares[:, :-1])
     rounded = np.array([rank.kind != "RLE" for rank in kind.ranks])
-    coordinates = some * np.where(rounded, np.ceil(here - 1e-12 * shape), here)
+    coordinates = some * np.where(
+        rounded, np.ceil(nonempty_coordinates - 1e-12 * shape), nonempty_coordinates
+    )
     row_fibers = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
-    return _units(kind, row_fibers, _Rank(most, shape, some, coordinates))
+    return _units(kind, row_fibers, _Rank(most_fibers, shape, some, coordinates))
 
 
 def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
-    are = _kinds(kind)
-    listed, every = are["CP"] + are["RLE"], ranks.most * ranks.shape * are["UB"]
-    metadata = every + ranks.fibers * ranks.shape * are["B"] + ranks.coordinates * listed
-    offsets = ranks.fibers * (ranks.shape + 1.0) * are["UOP"]
-    payload = every + ranks.coordinates * (listed + are["B"]) + offsets
+    masks = _kinds(kind)
+    listed, every = masks["CP"] + masks["RLE"], ranks.most * ranks.shape * masks["UB"]
+    metadata = every + ranks.fibers * ranks.shape * masks["B"] + ranks.coordinates * listed
+    offsets = ranks.fibers * (ranks.shape + 1.0) * masks["UOP"]
+    payload = every + ranks.coordinates * (listed + masks["B"]) + offsets
     costs = fibers.shape > 1
     costs[:, 0 if kind.inner_to_outer else -1] = True
-    holds_data = np.cumsum(costs, axis=1) <= 1  # the payloads of the innermost are the data itself
+    holds_data = np.cumsum(costs, axis=1) <= 1  # the payloads of the innermost rank are the data
     return Units(np.where(costs, metadata, 0.0), np.where(costs & ~holds_data, payload, 0.0))
 
 
 def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> Units:
-    """The most units that a tile may need, without bias."""
+    """Return the largest number of units of a tile, without the biases of the public tool."""
     density = problem.densities[tensor]
     extents = problem.extents(tensor, fibers.tiles)
     whole = [extent[:, -1:] + 0 * extent for extent in extents]
     count = len(extents)
 
-    def most(both: list[Any]) -> Numbers:
-        return np.asarray(density.maximum_nonempty(both[:count], both[count:]), np.float64)
+    def most(extents_pair: list[Any]) -> Numbers:
+        return np.asarray(density.maximum_nonempty(extents_pair[:count], extents_pair[count:]), np.float64)
 
     some = ask(most, [*whole, *extents])
     shape, outside = fibers.shape.astype(np.float64), fibers.outside.astype(np.float64)
@@ -186,15 +191,15 @@ def most_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers) -> U
 
 
 def bits_of(rank: RankFormat, default: int, width: int) -> tuple[int, int]:
-    """Bits of a word of metadata and of a payload: those that do not divide a row take the next that do."""
+    """Return the bits of a word of metadata and of a payload, rounded up to a divisor of the row's width."""
     metadata = rank.metadata_bits
     if metadata is None:
         metadata = 1 if rank.kind in ("B", "UB") else default
     payload = default if rank.payload_bits is None else rank.payload_bits
-    return _fitting(metadata, width), _fitting(payload, width)
+    return _round_to_divisor(metadata, width), _round_to_divisor(payload, width)
 
 
-def _fitting(bits: int, width: int) -> int:
+def _round_to_divisor(bits: int, width: int) -> int:
     while width and bits and width % bits:
         bits += 1
     return bits
@@ -202,16 +207,16 @@ def _fitting(bits: int, width: int) -> int:
 
 @dataclass(frozen=True)
 class Stored:
-    """One tensor at one level; by mapping.
+    """Stored part of one tensor at one level; arrays over mappings.
 
     Args:
-        density: the mean share of nonzeros of the tiles that come here.
-        arriving: the share of tiles that come here: those that are not known to be empty.
-        listed: words that the ranks go through: more than the tile's where the tiles within it overlap.
+        density: the mean density of the tiles that the level gets.
+        arriving: the share of tiles that the level gets; known empty tiles are left out.
+        listed: words that the ranks iterate over: more than the tile's if its inner tiles overlap.
         units: the mean units of a tile by rank; None without a format.
-        words: the words of data that a tile may take.
-        largest: the most units that a tile may take.
-        short: where the format has too few ranks for the loops.
+        words: the largest number of words of data of a tile.
+        largest: the largest number of units of a tile.
+        short: mask of the mappings whose loops need more ranks than the format has.
     """
 
     density: Numbers
@@ -224,7 +229,7 @@ class Stored:
 
 
 class Representation:
-    """Finds what is stored of each tensor at each level."""
+    """Computation of the stored part of each tensor at each level."""
 
     def __init__(
         self, problem: Problem, traffic: Traffic, features: SparseFeatures, options: Options
@@ -238,33 +243,35 @@ class Representation:
         problem, density = self._problem, self._problem.densities[tensor]
         extents = problem.extents(tensor, self._traffic.nest.tile(level))
         dense = self._traffic.dense[level, tensor]
-        is_sized = self._known_outside(level, tensor)
-        mean, arriving = expected(density, extents) / dense.tile, np.ones(len(dense.tile))
+        is_sized = self._is_known_outside(level, tensor)
+        mean, arriving = mean_occupancy(density, extents) / dense.tile, np.ones(len(dense.tile))
         if is_sized:
-            mean, arriving = self._nonempty(tensor, dense, extents, mean)
+            mean, arriving = self._nonempty_tiles(tensor, dense, extents, mean)
         kind = self._features.formats.get((level, tensor))
         if kind is None:
             short = np.zeros(len(dense.tile), np.bool_)
             words = dense.tile.astype(np.float64)
             return Stored(mean, arriving, words, None, words, None, short)
-        return self._formatted(level, tensor, is_sized, mean, arriving)
+        return self._with_format(level, tensor, is_sized, mean, arriving)
 
-    def _known_outside(self, level: int, tensor: int) -> bool:
+    def _is_known_outside(self, level: int, tensor: int) -> bool:
         """Return whether the outer level knows which tiles are empty, and does not send them."""
         parent = self._traffic.parent(level, tensor)
         return parent is not None and (parent, tensor) in self._features.formats
 
-    def _nonempty(
+    def _nonempty_tiles(
         self, tensor: int, dense: Dense, extents: Sequence[NDArray[np.int64]], mean: Numbers
     ) -> tuple[Numbers, Numbers]:
-        """Mean density and share of the tiles that are not empty."""
+        """Return the mean density and the share of nonempty tiles."""
         density = self._problem.densities[tensor]
         if self._options.timeloop and isinstance(density, Uniform):
             return _without_least(density, dense, mean)
-        arriving = 1.0 - empty(density, extents)
+        arriving = 1.0 - empty_share(density, extents)
         return np.divide(mean, arriving, out=np.zeros_like(mean), where=arriving > 0), arriving
 
-    def _formatted(self, level: int, tensor: int, is_sized: bool, mean: Numbers, arriving: Numbers) -> Stored:
+    def _with_format(
+        self, level: int, tensor: int, is_sized: bool, mean: Numbers, arriving: Numbers
+    ) -> Stored:
         problem, kind = self._problem, self._features.formats[level, tensor]
         fibers = self._ranks.fibers(level, tensor)
         dense, density = self._traffic.dense[level, tensor], problem.densities[tensor]
@@ -280,26 +287,26 @@ class Representation:
         rows = range(len(dense.tile))
         rough = [rough_units(problem, tensor, kind, fibers, row, is_sized) for row in rows]
         largest = [largest_units(problem, tensor, kind, fibers, row) for row in rows]
-        return Stored(mean, arriving, listed, _stacked(rough), words, _stacked(largest), fibers.short)
+        return Stored(mean, arriving, listed, _stack(rough), words, _stack(largest), fibers.short)
 
 
-def _stacked(units: list[Units]) -> Units:
+def _stack(units: list[Units]) -> Units:
     return Units(
         np.concatenate([unit.metadata for unit in units]), np.concatenate([unit.payload for unit in units])
     )
 
 
 def _without_least(density: Uniform, dense: Dense, mean: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the value of the public tool, which treats the least possible occupancy as the empty tile.
+    """Return the public tool's values, which count the smallest possible occupancy as an empty tile.
 
-    A tile that cannot be empty loses the least that it can hold; where that is all it can hold, nothing is
-    left (a density of 1, or a tile that is the whole tensor).
+    A tile that cannot be empty loses its smallest occupancy. If no other occupancy is possible, nothing
+    remains (a density of 1, or a tile that is the whole tensor).
     """
     density_left, arriving = np.zeros_like(mean), np.zeros_like(mean)
     for row, size in enumerate(dense.tile):
         occupancies, probabilities = density.distribution([int(size)])
         arriving[row] = 1.0 - probabilities[0]
         if arriving[row] > 0:
-            left = mean[row] * size - occupancies[0] * probabilities[0]
-            density_left[row] = left / arriving[row] / size
+            remaining = mean[row] * size - occupancies[0] * probabilities[0]
+            density_left[row] = remaining / arriving[row] / size
     return density_left, arriving

@@ -1,4 +1,4 @@
-"""Designs and mappings from files."""
+"""Reader of designs and mappings from input files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import (
-    Demand,
+    Directive,
     Machine,
     NodeOptimizations,
-    constrained,
+    constrained_nodes,
     read_architecture,
 )
 from fiberscope.models.analytic.read_features import read_features
@@ -32,27 +32,35 @@ from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_f
 from fiberscope.results.costs.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Case", "case_of", "designs", "file_called", "read_case", "read_options"]
+__all__ = ["Case", "case_of", "designs", "find_input_file", "read_case", "read_options"]
 
 _DESIGNS = Path(__file__).parent / "designs"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Contents of input files: a design, the mapping if they have one, and notes about them."""
+    """Contents of input files.
+
+    Args:
+        name: the name of the case.
+        design: machine, problem, sparse optimizations, energies and options.
+        mapping: the mapping; None without one.
+        notes: remarks on the inputs, for the report.
+        constraints: constraints on mappings, each with its place.
+    """
 
     name: str
     design: Design
     mapping: Mapping | None
     notes: tuple[str, ...]
-    constraints: tuple[Demand, ...] = ()  # what is demanded of mappings, and where
+    constraints: tuple[Directive, ...] = ()
 
     @property
     def loops(self) -> Mapping:
-        """The mapping.
+        """Return the mapping.
 
         Raises:
-            InputError: there is none.
+            InputError: the case has no mapping.
         """
         if self.mapping is None:
             raise InputError(
@@ -62,76 +70,81 @@ class Case:
 
 
 def read_case(
-    paths: Sequence[str | Path], settings: Map[str, object] | None = None, *, mapped: bool = True
+    paths: Sequence[str | Path], settings: Map[str, object] | None = None, *, with_mapping: bool = True
 ) -> Case:
-    """A case from files, each with some of the sections.
+    """Read a case from files, each with some of the sections.
 
     Args:
-        paths: the paths of YAML (or JSON, which is YAML).
+        paths: paths of YAML files (JSON is YAML).
         settings: options of the model by name, as ``{"mode": "timeloop"}``.
-        mapped: whether a mapping is read, if there is one.
+        with_mapping: whether to read a mapping.
 
     Raises:
-        ConfigurationError, InputError: one line that says what is wrong, and where.
+        ConfigurationError, InputError: an input is invalid; the message is one line with the place.
     """
     if not paths:
         raise InputError("no input is given; name the files of architecture, problem and mapping")
     options = read_options(settings or {})
-    inputs = read_files([file_called(str(path)) for path in paths])
-    return case_of(Path(paths[0]).stem, inputs, options, mapped=mapped)
+    inputs = read_files([find_input_file(str(path)) for path in paths])
+    return case_of(Path(paths[0]).stem, inputs, options, with_mapping=with_mapping)
 
 
-def case_of(name: str, inputs: Inputs, options: Options, *, mapped: bool = True) -> Case:
-    """A case from sections that were read.
+def case_of(name: str, inputs: Inputs, options: Options, *, with_mapping: bool = True) -> Case:
+    """Return a case from the sections of its files.
 
     Args:
         name: the name of the case.
         inputs: its sections.
         options: the options of the model.
-        mapped: whether a mapping is read, if there is one.
+        with_mapping: whether to read a mapping.
 
     Raises:
         ConfigurationError, InputError: as ``read_case``.
     """
     problem = read_problem(*inputs.need("problem"), inputs.folder, inputs.notes)
-    written = list(_entries(inputs, "mapping"))
-    demanded = [demand for section in CONSTRAINTS for demand in _entries(inputs, section)]
-    named = {entry.target.partition("[")[0] for entry, _at in (written if mapped and written else demanded)}
+    entries = list(_entries(inputs, "mapping"))
+    constraints = [demand for section in CONSTRAINTS for demand in _entries(inputs, section)]
+    target_names = {
+        entry.target.partition("[")[0]
+        for entry, _at in (entries if with_mapping and entries else constraints)
+    }
     directives, place = inputs.need("architecture")
-    if not (mapped and written):
-        named |= set(constrained(directives))
-    machine = read_architecture(directives, place, named)
+    if not (with_mapping and entries):
+        target_names |= set(constrained_nodes(directives))
+    machine = read_architecture(directives, place, target_names)
     architecture = machine.architecture
-    features = read_features([*machine.optimizations, *_by_target(inputs)], architecture, problem)
+    features = read_features([*machine.optimizations, *_section_optimizations(inputs)], architecture, problem)
     energies = Energies.from_table(architecture, _table(inputs), default_table(), options.timeloop)
-    demanded = [*_whole_branches(machine, problem), *demanded]
+    constraints = [*_whole_branches(machine, problem), *constraints]
     mapping = None
-    if mapped:
-        mapping = _mapping(inputs, written, demanded, architecture, problem)
+    if with_mapping:
+        mapping = _mapping(inputs, entries, constraints, architecture, problem)
     if features.compute_skipping:
         inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
     design = Design(architecture, problem, features, energies, options)
-    return Case(name, design, mapping, tuple(dict.fromkeys(inputs.notes)), tuple(demanded))
+    return Case(name, design, mapping, tuple(dict.fromkeys(inputs.notes)), tuple(constraints))
 
 
 def _mapping(
     inputs: Inputs,
-    written: Sequence[Demand],
-    demanded: Sequence[Demand],
+    mapping_entries: Sequence[Directive],
+    constraints: Sequence[Directive],
     architecture: Architecture,
     problem: Problem,
 ) -> Mapping | None:
-    """The mapping that is written, else the only one that constraints leave; None where they leave several.
+    """Return the mapping section, or the only mapping that the constraints leave; None if there are several.
 
-    What a written mapping does not say of a level's data, constraints say.
+    Constraints complete the data directives of a mapping section.
     """
-    if written:
+    if mapping_entries:
         names = Names(architecture, problem)
-        mapped_levels = {names.level(entry, at) for entry, at in written if entry.type in DATA}
-        entries = [(entry, at) for entry, at in demanded if entry.type in DATA]
-        also = [(entry, at) for entry, at in entries if names.level(entry, at) not in mapped_levels]
-        return read_mapping([*also, *written], inputs.places["mapping"], architecture, problem, inputs.notes)
-    exact = [(entry, at) for entry, at in demanded if entry.type != "utilization"]
+        mapped_levels = {names.level(entry, at) for entry, at in mapping_entries if entry.type in DATA}
+        entries = [(entry, at) for entry, at in constraints if entry.type in DATA]
+        completions = [(entry, at) for entry, at in entries if names.level(entry, at) not in mapped_levels]
+        return read_mapping(
+            [*completions, *mapping_entries], inputs.places["mapping"], architecture, problem, inputs.notes
+        )
+    exact = [(entry, at) for entry, at in constraints if entry.type != "utilization"]
     try:
         mapping = read_mapping(exact, inputs.places["architecture"], architecture, problem, [])
     except ConfigurationError:
@@ -140,8 +153,8 @@ def _mapping(
     return mapping
 
 
-def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Demand]:
-    """The constraints of nodes; of levels side by side, each bypasses what it is not said to keep."""
+def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Directive]:
+    """Yield the constraints of nodes; parallel levels bypass tensors that they are not told to keep."""
     tensors = {tensor.name for tensor in problem.tensors}
     for entry, place in machine.constraints:
         if entry.type in DATA and entry.target in machine.branches:
@@ -152,7 +165,7 @@ def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Demand]:
 
 
 def _table(inputs: Inputs) -> EnergyTable | None:
-    """The energies that the inputs have, if they have any."""
+    """Return the energy table of the inputs, or None."""
     if "ERT" not in inputs.sections:
         return None
     tables, place = inputs.need("ERT")
@@ -160,15 +173,15 @@ def _table(inputs: Inputs) -> EnergyTable | None:
 
 
 def designs() -> list[str]:
-    """The names of the designs that ship."""
+    """Return the names of the designs that ship."""
     return sorted(path.stem for path in _DESIGNS.glob("*.yaml"))
 
 
-def file_called(name: str) -> Path:
-    """The file of this name, or that of the design that ships under it.
+def find_input_file(name: str) -> Path:
+    """Return the file of a name, or the file of the design that ships under the name.
 
     Raises:
-        InputError: there is neither.
+        InputError: neither exists.
     """
     path = Path(name)
     if path.suffix or path.exists():
@@ -180,24 +193,27 @@ def file_called(name: str) -> Path:
     return _DESIGNS / f"{name}.yaml"
 
 
-def _entries(inputs: Inputs, section: str) -> Iterator[Demand]:
-    """The entries of a mapping or of constraints, each with its place."""
+def _entries(inputs: Inputs, section: str) -> Iterator[Directive]:
+    """Yield the entries of a mapping or of constraints, each with its place."""
     if section in inputs.sections:
         section_value, place = inputs.need(section)
-        listed = isinstance(section_value, list)
-        for number, entry in enumerate(section_value if listed else section_value.targets):
-            yield entry, (place if listed else place / "targets") / number
+        is_list = isinstance(section_value, list)
+        for number, entry in enumerate(section_value if is_list else section_value.targets):
+            yield entry, (place if is_list else place / "targets") / number
 
 
-def _by_target(inputs: Inputs) -> list[NodeOptimizations]:
-    """The sparse optimizations that stand by themselves."""
+def _section_optimizations(inputs: Inputs) -> list[NodeOptimizations]:
+    """Return the optimizations of the section ``sparse_optimizations``."""
     if "sparse_optimizations" not in inputs.sections:
         return []
     section, place = inputs.need("sparse_optimizations")
-    return [_targeted(target, place / "targets" / number) for number, target in enumerate(section.targets)]
+    return [
+        _node_optimizations(target, place / "targets" / number)
+        for number, target in enumerate(section.targets)
+    ]
 
 
-def _targeted(target: OptimizationsSchema, place: Place) -> NodeOptimizations:
+def _node_optimizations(target: OptimizationsSchema, place: Place) -> NodeOptimizations:
     name = target.name or target.target
     if name is None:
         raise place.error("a target needs a name: the level that it is about")
@@ -205,10 +221,10 @@ def _targeted(target: OptimizationsSchema, place: Place) -> NodeOptimizations:
 
 
 def read_options(settings: Map[str, object]) -> Options:
-    """The options that settings make; ``format.mode`` is the option ``format_mode``.
+    """Return the options of settings; ``format.mode`` is the option ``format_mode``.
 
     Raises:
-        ConfigurationError: there is no such option, or it has no such value.
+        ConfigurationError: an option does not exist, or has no such value.
     """
     values = {key.replace(".", "_"): Entry.wrap(value, "--set") for key, value in settings.items()}
     return validate(Options, values, "the model")

@@ -1,6 +1,6 @@
-"""Joint statistics of two tensors: how often co-iterated tiles both hold nonzeros.
+"""Joint statistics of two tensors: the probability that co-iterated tiles are both nonempty.
 
-The product of the two shares takes the tensors to be independent, which a graph multiplied by itself is not.
+The product of the two shares would assume independent tensors, which fails for a graph times itself.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from fiberscope.models.analytic.counted_densities import CountedDensity
 from fiberscope.models.analytic.density import Counts, Numbers, Tile, distinct
 from fiberscope.models.analytic.problem import Problem
 
-__all__ = ["Operand", "are_known", "both_there", "pairs_nonempty", "probability_both", "scalars_there"]
+__all__ = [
+    "Operand",
+    "have_counted_densities",
+    "pairs_nonempty",
+    "probability_both",
+    "share_both_nonempty",
+    "share_effectual",
+]
 
 Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor, counted, with the names of its ranks and the extents of its tiles."""
+    """A tensor with a counted density, the names of its ranks, and the extents of its tiles."""
 
     density: CountedDensity
     ranks: Sequence[str]
@@ -30,25 +37,27 @@ class Operand:
 
 
 def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
-    """Count the pairs of tiles at one place in the shared ranks that both hold nonzeros, and all pairs.
+    """Count pairs of tiles with equal coordinates in the shared ranks: nonempty pairs, and all pairs.
 
-    With tiles of one element the first number is that of the effectual products.
+    For tiles of one element, the first number is the number of effectual products.
 
     Raises:
-        ValueError: if the two do not agree in the extents of a shared rank.
+        ValueError: the tensors differ in the extents of a shared rank.
     """
     shared = [rank for rank in left.ranks if rank in other.ranks]
     _check(left, other, shared)
-    first, second = _by_place(left, shared), _by_place(other, shared)
+    first, second = _coordinates(left, shared), _coordinates(other, shared)
     both = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
-    _, which = distinct(both)
-    ones = np.bincount(which[: len(first)], minlength=int(which.max(initial=-1)) + 1)
-    others = np.bincount(which[len(first) :], minlength=len(ones))
-    return int(np.dot(ones, others)), _tiles(left, left.ranks) * _tiles(other, set(other.ranks) - set(shared))
+    _, pair_of = distinct(both)
+    left_counts = np.bincount(pair_of[: len(first)], minlength=int(pair_of.max(initial=-1)) + 1)
+    other_counts = np.bincount(pair_of[len(first) :], minlength=len(left_counts))
+    return int(np.dot(left_counts, other_counts)), _count_tiles(left, left.ranks) * _count_tiles(
+        other, set(other.ranks) - set(shared)
+    )
 
 
 def probability_both(left: Operand, other: Operand) -> float:
-    """The share of pairs of which both tiles hold nonzeros."""
+    """Return the share of pairs in which both tiles are nonempty."""
     nonempty, pairs = pairs_nonempty(left, other)
     return nonempty / pairs
 
@@ -56,7 +65,9 @@ def probability_both(left: Operand, other: Operand) -> float:
 def _check(left: Operand, other: Operand, shared: Sequence[str]) -> None:
     for rank in shared:
         first, second = (
-            (side.density.shape[at], side.tile[at]) for side in (left, other) for at in [_at(side, rank)]
+            (side.density.shape[at], side.tile[at])
+            for side in (left, other)
+            for at in [_rank_index(side, rank)]
         )
         if first != second:
             raise ValueError(
@@ -65,28 +76,28 @@ def _check(left: Operand, other: Operand, shared: Sequence[str]) -> None:
             )
 
 
-def _at(operand: Operand, rank: str) -> int:
+def _rank_index(operand: Operand, rank: str) -> int:
     return list(operand.ranks).index(rank)
 
 
-def _by_place(operand: Operand, shared: Sequence[str]) -> Counts:
-    """The place of each tile with nonzeros, in the shared ranks."""
+def _coordinates(operand: Operand, shared: Sequence[str]) -> Counts:
+    """Return the coordinates of each nonempty tile in the shared ranks."""
     density = operand.density
     places = density.pieces(density.shape, tuple(int(np.asarray(extent)) for extent in operand.tile)).places
-    return places[:, [_at(operand, rank) for rank in shared]]
+    return places[:, [_rank_index(operand, rank) for rank in shared]]
 
 
-def _tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
-    """Count the tiles of the tensor along some of its ranks."""
+def _count_tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
+    """Return the number of tiles of the tensor along some of its ranks."""
     tiles = 1
     for rank in ranks:
-        at = _at(operand, rank)
+        at = _rank_index(operand, rank)
         tiles *= -(-operand.density.shape[at] // int(np.asarray(operand.tile[at])))
     return tiles
 
 
-def are_known(problem: Problem, tensors: Sequence[int]) -> bool:
-    """Return whether these are two tensors that are counted, indexed with one dimension a rank."""
+def have_counted_densities(problem: Problem, tensors: Sequence[int]) -> bool:
+    """Return whether two tensors have counted densities, and indices of one dimension a rank."""
     plain = all(
         len(rank.terms) == 1 and rank.terms[0][0] == 1
         for tensor in tensors
@@ -99,31 +110,37 @@ def are_known(problem: Problem, tensors: Sequence[int]) -> bool:
     )
 
 
-def both_there(problem: Problem, left: int, its_box: Whole, other: int, its_own: Whole) -> Numbers:
-    """The share of pairs of tiles of which neither is empty; boxes are mappings x dimensions.
+def share_both_nonempty(
+    problem: Problem, left: int, left_box: Whole, other: int, other_box: Whole
+) -> Numbers:
+    """Return the share of pairs in which both tiles are nonempty.
 
-    In dimensions that both have the tiles are as long as those of the first.
+    Args:
+        problem: the problem.
+        left, other: the indices of the tensors.
+        left_box, other_box: extents of the tiles: mappings x dimensions. In shared dimensions, those of the
+            first tensor count for both.
     """
     shared = problem.touches[left] & problem.touches[other]
-    second = np.where(shared, its_box, its_own)
-    rows = np.concatenate([its_box, second], axis=1)
-    distinct_rows, which = np.unique(rows, axis=0, return_inverse=True)
-    half = its_box.shape[1]
+    second = np.where(shared, left_box, other_box)
+    rows = np.concatenate([left_box, second], axis=1)
+    distinct_rows, inverse = np.unique(rows, axis=0, return_inverse=True)
+    half = left_box.shape[1]
     shares = [
         probability_both(_operand(problem, left, row[:half]), _operand(problem, other, row[half:]))
         for row in distinct_rows
     ]
-    return np.array(shares)[which.reshape(-1)]
+    return np.array(shares)[inverse.reshape(-1)]
 
 
-def scalars_there(problem: Problem, left: int, other: int) -> float:
-    """The share of computes of which both operands are not zero."""
+def share_effectual(problem: Problem, left: int, other: int) -> float:
+    """Return the share of computes with two nonzero operands."""
     box = np.ones((1, len(problem.dimensions)), np.int64)
-    return float(both_there(problem, left, box, other, box)[0])
+    return float(share_both_nonempty(problem, left, box, other, box)[0])
 
 
 def _operand(problem: Problem, tensor: int, box: Whole) -> Operand:
     density = problem.densities[tensor]
-    assert isinstance(density, CountedDensity)  # as ``are_known`` said
+    assert isinstance(density, CountedDensity)  # see ``have_counted_densities``
     names = [problem.dimensions[rank.terms[0][1]] for rank in problem.tensors[tensor].ranks]
     return Operand(density, names, [int(extent) for extent in problem.extents(tensor, box)])

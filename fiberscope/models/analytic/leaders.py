@@ -1,7 +1,9 @@
-"""Probability that reads are left out because the leader's tile is empty, by the positions of loops.
+"""Probability that a read of a follower is omitted because the leader's tile is empty.
 
-Source: Sparseloop (MICRO 2022), Section 5.3.4 and Figure 10. A read of the follower may be left out when the
-part of the leader that it would meet, until the follower's next read, is empty.
+The tile follows from the positions of the loops. A read may be omitted when the part of the leader that
+the read would meet, until the follower's next read, is empty.
+
+Source: Sparseloop (MICRO 2022), Section 5.3.4 and Figure 10.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fiberscope.models.analytic.dataflow import Traffic
-from fiberscope.models.analytic.density import Numbers, empty
-from fiberscope.models.analytic.joint import are_known, both_there
+from fiberscope.models.analytic.density import Numbers, empty_share
+from fiberscope.models.analytic.joint import have_counted_densities, share_both_nonempty
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Condition
@@ -27,9 +29,10 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Omission:
-    """A share of the follower's reads at a level that is left out; by mapping.
+    """The share of a follower's reads at a level that is omitted; arrays over mappings.
 
-    ``of_all`` is the share were none of its zeros left out already; it differs where both are known.
+    ``of_all`` is the share of all reads, zeros of the follower included. The two shares differ if the joint
+    statistics are known.
     """
 
     level: int
@@ -40,14 +43,14 @@ class Omission:
 
 @dataclass(frozen=True)
 class _Target:
-    """The loop by which the follower comes to its next tile.
+    """The loop that moves the follower to its next tile.
 
     Args:
-        slot: the slot by mapping.
-        exists: where there is such a loop.
-        spatial: where it is one across instances.
-        scalar: where no loop lies between two reads: a single element is met.
-        box: what the loop covers: mappings x dimensions.
+        slot: the slot of the loop, by mapping.
+        exists: mask of mappings with such a loop.
+        spatial: mask of mappings in which the loop is spatial.
+        scalar: mask of mappings without a loop between two reads: the read is of a single element.
+        box: extents that the loop covers: mappings x dimensions.
         dimension: the dimension of the loop.
     """
 
@@ -60,7 +63,7 @@ class _Target:
 
 
 class Leaders:
-    """Finds the leaders' tiles of conditions."""
+    """Computation of the leaders' tiles of conditions."""
 
     def __init__(
         self,
@@ -76,128 +79,128 @@ class Leaders:
         self._bounds = np.array(problem.bounds)
 
     def omission(self, level: int, condition: Condition) -> Omission:
-        """Return what a condition at a level leaves out, at the level that the follower comes from."""
+        """Return the omitted reads of a condition at a level, for the level that provides the follower."""
         target = condition.target
-        owner = max(at for at in self._traffic.chains[target] if at <= level)
-        tiles = [self._met(owner, target, leader) for leader in condition.leaders]
+        owner = max(level_ for level_ in self._traffic.chains[target] if level_ <= level)
+        tiles = [self._leader_tile(owner, target, leader) for leader in condition.leaders]
         effectual = np.ones(len(self._nest.bound))
-        for leader, (box, useless) in zip(condition.leaders, tiles, strict=True):
-            effectual = effectual * np.where(useless, 1.0, self._nonempty(leader, box))
+        for leader, (box, is_unusable) in zip(condition.leaders, tiles, strict=True):
+            effectual = effectual * np.where(is_unusable, 1.0, self._nonempty_share(leader, box))
         all_effectual, is_exact = effectual, self._options.joint == "exact"
-        if is_exact and are_known(self._problem, condition.leaders):
-            (first_tile, _useless), (other, _too) = tiles
-            effectual = all_effectual = both_there(
+        if is_exact and have_counted_densities(self._problem, condition.leaders):
+            (first_tile, _is_unusable), (other, _too) = tiles
+            effectual = all_effectual = share_both_nonempty(
                 self._problem, condition.leaders[0], first_tile, condition.leaders[1], other
             )
         elif (
             is_exact
-            and are_known(self._problem, (*condition.leaders, target))
-            and self._stored(owner, target)
+            and have_counted_densities(self._problem, (*condition.leaders, target))
+            and self._is_stored(owner, target)
         ):
-            effectual = self._among_stored(owner, target, condition.leaders[0], tiles[0][0])
+            effectual = self._nonempty_given_stored(owner, target, condition.leaders[0], tiles[0][0])
         return Omission(owner, target, 1.0 - effectual, 1.0 - all_effectual)
 
-    def _stored(self, owner: int, follower: int) -> bool:
+    def _is_stored(self, owner: int, follower: int) -> bool:
         """Return whether only nonzeros of the follower are read."""
         return (owner, follower) in self._formats
 
-    def _among_stored(self, owner: int, follower: int, leader: int, box: Whole) -> Numbers:
-        """The share of the follower's tiles that are not empty whose leader's is not either."""
+    def _nonempty_given_stored(self, owner: int, follower: int, leader: int, box: Whole) -> Numbers:
+        """Return the share of the follower's nonempty tiles whose leader tile is nonempty."""
         child = self._traffic.child(owner, follower)
-        own = np.ones_like(box) if child is None else self._nest.tile(child)
+        follower_box = np.ones_like(box) if child is None else self._nest.tile(child)
         shared = self._problem.touches[leader] & self._problem.touches[follower]
-        own = np.where(shared, box, own)
-        both = both_there(self._problem, leader, box, follower, own)
-        some = self._nonempty(follower, own)
-        return np.divide(both, some, out=np.ones_like(both), where=some > 0)
+        follower_box = np.where(shared, box, follower_box)
+        both_nonempty = share_both_nonempty(self._problem, leader, box, follower, follower_box)
+        some = self._nonempty_share(follower, follower_box)
+        return np.divide(both_nonempty, some, out=np.ones_like(both_nonempty), where=some > 0)
 
-    def _nonempty(self, tensor: int, box: Whole) -> Numbers:
-        """The share of tiles that are not empty."""
-        return 1.0 - empty(self._problem.densities[tensor], self._problem.extents(tensor, box))
+    def _nonempty_share(self, tensor: int, box: Whole) -> Numbers:
+        """Return the share of nonempty tiles."""
+        return 1.0 - empty_share(self._problem.densities[tensor], self._problem.extents(tensor, box))
 
-    def _met(self, owner: int, follower: int, leader: int) -> tuple[Whole, Truth]:
-        """The leader's tile that a read of the follower would meet, and where its emptiness does not help."""
+    def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Whole, Truth]:
+        """Return the leader's tile for a read of the follower, and a mask of unusable empty tiles."""
         child = self._traffic.child(owner, follower)
-        is_met = self._before_compute(follower) if child is None else self._above(owner, child, follower)
-        joined = self._joined(owner, is_met, follower, child is None)
-        return self._tile(owner, is_met, joined, follower, leader)
+        exists = self._compute_loop(follower) if child is None else self._moving_loop(owner, child, follower)
+        stationary = self._stationary_loops(owner, exists, follower, child is None)
+        return self._tile(owner, exists, stationary, follower, leader)
 
-    def _above(self, owner: int, child: int, follower: int) -> _Target:
-        """The first loop outside of the follower's next inner level that moves the follower."""
+    def _moving_loop(self, owner: int, child: int, follower: int) -> _Target:
+        """Return the first loop outside of the follower's next inner level that moves the follower."""
         nest = self._nest
         start, stop = nest.end(child), nest.end(owner)
-        moves = self._touched(follower)[:, start:stop] & nest.more[:, start:stop]
-        is_met = np.asarray(moves.any(axis=1))
-        slot = np.where(is_met, start + np.argmax(moves, axis=1), stop - 1)
-        return self._target(slot, is_met, np.zeros_like(is_met))
+        moves = self._touches(follower)[:, start:stop] & nest.more[:, start:stop]
+        exists = np.asarray(moves.any(axis=1))
+        slot = np.where(exists, start + np.argmax(moves, axis=1), stop - 1)
+        return self._target(slot, exists, np.zeros_like(exists))
 
-    def _before_compute(self, follower: int) -> _Target:
-        """Return the loops for a follower that compute reads: spatial loops inside all temporal ones."""
+    def _compute_loop(self, follower: int) -> _Target:
+        """Return the loop for a follower that compute reads: a spatial loop inside all temporal loops."""
         nest = self._nest
         across = nest.more[:, : nest.dimensions]
-        moves = self._touched(follower)[:, : nest.dimensions] & across
+        moves = self._touches(follower)[:, : nest.dimensions] & across
         last = nest.dimensions - 1 - np.argmax(across[:, ::-1], axis=1)
         slot = np.where(moves.any(axis=1), np.argmax(moves, axis=1), last)
         scalar = np.asarray(~across.any(axis=1))
         return self._target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
 
-    def _target(self, slot: Whole, is_met: Truth, scalar: Truth) -> _Target:
+    def _target(self, slot: Whole, exists: Truth, scalar: Truth) -> _Target:
         nest, rows = self._nest, np.arange(len(slot))
         box = np.where(scalar[:, None], 1, nest.box[rows, slot])
-        return _Target(slot, is_met, is_met & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
+        return _Target(slot, exists, exists & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
 
-    def _touched(self, tensor: int) -> Truth:
+    def _touches(self, tensor: int) -> Truth:
         return np.asarray(self._problem.touches[tensor][self._nest.dimension])
 
-    def _joined(self, owner: int, target: _Target, follower: int, at_compute: bool) -> Truth:
-        """The loops outside of the target, up to the owner, during which the follower's tile stays.
+    def _stationary_loops(self, owner: int, target: _Target, follower: int, at_compute: bool) -> Truth:
+        """Return the loops between target and owner in which the follower's tile is stationary.
 
-        Instances side by side take the same tile. If the target itself is spatial, the tiles also stay during
-        the loops in time that do not move the follower.
+        Parallel instances share the tile. If the target is spatial, tiles also stay during the temporal loops
+        that do not move the follower.
         """
         nest = self._nest
         slots = np.arange(nest.bound.shape[1])
         outside = (slots > target.slot[:, None]) & (slots < nest.end(owner)) & nest.more
         if at_compute:
             return np.asarray(outside & nest.spatial)
-        moving = outside & ~nest.spatial & self._touched(follower)
-        still = ~np.logical_or.accumulate(moving, axis=1) & ~self._touched(follower)
-        return np.asarray(outside & (nest.spatial | (target.spatial[:, None] & still)))
+        moving = outside & ~nest.spatial & self._touches(follower)
+        is_stationary = ~np.logical_or.accumulate(moving, axis=1) & ~self._touches(follower)
+        return np.asarray(outside & (nest.spatial | (target.spatial[:, None] & is_stationary)))
 
     def _tile(
-        self, owner: int, target: _Target, joined: Truth, follower: int, leader: int
+        self, owner: int, target: _Target, stationary: Truth, follower: int, leader: int
     ) -> tuple[Whole, Truth]:
-        """The leader's tile, and where the follower cannot make use of its being empty."""
+        """Return the leader's tile, and a mask of mappings in which the follower cannot use its emptiness."""
         nest = self._nest
         both = self._problem.touches[follower] & self._problem.touches[leader]
         slots = np.arange(nest.bound.shape[1])
-        itself = (slots == target.slot[:, None]) & target.exists[:, None]
-        relevant = (joined | itself) & ~target.scalar[:, None]
+        is_target = (slots == target.slot[:, None]) & target.exists[:, None]
+        relevant = (stationary | is_target) & ~target.scalar[:, None]
         shared = relevant & both[nest.dimension]
         earlier = np.zeros_like(shared)
         earlier[:, 1:] = np.logical_or.accumulate(shared, axis=1)[:, :-1]
-        useless = (earlier & relevant & self._touched(leader)).any(axis=1) & target.spatial
+        is_unusable = (earlier & relevant & self._touches(leader)).any(axis=1) & target.spatial
         factors = self._over_dimensions(shared)
-        box = target.box * self._over_dimensions(joined)
-        return np.minimum(self._cut(owner, target, follower, box, factors), self._bounds), useless
+        box = target.box * self._over_dimensions(stationary)
+        return np.minimum(self._cut(owner, target, follower, box, factors), self._bounds), is_unusable
 
-    def _over_dimensions(self, which: Truth) -> Whole:
-        """The product of the bounds of some loops by dimension."""
+    def _over_dimensions(self, selection: Truth) -> Whole:
+        """Return the product of the bounds of selected loops, by dimension."""
         nest = self._nest
-        chosen = which[:, :, None] & (nest.dimension[:, :, None] == np.arange(nest.dimensions))
-        return np.asarray(np.where(chosen, nest.bound[:, :, None], 1).prod(axis=1))
+        selected = selection[:, :, None] & (nest.dimension[:, :, None] == np.arange(nest.dimensions))
+        return np.asarray(np.where(selected, nest.bound[:, :, None], 1).prod(axis=1))
 
     def _cut(self, owner: int, target: _Target, follower: int, box: Whole, factors: Whole) -> Whole:
-        """Keep one iteration of loops that move both tensors, or those of a row of the owner's array."""
+        """Reduce loops that move both tensors to one iteration, or to the iterations of a row."""
         granule = self._problem.size(follower, target.box) / factors.prod(axis=1)
         rows = np.ceil(self._blocks[owner] / granule)
         if not self._options.timeloop:
-            rows = np.where(target.scalar, 1.0, rows)  # each read is of a scalar
+            rows = np.where(target.scalar, 1.0, rows)
         for dimension in range(box.shape[1]):
             factor = factors[:, dimension]
             some = factor > 1
-            fewer = np.ceil(box[:, dimension] / (factor / rows))
-            box[:, dimension] = np.where(some, fewer, box[:, dimension])
+            iterations = np.ceil(box[:, dimension] / (factor / rows))
+            box[:, dimension] = np.where(some, iterations, box[:, dimension])
             rows = np.where(some, rows / factor, rows)
         wider = np.where(
             np.arange(box.shape[1]) == target.dimension[:, None], np.maximum(rows, 1)[:, None], 1

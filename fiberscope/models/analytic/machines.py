@@ -1,7 +1,7 @@
-"""Machines of this project from their specifications, with operands whose nonzeros are known.
+"""Translation of machine specifications to the analytical model, with operands of known nonzeros.
 
-One Einsum that multiplies two matrices, cut by shape, is a nest of loops; its buffets are levels where what
-they hold changes with the loops outside of them. What else a specification may say is refused.
+An Einsum that multiplies two matrices, with partitions by shape, is a loop nest. Its buffets are levels if
+their data changes with loops outside of them. Other features of specifications are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.specified_nest import Nest, nest_of
 from fiberscope.models.analytic.uniform import Uniform
-from fiberscope.models.trace.api import UNBOUNDED, prepare, specified
+from fiberscope.models.trace.api import UNBOUNDED, load_outline, prepare
 from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
 from fiberscope.models.trace.specification import RankFormat as StoredRank
@@ -39,14 +39,14 @@ from fiberscope.workloads.sparse import sparse
 
 __all__ = ["check_machine", "is_machine", "machine_case"]
 
-_UNBOUNDED: Mapping[str, int] = defaultdict(lambda: UNBOUNDED)  # shapes, before operands are known
-_WORD = 64  # bits: of a value, in every specification that ships
+_UNBOUNDED: Mapping[str, int] = defaultdict(lambda: UNBOUNDED)  # shapes of unknown operands
+_WORD = 64  # bits of a value in every specification that ships
 
 
 def check_machine(
     name: str, settings: Mapping[str, object] | None = None
 ) -> tuple[Options, dict[str, object]]:
-    """The options of the model, and the other settings; what can be refused without operands is.
+    """Check a machine and settings without operands; return the options of the model, and the other settings.
 
     Raises:
         ConfigurationError, InputError: as ``machine_case``.
@@ -54,53 +54,53 @@ def check_machine(
     entries = {"joint": "exact", **(settings or {})}
     options = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
     others = {key: entries[key] for key in entries.keys() - options.keys()}
-    _check(specified(name, others))
+    _check(load_outline(name, others))
     return read_options(options), others
 
 
 def machine_case(
     name: str, operands: Sequence[str], settings: Mapping[str, object] | None = None, exact: bool = False
 ) -> Case:
-    """A machine's specification on matrices, as a case for the analytical model.
+    """Return a case of a machine's specification on matrices.
 
     Args:
         name: of the machine or a variant of its specification, as ``extensor-energy``.
-        operands: A, and B where it is not A again.
-        settings: options of the model, and parameters of the machine. Without others it is ``joint=exact``.
+        operands: A and B; A alone stands for both.
+        settings: options of the model, and parameters of the machine. The default of ``joint`` is ``exact``.
         exact: refuse a surrogate.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError: as ``fiberscope.model``; or the specification says what
-            is no loop nest with levels.
+        ConfigurationError, WorkloadError, InputError: as ``fiberscope.model``; or the specification is not a
+            loop nest with levels.
     """
     options, others = check_machine(name, settings)
     ready = prepare(name, *operands, settings=others, exact=exact)
     trees = ready.trees
     nest = nest_of(ready.specification, _shapes(trees))
-    translated = _Translated(ready.specification, nest, trees, options)
+    translation = _Translation(ready.specification, nest, trees, options)
     notes = (
-        *ready.chosen,
-        f"bounds are whole tiles, where the operands end earlier: {nest.bounds_in_words()}",
+        *ready.choices,
+        f"bounds are whole tiles, where the operands end earlier: {nest.describe_bounds()}",
         f"{nest.output} is uniform, and as full as the partial sums that memory is given are in the mean",
     )
-    return Case(name, translated.design, translated.mapping, notes)
+    return Case(name, translation.design, translation.mapping, notes)
 
 
 def is_machine(paths: Sequence[str | Path]) -> bool:
-    """Return whether these are a machine and its operands, not files of a case or a shipped design."""
+    """Return whether arguments are a machine and its operands, not files of a case or a design that ships."""
     files = any(str(path).endswith((".yaml", ".yml", ".json")) for path in paths[1:])
-    alone = len(paths) == 1 and str(paths[0]) in designs()
-    return bool(paths) and str(paths[0]) in names() and not files and not alone
+    is_design = len(paths) == 1 and str(paths[0]) in designs()
+    return bool(paths) and str(paths[0]) in names() and not files and not is_design
 
 
 def _check(specification: Specification) -> None:
-    """Refuse what is no loop nest, before operands are read; says which machines are one."""
+    """Refuse a specification that is not a loop nest; the message lists machines with loop nests."""
     try:
         nest_of(specification, _UNBOUNDED)
     except InputError as fault:
-        able = ", ".join(name for name in names() if _is_nest(specified(name, {})))
+        nests = ", ".join(name for name in names() if _is_nest(load_outline(name, {})))
         raise InputError(
-            f"{fault}; of these machines nests are: {able}; `fiberscope model {specification.name} A B` "
+            f"{fault}; of these machines nests are: {nests}; `fiberscope model {specification.name} A B` "
             "counts any of them from its operands"
         ) from None
 
@@ -114,13 +114,13 @@ def _is_nest(specification: Specification) -> bool:
 
 
 def _shapes(trees: Mapping[str, FiberTree]) -> dict[str, int]:
-    """The shape of each rank."""
+    """Return the shape of each rank."""
     return {rank.name: rank.shape for tree in trees.values() for rank in tree.ranks}
 
 
 @dataclass(frozen=True)
-class _Translated:
-    """A specification in the words of the analytical model."""
+class _Translation:
+    """A specification as inputs of the analytical model."""
 
     specification: Specification
     nest: Nest
@@ -129,7 +129,7 @@ class _Translated:
 
     @property
     def design(self) -> Design:
-        """The machine, the problem and what is done about zeros."""
+        """Return the machine, the problem and its sparse optimizations."""
         energies = Energies.from_table(self._architecture, None, default_table(), self.options.timeloop)
         return Design(self._architecture, self._problem, self._features, energies, self.options)
 
@@ -159,7 +159,7 @@ class _Translated:
         return Problem(nest.einsum.name, nest.dimensions, bounds, tensors, densities)
 
     def _density(self, name: str) -> Density:
-        """Return the density of an operand by its nonzeros, of the output by its mean partial sums."""
+        """Return the density of an operand from its nonzeros, of the output from its mean partial sums."""
         shape = [self.nest.bound(rank) for rank in self.nest.tensors[name]]
         if name in self.nest.operands:
             return Actual(shape, np.stack(list(self._places(name).values()), axis=1))
@@ -170,12 +170,12 @@ class _Translated:
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 
     def _places(self, name: str) -> dict[str, NDArray[np.int64]]:
-        """The coordinates of an operand's nonzeros, by rank as declared."""
+        """Return the coordinates of an operand's nonzeros by declared rank."""
         coordinates, _values = self.trees[name].to_coo()
         return {rank: np.asarray(coordinates[rank], np.int64) for rank in self.nest.tensors[name]}
 
     def _pattern(self, name: str) -> sparse.csr_array:
-        """An operand's nonzeros, the rank that is summed over as its rows."""
+        """Return the nonzeros of an operand as a matrix whose rows are the reduced rank."""
         places = self._places(name)
         both = self.nest.shared, self.nest.own(name)
         rows, columns = (places[rank] for rank in both)
@@ -195,7 +195,7 @@ class _Translated:
         return SparseFeatures(formats, features, compute_skipping=True)
 
     def _format(self, level: int, name: str) -> Format:
-        """The ranks below a level that are cut at all, as they are stored in memory."""
+        """Return the ranks below a level that have loops, as they are stored in memory."""
         stored = self.nest.format(name)
         loops = [loop for loop in self.nest.inside(level) if loop.dimension in self.nest.tensors[name]]
         iterated_loops = [loop for loop in reversed(loops) if loop.bound > 1]
@@ -205,7 +205,7 @@ class _Translated:
         )
 
     def _skipping(self, level: int, numbers: Mapping[str, int]) -> Iterator[Feature]:
-        """Both operands by each other, or the follower by its leader, where something intersects."""
+        """Yield the skipping of operands at the intersectors of a level."""
         for leader in self.nest.leaders(level, self._configuration):
             follower = next(name for name in self.nest.operands if name != leader)
             yield Feature(True, (Condition(numbers[follower], (numbers[leader],)),))
@@ -215,7 +215,7 @@ class _Translated:
 
     @property
     def mapping(self) -> NamedMapping:
-        """The loops, level by level."""
+        """Return the loops, level by level."""
         nest, count = self.nest, len(self.nest.dimensions)
         shape = len(nest.levels), count
         temporal, spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
@@ -231,12 +231,12 @@ class _Translated:
 
 
 def _inner_to_outer(numbers: list[int], count: int) -> list[int]:
-    """Dimensions of loops given outer to inner, the others outside of them."""
+    """Reverse the dimensions of loops to innermost first; other dimensions follow."""
     return [*reversed(numbers), *(number for number in range(count) if number not in numbers)]
 
 
 def _level(component: Component, clock: float) -> Level:
-    """A component's bandwidth; its room is not looked at, since the machine cuts tiles that fit."""
+    """Return the level of a component without a capacity: machines choose tiles that fit."""
     words = None if component.bandwidth is None else component.bandwidth / clock / _WORD
     return Level(
         component.name,
@@ -251,7 +251,7 @@ def _level(component: Component, clock: float) -> Level:
 
 
 def _rank(stored: StoredRank | None, dimension: int) -> RankFormat:
-    """Coordinates and payloads of what is there; of a rank that is not stored none have bits."""
+    """Return the format of a rank; a rank that is not stored has no bits."""
     rank = stored or StoredRank()
     kinds = {"C": "CP", "U": "UOP", "B": "B"}
     return RankFormat(kinds[rank.kind], rank.cbits, rank.pbits, ((dimension,),))  # type: ignore[arg-type]

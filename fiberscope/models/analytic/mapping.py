@@ -1,4 +1,4 @@
-"""Mappings: one by name, how it is shown and written as YAML; many at once, as arrays."""
+"""Mappings: a single mapping, its display and its YAML; and batches of mappings as arrays."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Mappings:
-    """Mappings of one problem on one machine that bypass the same levels.
+    """Mappings of one problem on one machine that keep the same tensors.
 
-    Levels are outer to inner, dimensions and tensors as in the problem.
+    Levels are outermost first, dimensions and tensors as in the problem.
 
     Args:
         temporal, spatial: bounds of the loops: mappings x levels x dimensions.
-        order: of the temporal loops, numbers of dimensions inner to outer: mappings x levels x dimensions.
-        keep: which level keeps which tensor: levels x tensors; the outermost keeps all.
-        spatial_order: as ``order``; any where it is None.
-        on_y: spatial loops along the Y of the mesh, the others are along its X; as ``spatial``.
-        reads_first: where an output is read before its first update too: levels x tensors.
+        order: of the temporal loops, indices of dimensions, innermost first: mappings x levels x dimensions.
+        keep: whether a level keeps a tensor: levels x tensors; the outermost level keeps all.
+        spatial_order: as ``order``; None: any order.
+        on_y: whether a spatial loop uses the Y axis of the mesh, not X; as ``spatial``.
+        reads_first: whether an output is read before its first update, too: levels x tensors.
     """
 
     temporal: Whole
@@ -49,7 +49,7 @@ class Mappings:
         """Return the number of mappings."""
         return len(self.temporal)
 
-    def only(self, rows: Whole | range) -> Mappings:
+    def select(self, rows: Whole | range) -> Mappings:
         """Return a selection of the mappings."""
         return Mappings(
             self.temporal[rows],
@@ -61,7 +61,7 @@ class Mappings:
         )
 
     def chain(self, tensor: int) -> list[int]:
-        """The levels that keep a tensor, outer to inner."""
+        """Return the levels that keep a tensor, outermost first."""
         return [level for level in range(self.keep.shape[0]) if self.keep[level, tensor]]
 
 
@@ -70,20 +70,21 @@ class Nest:
 
     Attributes:
         bound: mappings x slots.
-        dimension: number of the dimension: mappings x slots.
-        box: what the loops up to a slot, itself among them, cover: mappings x slots x dimensions.
+        dimension: index of the dimension: mappings x slots.
+        box: extents that a slot and the slots inside cover: mappings x slots x dimensions.
         spatial, level: of each slot, the same in all mappings.
+        more: whether a loop has several iterations: mappings x slots.
     """
 
     def __init__(self, mappings: Mappings) -> None:
         _count, levels, dimensions = mappings.temporal.shape
         self.levels, self.dimensions = int(levels), int(dimensions)
         order = mappings.order
-        plain = np.broadcast_to(np.arange(dimensions), order.shape)
-        across = plain if mappings.spatial_order is None else mappings.spatial_order
-        self.dimension = _slots(across, order)
+        default_order = np.broadcast_to(np.arange(dimensions), order.shape)
+        spatial_order = default_order if mappings.spatial_order is None else mappings.spatial_order
+        self.dimension = _slots(spatial_order, order)
         self.bound = _slots(
-            np.take_along_axis(mappings.spatial, across, axis=2),
+            np.take_along_axis(mappings.spatial, spatial_order, axis=2),
             np.take_along_axis(mappings.temporal, order, axis=2),
         )
         self.spatial = np.tile(np.repeat([True, False], dimensions), levels)
@@ -99,11 +100,11 @@ class Nest:
         return (self.levels - level) * 2 * self.dimensions
 
     def tile(self, level: int) -> Whole:
-        """The box of the loops at or inside a level: mappings x dimensions."""
+        """Return the extents that the loops at or inside a level cover: mappings x dimensions."""
         return np.asarray(self.box[:, self.end(level) - 1])
 
     def temporal_outside(self, level: int) -> Whole:
-        """The slots of the temporal loops outside a level."""
+        """Return the slots of the temporal loops outside a level."""
         return self._outside[level]
 
     @cached_property
@@ -112,25 +113,25 @@ class Nest:
         return [slots[slots >= self.end(level)] for level in range(self.levels)]
 
     def spatial_between(self, outer: int, inner: int) -> Whole:
-        """The slots of the spatial loops at the levels from ``outer`` to what is outside of ``inner``."""
-        at = (self.level >= outer) & (self.level < inner) & self.spatial
-        return np.flatnonzero(at)
+        """Return the slots of the spatial loops from level ``outer`` to the level outside of ``inner``."""
+        is_between = (self.level >= outer) & (self.level < inner) & self.spatial
+        return np.flatnonzero(is_between)
 
 
 def _slots(spatial: Whole, temporal: Whole) -> Whole:
-    """Spatial inside temporal, levels turned so that the innermost is first: mappings x slots."""
-    both = np.concatenate([spatial, temporal], axis=2)[:, ::-1]
-    return np.ascontiguousarray(both.reshape(len(both), -1))
+    """Return slots, innermost level first, spatial loops inside temporal loops: mappings x slots."""
+    slots = np.concatenate([spatial, temporal], axis=2)[:, ::-1]
+    return np.ascontiguousarray(slots.reshape(len(slots), -1))
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """Loops of one mapping; levels outer to inner, orders inner to outer.
+    """Loops of one mapping; levels are outermost first, orders innermost first.
 
     Args:
         temporal, spatial: bounds: levels x dimensions.
-        order, spatial_order: numbers of dimensions: levels x dimensions.
-        on_y: spatial loops along the mesh's Y: levels x dimensions.
+        order, spatial_order: indices of dimensions: levels x dimensions.
+        on_y: whether a spatial loop uses the mesh's Y axis: levels x dimensions.
         keep: levels x tensors.
         reads_first: as of ``Mappings``.
     """
@@ -144,7 +145,7 @@ class Mapping:
     reads_first: Truth | None = None
 
     def batch(self) -> Mappings:
-        """Return this mapping as a batch of one."""
+        """Return a batch with this mapping alone."""
         return Mappings(
             self.temporal[None],
             self.spatial[None],
@@ -157,35 +158,35 @@ class Mapping:
 
     @classmethod
     def from_batch(cls, mappings: Mappings, number: int) -> Mapping:
-        """One mapping of a batch."""
-        plain = np.broadcast_to(np.arange(mappings.order.shape[2]), mappings.order[number].shape)
-        across = plain if mappings.spatial_order is None else mappings.spatial_order[number]
-        on_y = np.zeros(plain.shape, np.bool_) if mappings.on_y is None else mappings.on_y[number]
+        """Return one mapping of a batch."""
+        default_order = np.broadcast_to(np.arange(mappings.order.shape[2]), mappings.order[number].shape)
+        spatial_order = default_order if mappings.spatial_order is None else mappings.spatial_order[number]
+        on_y = np.zeros(default_order.shape, np.bool_) if mappings.on_y is None else mappings.on_y[number]
         return cls(
             mappings.temporal[number],
             mappings.spatial[number],
             mappings.order[number],
-            across,
+            spatial_order,
             on_y,
             mappings.keep,
             mappings.reads_first,
         )
 
     def nest(self, architecture: Architecture, problem: Problem, tiles: Sequence[str]) -> str:
-        """The loop nest, a line a loop, outer to inner; ``tiles`` is said of each level beside its name."""
+        """Return the loop nest as text, a line a loop, outermost first; ``tiles`` describe the levels."""
         lines: list[str] = []
         depth = 0
         for number, level in enumerate(architecture.levels):
             lines += (
                 ["", f"{level.name} [ {tiles[number]} ]"] if lines else [f"{level.name} [ {tiles[number]} ]"]
             )
-            for words in self._loops(number, problem):
-                lines.append(f"{'  ' * depth}| {words}")
+            for line in self._loops(number, problem):
+                lines.append(f"{'  ' * depth}| {line}")
                 depth += 1
         return "\n".join(lines)
 
     def _loops(self, level: int, problem: Problem) -> Iterator[str]:
-        """The loops of a level that iterate, outer to inner: in time, then across."""
+        """Yield the loops of a level that iterate, outermost first: temporal, then spatial."""
         for dimension in self.order[level][::-1]:
             if self.temporal[level, dimension] > 1:
                 yield f"for {problem.dimensions[dimension]} in [0:{self.temporal[level, dimension]})"
@@ -196,7 +197,7 @@ class Mapping:
                 yield f"for {name} in [0:{self.spatial[level, dimension]}) (Spatial-{axis})"
 
     def as_yaml(self, architecture: Architecture, problem: Problem) -> str:
-        """The section ``mapping``, that ``fiberscope analyze`` reads back unchanged."""
+        """Return the section ``mapping``, which ``fiberscope analyze`` reads back unchanged."""
         lines = ["mapping:"]
         for number, level in enumerate(architecture.levels):
             lines += self._directive(
@@ -204,8 +205,8 @@ class Mapping:
             )
             if (self.spatial[number] > 1).any():
                 order, on_y = self.spatial_order[number], self.on_y[number]
-                turned = np.concatenate([order[~on_y[order]], order[on_y[order]]])
-                lines += self._directive(level.name, "spatial", self.spatial[number], turned, problem)
+                axis_order = np.concatenate([order[~on_y[order]], order[on_y[order]]])
+                lines += self._directive(level.name, "spatial", self.spatial[number], axis_order, problem)
                 lines[-1] += f", split: {int((~on_y).sum())}}}"
             lines = [line if line.endswith((":", "}")) else f"{line}}}" for line in lines]
             bypassed = [tensor.name for at, tensor in enumerate(problem.tensors) if not self.keep[number, at]]

@@ -1,4 +1,4 @@
-"""Options of the analytical model: settings that belong to the model and not to the machine."""
+"""Options of the analytical model: settings of the model, as opposed to settings of the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Options"]
 
 
 class Options(BaseModel):
-    """Settings of the analytical model; None is as ``mode`` has it."""
+    """Settings of the analytical model; None is the default of ``mode``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,7 +34,7 @@ class Options(BaseModel):
 
     @property
     def timeloop(self) -> bool:
-        """Return whether the public tool is followed in what it is known to get wrong."""
+        """Return whether to reproduce known errors of the public tool."""
         return self.mode == "timeloop"
 
     @property
@@ -44,10 +44,10 @@ class Options(BaseModel):
 
     @property
     def charges_first_fill(self) -> bool:
-        """Return whether an output's first fill is brought in, as in the 2022 version of the public tool."""
+        """Return whether an output's first fill is fetched, as in the 2022 version of the public tool."""
         return (self.first_fill or ("charge" if self.timeloop else "elide")) == "charge"
 
     @property
-    def brings_what_is_new(self) -> bool:
-        """Return whether of a window that slides only the words that come into it are brought in."""
+    def fetches_new_words(self) -> bool:
+        """Return whether a sliding window fetches only its new words."""
         return (self.windows or ("new" if self.timeloop else "whole")) == "new"

@@ -1,7 +1,7 @@
-"""A machine's run as nests that follow one another, from a file whose numbers are those of a run.
+"""Reader of a machine's run as a sequence of loop nests, from a file with the values of that run.
 
-Its sections are those of any input, once a phase. References such as ``${pe.count}`` are to the machine's
-parameters, to the problem's sizes and to the file's own symbols.
+The file has the sections of any input for each phase. References such as ``${pe.count}`` name the machine's
+parameters, the problem's sizes and the file's own symbols.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ class _Phase(Section):
     problem: ProblemSchema
     architecture: NodeSchema
     mapping: list[DirectiveSchema]
-    otherwise: list[DirectiveSchema] | None = None  # the mapping of a problem too large for that one
+    otherwise: list[DirectiveSchema] | None = (
+        None  # the mapping of a problem that is too large for ``mapping``
+    )
 
 
 class _File(Section):
     """A machine's ``analytic.yaml``."""
 
-    of: dict[str, object] = Field(default={})  # parameters of which its nests are
+    of: dict[str, object] = Field(default={})  # parameters of runs that the nests describe
     not_of: dict[str, object] = Field(default={})
     without: list[str]
     symbols: dict[str, float] = Field(default={})
@@ -50,9 +52,9 @@ class Phases:
     """Phases of a run, from a file.
 
     Args:
-        cases: of its nests by phase, each with its mappings, of which the first counts that can be had; none
-            if the run is not one that the file is of.
-        without: what of the machine no nest says, or why there are none.
+        cases: by phase, cases with alternative mappings, of which the first valid one counts; empty if the
+            file does not describe the run.
+        without: parts of the machine that no nest describes, or the reasons for missing nests.
     """
 
     cases: Mapping[str, Sequence[Case]]
@@ -68,15 +70,15 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
         parameters: parameters of the machine in base units, and sizes of the problem, by name.
 
     Raises:
-        ConfigurationError: the file cannot be read, or says what cannot be; one line that says where.
+        ConfigurationError: the file cannot be read, or is invalid; the message is one line with the place.
     """
     with yaml_errors(name):
         node = compose(read_text(path, name))
-        written = Document.from_nodes(node, name, lambda text, _complain: text)
-        others = tuple(_others(written, parameters))
-        if others:
-            return Phases({}, others)
-        values = {**parameters, **_symbols(written, parameters)}
+        raw_document = Document.from_nodes(node, name, lambda text, _complain: text)
+        mismatches = tuple(_mismatches(raw_document, parameters))
+        if mismatches:
+            return Phases({}, mismatches)
+        values = {**parameters, **_symbols(raw_document, parameters)}
         document = Document.from_nodes(
             node, name, lambda text, complain: resolve_references(text, values, complain)
         )
@@ -85,23 +87,23 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
     return Phases(cases, tuple(file.without))
 
 
-def _others(written: Document, parameters: Mapping[str, object]) -> Iterator[str]:
+def _mismatches(raw_document: Document, parameters: Mapping[str, object]) -> Iterator[str]:
     """Yield the properties of a run that the nests do not describe."""
-    for key, value in _section(written, "of", parameters):
+    for key, value in _section(raw_document, "of", parameters):
         if parameters[key] != value:
             yield f"its nests are of {key}={value}, not of {parameters[key]}"
-    for key, value in _section(written, "not_of", parameters):
+    for key, value in _section(raw_document, "not_of", parameters):
         if parameters[key] == value:
             yield f"it has no nest of {key}={value}"
 
 
-def _symbols(written: Document, parameters: Mapping[str, object]) -> dict[str, int]:
-    """Compute the symbols of the file, each from those before it: whole numbers, rounded up, at least 1."""
+def _symbols(raw_document: Document, parameters: Mapping[str, object]) -> dict[str, int]:
+    """Return the symbols of the file, each from earlier symbols: integers, rounded up, at least 1."""
     symbols: dict[str, int] = {}
-    for name, value_text in _section(written, "symbols"):
+    for name, value_text in _section(raw_document, "symbols"):
 
         def complaint(message: str, at: str = name) -> Exception:
-            return written.error(("symbols", at), message)
+            return raw_document.error(("symbols", at), message)
 
         value = (
             resolve_references(value_text, {**parameters, **symbols}, complaint)
@@ -115,13 +117,13 @@ def _symbols(written: Document, parameters: Mapping[str, object]) -> dict[str, i
 
 
 def _section(
-    written: Document, name: str, parameters: Mapping[str, object] | None = None
+    raw_document: Document, name: str, parameters: Mapping[str, object] | None = None
 ) -> Iterator[tuple[str, object]]:
-    """The entries of a section, whose keys are of what is known."""
-    section = written.data.get(name)
+    """Yield the entries of a section whose keys are parameters."""
+    section = raw_document.data.get(name)
     for key, value in section.items() if isinstance(section, Mapping) else ():
         if parameters is not None and key not in parameters:
-            raise written.error((name, key), f"there is no {key}; {nearest(key, parameters)}", key=True)
+            raise raw_document.error((name, key), f"there is no {key}; {nearest(key, parameters)}", key=True)
         yield key, value
 
 
@@ -133,7 +135,7 @@ def _cases(document: Document, path: Path, phase: str, nests: _Phase) -> Iterato
 
 
 def _inputs(document: Document, path: Path, phase: str, nests: _Phase, sections: Mapping[str, str]) -> Inputs:
-    """Sections as of a file of its own, by what they are called here."""
+    """Return the sections of a phase, under the names that sections have in a file of their own."""
     inputs = Inputs([document.name], path.parent)
     for section, key in sections.items():
         inputs.sections[section] = getattr(nests, key)

@@ -1,4 +1,4 @@
-"""Problem: the dimensions of a loop nest, and those that index each tensor.
+"""Problem: the dimensions of a loop nest, and the indices of each tensor.
 
 Source: Timeloop's problem shapes (Parashar et al., ISPASS 2019, Section IV).
 """
@@ -22,14 +22,14 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rank:
-    """One index of a tensor: a sum of dimensions, each times a whole number, as ``2 P + R``."""
+    """One index of a tensor: a sum of dimensions with integer coefficients, as ``2 P + R``."""
 
-    terms: tuple[tuple[int, int], ...]  # coefficient and number of the dimension
+    terms: tuple[tuple[int, int], ...]  # coefficient and index of the dimension
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor, by its ranks; ``output`` is one that is written, and read again as it is summed up."""
+    """A tensor with its ranks; an ``output`` is written, and read again for accumulation."""
 
     name: str
     ranks: tuple[Rank, ...]
@@ -38,7 +38,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Problem:
-    """A nest of loops over ``dimensions`` with these ``bounds``, and its tensors with their densities."""
+    """A loop nest over ``dimensions`` with ``bounds``, and its tensors with their densities."""
 
     name: str
     dimensions: tuple[str, ...]
@@ -48,7 +48,7 @@ class Problem:
 
     @cached_property
     def touches(self) -> NDArray[np.bool_]:
-        """Return which dimension indexes which tensor: tensors x dimensions."""
+        """Return whether a dimension indexes a tensor: tensors x dimensions."""
         touches = np.zeros((len(self.tensors), len(self.dimensions)), np.bool_)
         for number, tensor in enumerate(self.tensors):
             for rank in tensor.ranks:
@@ -58,12 +58,12 @@ class Problem:
 
     @cached_property
     def coefficients(self) -> list[Whole]:
-        """Return the step in each rank for a step of each dimension, of each tensor: ranks x dimensions."""
+        """Return for each tensor the step in each rank for a step of each dimension: ranks x dimensions."""
         tables = []
         for tensor in self.tensors:
             table = np.zeros(
                 (max(len(tensor.ranks), 1), len(self.dimensions)), np.int64
-            )  # a scalar: one of 1
+            )  # a scalar has one rank
             for row, rank in enumerate(tensor.ranks):
                 for coefficient, dimension in rank.terms:
                     table[row, dimension] += coefficient
@@ -72,23 +72,23 @@ class Problem:
 
     @property
     def operations(self) -> int:
-        """Computes: every point of the nest is one."""
+        """Return the number of computes: the points of the nest."""
         return prod(self.bounds)
 
     @property
     def operands(self) -> tuple[int, ...]:
-        """The numbers of the tensors that are only read."""
+        """Return the indices of the tensors that are only read."""
         return tuple(number for number, tensor in enumerate(self.tensors) if not tensor.output)
 
     def shape(self, tensor: int) -> tuple[int, ...]:
-        """The extent of a tensor in each rank."""
+        """Return the extents of a tensor."""
         return tuple(int(extent) for extent in self.extents(tensor, np.array(self.bounds)))
 
     def extents(self, tensor: int, box: Whole) -> Sequence[Whole]:
-        """The tile that a box of loops covers, by rank: of ``a i + b j`` it is a (I - 1) + b (J - 1) + 1.
+        """Return the extents of the tile of a box of loops: for ``a i + b j``, a (I - 1) + b (J - 1) + 1.
 
         Args:
-            tensor: its number.
+            tensor: its index.
             box: the bounds by dimension, the last axis.
         """
         table = self.coefficients[tensor]

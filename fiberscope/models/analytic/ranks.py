@@ -1,7 +1,8 @@
-"""Which loops each rank of a format stands for, and so the shape of its fibers.
+"""Assignment of loops to the ranks of a format, which determines the shapes of fibers.
 
-Source: Sparseloop (MICRO 2022), Section 5.3.3. A level whose data is cut into the tiles of the next inner
-level before it is stored has that level's ranks as its own innermost ones.
+A level whose data is stored as tiles of the next inner level has that level's ranks as its innermost ranks.
+
+Source: Sparseloop (MICRO 2022), Section 5.3.3.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class Fibers:
     """The ranks of a tensor at a level, innermost first.
 
     Args:
-        steps: what the loops of each rank cover: mappings x ranks x dimensions.
+        steps: extents that the loops of each rank cover: mappings x ranks x dimensions.
         shape: coordinates of a fiber: mappings x ranks.
-        tiles: the box below a coordinate of each rank, and last the whole tile: mappings x (ranks + 1) x
+        tiles: the box below a coordinate of each rank, and last of the whole tile: mappings x (ranks + 1) x
             dimensions.
-        short: where there are more loops than ranks.
+        short: mask of mappings with more loops than ranks.
     """
 
     steps: Whole
@@ -41,48 +42,48 @@ class Fibers:
 
     @property
     def outside(self) -> Whole:
-        """The most fibers that each rank can have: mappings x ranks."""
-        beyond = np.cumprod(self.shape[:, :0:-1], axis=1)[:, ::-1]
-        return np.concatenate([beyond, np.ones_like(self.shape[:, :1])], axis=1)
+        """Return the largest number of fibers of each rank: mappings x ranks."""
+        outer_fibers = np.cumprod(self.shape[:, :0:-1], axis=1)[:, ::-1]
+        return np.concatenate([outer_fibers, np.ones_like(self.shape[:, :1])], axis=1)
 
 
 class RankAssignment:
-    """Gives the loops of mappings to the ranks of formats."""
+    """Assignment of the loops of mappings to the ranks of formats."""
 
     def __init__(self, problem: Problem, traffic: Traffic, features: SparseFeatures) -> None:
         self._problem, self._traffic, self._features = problem, traffic, features
         self._fibers: dict[tuple[int, int], Fibers] = {}
 
     def fibers(self, level: int, tensor: int) -> Fibers:
-        """The ranks at a level; of one without a format a single rank of all its loops."""
+        """Return the ranks at a level; without a format, all loops share a single rank."""
         if (level, tensor) not in self._fibers:
-            self._fibers[level, tensor] = self._assigned(level, tensor)
+            self._fibers[level, tensor] = self._assign(level, tensor)
         return self._fibers[level, tensor]
 
-    def _assigned(self, level: int, tensor: int) -> Fibers:
+    def _assign(self, level: int, tensor: int) -> Fibers:
         kind = self._features.formats.get((level, tensor))
         nest, child = self._traffic.nest, self._traffic.child(level, tensor)
         count = len(nest.bound)
         ranks = len(kind.ranks) if kind else 1
         steps = np.ones((count, ranks, nest.dimensions), np.int64)
         start = np.zeros(count, np.int64)
-        cut_before = child is not None and self._features.compressed(level, tensor)
-        if child is not None and cut_before:
+        is_tiled = child is not None and self._features.compressed(level, tensor)
+        if child is not None and is_tiled:
             inner = self.fibers(child, tensor).steps
-            taken = min(inner.shape[1], ranks)
-            steps[:, :taken] = inner[:, :taken]
+            shared_ranks = min(inner.shape[1], ranks)
+            steps[:, :shared_ranks] = inner[:, :shared_ranks]
             start = np.where(self._traffic.dense[child, tensor].tile > 1, inner.shape[1], 0)
         slots = range(nest.end(child) if child is not None else 0, nest.end(level))
         bound = nest.bound[:, slots.start : slots.stop]
-        if child is not None and not cut_before:
-            bound = self._with_inside(bound, slots, child)
+        if child is not None and not is_tiled:
+            bound = self._include_inner_tiles(bound, slots, child)
         touched = self._problem.touches[tensor][nest.dimension[:, slots.start : slots.stop]]
         loops = _Loops(bound, nest.dimension[:, slots.start : slots.stop], touched & (bound > 1))
         short = loops.spread(kind, steps, start) | (start > ranks)
-        return self._shaped(tensor, steps, short)
+        return self._make_fibers(tensor, steps, short)
 
-    def _with_inside(self, bound: Whole, slots: range, child: int) -> Whole:
-        """The loops of a level that stores whole tiles, what is inside of them counted to its own."""
+    def _include_inner_tiles(self, bound: Whole, slots: range, child: int) -> Whole:
+        """Return the bounds of a level that stores whole tiles, multiplied by the extents of the tiles."""
         nest, scaled = self._traffic.nest, bound.copy()
         inside = nest.tile(child)
         innermost = range(nest.dimensions, 2 * nest.dimensions)  # the temporal loops of the first level
@@ -91,7 +92,7 @@ class RankAssignment:
             scaled[:, at] *= np.take_along_axis(inside, dimension[:, None], axis=1)[:, 0]
         return scaled
 
-    def _shaped(self, tensor: int, steps: Whole, short: Truth) -> Fibers:
+    def _make_fibers(self, tensor: int, steps: Whole, short: Truth) -> Fibers:
         whole = np.cumprod(steps, axis=1)
         boxes = np.concatenate([np.ones_like(whole[:, :1]), whole], axis=1)
         return Fibers(steps, self._problem.size(tensor, steps), boxes, short)
@@ -99,17 +100,17 @@ class RankAssignment:
 
 @dataclass(frozen=True)
 class _Loops:
-    """Loops inner to outer: bounds, dimensions, and which of them count: mappings x loops."""
+    """Loops, innermost first: bounds, dimensions, and a mask of loops that count: mappings x loops."""
 
     bound: Whole
     dimension: Whole
     counts: Truth
 
     def spread(self, kind: Format | None, steps: Whole, start: Whole) -> Truth:
-        """Multiply the loops into the ranks that they are given to; returns where ranks are too few."""
+        """Multiply the bounds of the loops into their ranks; return a mask of mappings with too few ranks."""
         loops, ranks = self.bound.shape[1], steps.shape[1]
         inward = kind is not None and not kind.inner_to_outer
-        following, stays = _transitions(kind, ranks, steps.shape[2], inward)
+        next_rank, shares_rank = _transitions(kind, ranks, steps.shape[2], inward)
         rank = np.full_like(start, ranks) if inward else start - 1
         short = np.zeros(len(start), np.bool_)
         rows = np.arange(len(start))
@@ -118,12 +119,14 @@ class _Loops:
             if not counts.any():
                 continue
             at = np.where(inward, np.minimum(rank, ranks), rank + 1)
-            chosen = np.where(stays[at, dimension], rank, following[at, dimension])
-            outside = (chosen < start) if inward else (chosen >= ranks)
+            target = np.where(shares_rank[at, dimension], rank, next_rank[at, dimension])
+            outside = (target < start) if inward else (target >= ranks)
             short |= counts & outside
-            take = counts & ~outside
-            rank = np.where(take, chosen, rank)
-            steps[rows[take], chosen[take], dimension[take]] *= self.bound[take, loop]
+            is_assigned = counts & ~outside
+            rank = np.where(is_assigned, target, rank)
+            steps[rows[is_assigned], target[is_assigned], dimension[is_assigned]] *= self.bound[
+                is_assigned, loop
+            ]
         return short
 
 
@@ -131,35 +134,36 @@ Accepts = list[list[tuple[int, ...] | None]]
 
 
 def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
-    """Return by rank and dimension the list in which a loop shares the rank; none if it cannot go there."""
+    """Return by rank and dimension the dimensions that share the rank; None if the rank has no loop."""
     everything = tuple(range(dimensions))
     rows: list[list[tuple[int, ...] | None]] = []
     for rank in range(ranks):
         lists = kind.ranks[rank].flattened if kind else (everything,)
         row: list[tuple[int, ...] | None] = []
         for dimension in range(dimensions):
-            among = next((rank_list for rank_list in lists if dimension in rank_list), None)
-            row.append(among if lists else ())
+            members = next((rank_list for rank_list in lists if dimension in rank_list), None)
+            row.append(members if lists else ())
         rows.append(row)
     return rows
 
 
 @lru_cache(maxsize=1024)
 def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Whole, Truth]:
-    """Return the rank of the next loop for each rank of the last loop (row; no rank: first, or last).
+    """Return, by rank of the last loop and dimension, the rank of the next loop and whether it is shared.
 
-    Row ``r + 1`` is of rank ``r`` outwards; inwards row ``r`` is of rank ``r``.
+    Outwards, row ``r + 1`` is of rank ``r``, and row 0 of no rank. Inwards, row ``r`` is of rank ``r``, and
+    the last row of no rank.
     """
     accepts = _accepts(kind, ranks, dimensions)
-    following = np.full((ranks + 1, dimensions), -1 if inward else ranks, np.int64)
-    stays = np.zeros((ranks + 1, dimensions), np.bool_)
+    next_rank = np.full((ranks + 1, dimensions), -1 if inward else ranks, np.int64)
+    shares_rank = np.zeros((ranks + 1, dimensions), np.bool_)
     for row in range(ranks + 1):
         current = row if inward else row - 1
-        ahead = range(current - 1, -1, -1) if inward else range(current + 1, ranks)
+        candidates = range(current - 1, -1, -1) if inward else range(current + 1, ranks)
         for dimension in range(dimensions):
-            able = [rank for rank in ahead if accepts[rank][dimension] is not None]
-            if able:
-                following[row, dimension] = able[0]
+            accepting = [rank for rank in candidates if accepts[rank][dimension] is not None]
+            if accepting:
+                next_rank[row, dimension] = accepting[0]
             if 0 <= current < ranks:
-                stays[row, dimension] = bool(accepts[current][dimension])
-    return following, stays
+                shares_rank[row, dimension] = bool(accepts[current][dimension])
+    return next_rank, shares_rank

@@ -1,4 +1,4 @@
-"""The section ``architecture`` and, of its own or on its nodes, ``sparse_optimizations``."""
+"""Reader of the section ``architecture``, with the sparse optimizations and constraints of its nodes."""
 
 from __future__ import annotations
 
@@ -18,43 +18,52 @@ from fiberscope.models.analytic.schema import (
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Demand", "Machine", "NodeOptimizations", "constrained", "fan_out_name", "read_architecture"]
+__all__ = [
+    "Directive",
+    "Machine",
+    "NodeOptimizations",
+    "constrained_nodes",
+    "fan_out_name",
+    "read_architecture",
+]
 
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
-_FAN_OUT = "dummy_storage"  # the class that Timeloop's front end gives to the mesh of a container
+_FAN_OUT = "dummy_storage"  # the class of a container's mesh in Timeloop's front end
 _KILO = 1024
-Demand = tuple[DirectiveSchema, Place]
-NodeOptimizations = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
+Directive = tuple[DirectiveSchema, Place]
+NodeOptimizations = tuple[
+    str, OptimizationsSchema, Place
+]  # the node's name, its optimizations, and their place
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An architecture, and what stands on its nodes.
+    """An architecture with the optimizations and constraints of its nodes.
 
     Args:
         architecture: levels and compute units.
         optimizations: the sparse optimizations of nodes, by the node's name.
-        constraints: what nodes demand of mappings.
-        branches: names of the levels that are side by side in a ``!Parallel``.
+        constraints: constraints of nodes on mappings.
+        branches: names of the levels in a ``!Parallel`` node.
     """
 
     architecture: Architecture
     optimizations: tuple[tuple[str, OptimizationsSchema, Place], ...]
-    constraints: tuple[Demand, ...]
+    constraints: tuple[Directive, ...]
     branches: frozenset[str]
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A component, or a container that spatial loops name, on the way from the top.
+    """A component, or a container that spatial loops name.
 
     Args:
-        node, place: the node, and where it stands.
-        path: the names of what it is in, and its own.
-        mesh: how many there are along X and Y; of a container, how many there are of what it stands in.
-        attributes: its own, and those of what it is in.
-        is_branch: whether it stands in a ``!Parallel``.
+        node, place: the node and its place.
+        path: names of the enclosing nodes and of the node.
+        mesh: instances along X and Y; of a container, instances of the enclosing container.
+        attributes: its own attributes, and those of the enclosing nodes.
+        is_branch: whether the node is in a ``!Parallel`` node.
     """
 
     node: NodeSchema
@@ -74,27 +83,27 @@ class _Unit:
 
 
 def fan_out_name(container: str) -> str:
-    """Return what Timeloop's front end calls the mesh of a container."""
+    """Return the name of a container's mesh in Timeloop's front end."""
     return f"inter_{container}_spatial"
 
 
 def read_architecture(root: NodeSchema, place: Place, targets: Collection[str] = ()) -> Machine:
-    """Read the levels of a machine from the outermost to the innermost, and its compute units.
+    """Read the levels of a machine, outermost first, and its compute units.
 
     Args:
         root: the section ``architecture``, checked against its schema.
         place: place of the section in its document, for messages.
-        targets: names that mappings or constraints use; a container among them is a level of its own, which
-            stores nothing and has the spatial loops over its mesh.
+        targets: names that mappings or constraints use. A container among them is a level without storage,
+            for the spatial loops over its mesh.
 
     Raises:
-        ConfigurationError: there is no level, or not one kind of compute unit inside of them.
+        ConfigurationError: there is no level, or not one kind of compute unit inside the levels.
     """
     tree = _Tree(frozenset(targets))
     units = [unit for unit in tree.units(root, place, (), (1, 1), {}) if unit.node.enabled]
     computes = [unit for unit in units if _is_compute(unit.node)]
     if not computes and len(units) > 1:
-        computes = units[-1:]  # the innermost
+        computes = units[-1:]
     storage = [unit for unit in units if unit not in computes]
     if not any(unit.stores for unit in storage):
         raise place.error("the architecture has no level of storage; add a component of class storage")
@@ -113,21 +122,21 @@ def read_architecture(root: NodeSchema, place: Place, targets: Collection[str] =
     return Machine(
         Architecture(levels, _compute(computes[0])),
         optimizations,
-        tuple(demand for unit in units for demand in _demands(unit)),
+        tuple(directive for unit in units for directive in _node_constraints(unit)),
         frozenset(unit.name for unit in storage if unit.is_branch),
     )
 
 
-def constrained(node: NodeSchema) -> Iterator[str]:
-    """Yield the names of the nodes that have constraints."""
+def constrained_nodes(node: NodeSchema) -> Iterator[str]:
+    """Yield the names of the nodes with constraints."""
     if node.constraints:
         yield _RANGE.sub("", str(node.name))
     for child in (*node.nodes, *node.local, *node.subtree):
-        yield from constrained(child)
+        yield from constrained_nodes(child)
 
 
-def _demands(unit: _Unit) -> Iterator[Demand]:
-    """The ``constraints`` of a node, as entries of a mapping."""
+def _node_constraints(unit: _Unit) -> Iterator[Directive]:
+    """Yield the ``constraints`` of a node, as entries of a mapping."""
     for kind, directive in unit.node.constraints.items():
         at = unit.place / "constraints" / kind
         kinds = ("spatial", "temporal", "dataspace", "max_overbooked_proportion")
@@ -139,7 +148,7 @@ def _demands(unit: _Unit) -> Iterator[Demand]:
 
 @dataclass(frozen=True)
 class _Tree:
-    """Walks the nodes of an architecture; ``targets`` are the names that mappings use."""
+    """Walk over the nodes of an architecture; ``targets`` are the names that mappings use."""
 
     targets: frozenset[str]
 
@@ -151,44 +160,44 @@ class _Tree:
         mesh: tuple[int, int],
         shared: Map[str, object],
     ) -> Iterator[_Unit]:
-        """The components of a tree, from the outside inwards."""
+        """Yield the components of a tree, outermost first."""
         shared = {**shared, **_model_attributes(node.attributes)}
         for part in ("nodes", "local", "subtree"):
-            own_path, inner, attributes_above = path, mesh, shared
+            outer_path, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, part)):
-                at = place / part / number
+                child_place = place / part / number
                 if child.tag == "!Nothing":
                     continue
-                name, count = _taken_apart(child, at)
+                name, count = _split_name(child, child_place)
                 mesh_size = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
                 branch = node.tag == "!Parallel"
-                named = (*own_path, str(child.name)) if name else own_path
+                child_path = (*outer_path, str(child.name)) if name else outer_path
                 attributes = AttributesSchema.model_validate(
                     {**attributes_above, **_model_attributes(child.attributes)}
                 )
-                unit = _Unit(child, at, ".".join(named), inner, attributes, branch)
+                unit = _Unit(child, child_place, ".".join(child_path), inner, attributes, branch)
                 if child.class_ is not None:
-                    yield replace(unit, mesh=_arranged(child, mesh_size))
+                    yield replace(unit, mesh=_arrange_mesh(child, mesh_size))
                     continue
                 if name and not self.targets.isdisjoint((name, fan_out_name(name))):
                     yield unit
-                yield from self.units(child, at, named, mesh_size, attributes_above)
-                if child.tag == "!Container":  # what follows it is inside
-                    own_path, inner, attributes_above = (
-                        named,
+                yield from self.units(child, child_place, child_path, mesh_size, attributes_above)
+                if child.tag == "!Container":  # the following nodes are inside
+                    outer_path, inner, attributes_above = (
+                        child_path,
                         mesh_size,
                         {**attributes_above, **_model_attributes(child.attributes)},
                     )
 
 
 def _model_attributes(attributes: AttributesSchema) -> dict[str, object]:
-    """The attributes that the model knows and a node gives."""
+    """Return the attributes of a node that the model knows."""
     fields = attributes.model_dump(by_alias=True, exclude_unset=True)
     return {key: value for key, value in fields.items() if key not in (attributes.model_extra or ())}
 
 
-def _taken_apart(node: NodeSchema, place: Place) -> tuple[str, int]:
-    """A name and how many there are of it: of ``PE[0..15]`` sixteen."""
+def _split_name(node: NodeSchema, place: Place) -> tuple[str, int]:
+    """Return the name of a node without its range, and the number of instances: 16 for ``PE[0..15]``."""
     if node.name is None:
         if node.class_ is not None:
             raise place.error("a component needs a name")
@@ -199,12 +208,12 @@ def _taken_apart(node: NodeSchema, place: Place) -> tuple[str, int]:
     return _RANGE.sub("", node.name), prod(counts)
 
 
-def _arranged(node: NodeSchema, mesh: tuple[int, int]) -> tuple[int, int]:
-    """Read ``meshX`` of version 0.3, which is the layout of the instances and not their number."""
-    count, along = mesh[0] * mesh[1], node.attributes.mesh_x
-    if along is None or along > count or count % along:
+def _arrange_mesh(node: NodeSchema, mesh: tuple[int, int]) -> tuple[int, int]:
+    """Return the mesh with ``meshX`` of version 0.3, which is the layout of the instances."""
+    count, columns = mesh[0] * mesh[1], node.attributes.mesh_x
+    if columns is None or columns > count or count % columns:
         return mesh
-    return along, count // along
+    return columns, count // columns
 
 
 def _is_compute(node: NodeSchema) -> bool:
@@ -259,7 +268,7 @@ def _limit(node: NodeSchema) -> float:
 
 
 def _row(attributes: AttributesSchema, word: int, place: Place) -> tuple[int, int]:
-    """Words of a row, and instances that share one: width = words x word bits x instances."""
+    """Return the words of a row, and the instances of a row: width = words x word bits x instances."""
     cluster = attributes.cluster_size or 1
     width = _first(attributes.data_storage_width, attributes.memory_width, attributes.width)
     if attributes.block_size is not None:

@@ -1,4 +1,4 @@
-"""The section ``sparse_optimizations``, of its own or on the nodes of the architecture."""
+"""Reader of ``sparse_optimizations``, as a section or on the nodes of the architecture."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def read_features(
     """Read the sparse optimizations of a design.
 
     Raises:
-        ConfigurationError: it names a level or a tensor that there is not, or what cannot be done.
+        ConfigurationError: a level or a tensor does not exist, or an optimization is not possible.
     """
     reader = _Reader(architecture, problem)
     for name, optimization, place in optimizations:
         reader.read(name, optimization, place)
     return SparseFeatures(
         reader.formats,
-        {level: tuple(several) for level, several in reader.features.items()},
+        {level: tuple(features) for level, features in reader.features.items()},
         reader.gating,
         reader.skipping,
     )
@@ -49,14 +49,14 @@ class _Reader:
         self.gating = self.skipping = False
 
     def read(self, name: str, optimization: OptimizationsSchema, place: Place) -> None:
-        bare = name.partition("[")[0]
-        if bare == self.architecture.compute.name:
+        level_name = name.partition("[")[0]
+        if level_name == self.architecture.compute.name:
             self.compute(optimization, place)
             return
-        if bare not in self.levels:
+        if level_name not in self.levels:
             names = [*self.levels, self.architecture.compute.name]
             raise place.error(f"there is no level {name}; {nearest(name, names)}")
-        level = self.levels.index(bare)
+        level = self.levels.index(level_name)
         if optimization.compute_optimization:
             raise (place / "compute_optimization").error(
                 f"{name} does not compute; move it to the compute unit"
@@ -84,14 +84,14 @@ class _Reader:
         ranks = [
             self.rank(rank_schema, place / "ranks" / at, width) for at, rank_schema in enumerate(schema.ranks)
         ]
-        below = False
+        is_compressed = False
         for number, rank in enumerate(ranks):
-            if below and rank.kind in ("U", "UB"):
+            if is_compressed and rank.kind in ("U", "UB"):
                 message = "an uncompressed rank inside a compressed one has no coordinates to go by"
                 raise (place / "ranks" / number).error(message)
-            below = below or rank.compressed
-        inward = schema.rank_application_order.startswith("inner")
-        return Format(tuple(reversed(ranks)), inward)
+            is_compressed = is_compressed or rank.compressed
+        is_inner_first = schema.rank_application_order.startswith("inner")
+        return Format(tuple(reversed(ranks)), is_inner_first)
 
     def rank(self, schema: RankSchema, place: Place, width: int) -> RankFormat:
         for key, bits in (
@@ -103,9 +103,9 @@ class _Reader:
         flattened = tuple(
             tuple(
                 (place / "flattened_rankIDs" / at).index_of(name, self.problem.dimensions, "dimension")
-                for name in several
+                for name in names
             )
-            for at, several in enumerate(schema.flattened)
+            for at, names in enumerate(schema.flattened)
         )
         return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
 
@@ -125,7 +125,9 @@ class _Reader:
 
     def condition(self, target: str, leaders: list[str], place: Place) -> Condition:
         follower = self.tensor(target, place / "target")
-        led = tuple(self.tensor(name, place / "condition_on" / at) for at, name in enumerate(leaders))
-        if follower in led:
+        leader_tensors = tuple(
+            self.tensor(name, place / "condition_on" / at) for at, name in enumerate(leaders)
+        )
+        if follower in leader_tensors:
             raise (place / "condition_on").error(f"{target} cannot be conditioned on itself")
-        return Condition(follower, led)
+        return Condition(follower, leader_tensors)

@@ -1,4 +1,4 @@
-"""The section ``mapping``: which loops run where, and what is kept there; the names that its entries use."""
+"""Reader of the section ``mapping``: loops and kept tensors of each level."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.problem import Problem
-from fiberscope.models.analytic.read_architecture import Demand, fan_out_name
+from fiberscope.models.analytic.read_architecture import Directive, fan_out_name
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["DATA", "Names", "read_mapping"]
 
-DATA: Final = ("dataspace", "datatype", "bypass")  # what an entry that says what is kept is called
+DATA: Final = ("dataspace", "datatype", "bypass")  # types of entries with kept tensors
 
 _FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
 
 
 class Names:
-    """Finds levels, dimensions and tensors by name; what there is not is refused where it stands."""
+    """Lookup of levels, dimensions and tensors by name, with errors at the place of the name."""
 
     def __init__(self, architecture: Architecture, problem: Problem, notes: list[str] | None = None) -> None:
         self.architecture, self.problem = architecture, problem
@@ -34,37 +34,37 @@ class Names:
         self.notes = [] if notes is None else notes
 
     def level(self, directive: DirectiveSchema, place: Place) -> int:
-        """The level that an entry is about; the mesh of a container also by its name in processed files."""
+        """Return the level of an entry; the mesh of a container also by its name in processed files."""
         name = directive.target.partition("[")[0]
         container = name.removeprefix("inter_").removesuffix("_spatial")
-        for called in (name, fan_out_name(name), container):
-            if called in self.levels:
-                return self.levels.index(called)
+        for candidate in (name, fan_out_name(name), container):
+            if candidate in self.levels:
+                return self.levels.index(candidate)
         if not directive.target:
             raise place.error("an entry needs a target: the level that it is about")
         message = f"there is no level {directive.target}; {nearest(directive.target, self.levels)}"
         raise (place / "target").error(message)
 
     def dimension(self, name: str, place: Place) -> int:
-        """A dimension of the problem."""
+        """Return the index of a dimension of the problem."""
         return place.index_of(name, self.problem.dimensions, "dimension")
 
     def dimensions(self, names: Sequence[str], place: Place) -> list[int]:
-        """Several, none of them twice."""
+        """Return the indices of several dimensions without duplicates."""
         dimensions = [self.dimension(name, place) for name in names]
         if len(set(dimensions)) < len(dimensions):
             raise place.error(f"{' '.join(names)} has a dimension twice")
         return dimensions
 
     def tensor(self, name: str, place: Place) -> int:
-        """A data space of the problem."""
+        """Return the index of a data space of the problem."""
         return place.index_of(name, self.tensors, "data space")
 
     def factors(self, directive: DirectiveSchema, place: Place) -> Iterator[tuple[str, int, str, int]]:
-        """The factors of an entry, of a list or a text: as written, dimension, relation (=, <= or >=), bound.
+        """Yield the factors of an entry: text, dimension, relation (=, <= or >=) and bound.
 
         Raises:
-            ConfigurationError: a factor is none, or names a dimension that there is not.
+            ConfigurationError: a factor is malformed, or its dimension does not exist.
         """
         at, entries = place / "factors", directive.factors or []
         texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
@@ -83,7 +83,7 @@ class Names:
     example = "a factor of a mapping is a dimension and its bound, as K=8"
 
     def permutation(self, order: str | list[str], place: Place) -> list[int]:
-        """The dimensions that an order names, inner to outer, of a list or a text."""
+        """Return the dimensions of an order, innermost first; the order is a list or a text."""
         names = self._letters(order, place) if isinstance(order, str) else order
         return self.dimensions(names, place)
 
@@ -102,23 +102,23 @@ class Names:
 
 
 def read_mapping(
-    directives: Sequence[Demand],
+    directives: Sequence[Directive],
     place: Place,
     architecture: Architecture,
     problem: Problem,
     notes: list[str],
 ) -> Mapping:
-    """Read a mapping of a problem on a machine; what is not said is one iteration, and kept.
+    """Read a mapping of a problem on a machine; missing loops have one iteration, missing tensors are kept.
 
     Args:
-        directives: entries of the section, each with its place. Of several entries about the same loops or
-            levels, the last counts.
+        directives: entries of the section, each with its place; the last entry of the same loops or data
+            counts.
         place: place of the section in its document, for messages.
-        architecture, problem: the machine and the problem that the mapping connects.
+        architecture, problem: machine and problem of the mapping.
         notes: list to which notes for the user are appended.
 
     Raises:
-        ConfigurationError: it names what there is not, or its loops do not make the problem's bounds.
+        ConfigurationError: a name does not exist, or the loops do not multiply to the problem's bounds.
     """
     reader = _Reader(architecture, problem, notes)
     for entry, at in directives:
@@ -128,7 +128,7 @@ def read_mapping(
         reader.temporal,
         reader.spatial,
         reader.order,
-        reader.across,
+        reader.spatial_order,
         reader.on_y,
         reader.keep,
         reader.reads_first if reader.reads_first.any() else None,
@@ -140,13 +140,13 @@ class _Reader(Names):
         super().__init__(architecture, problem, notes)
         shape = len(self.levels), len(problem.dimensions)
         self.temporal, self.spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
-        plain = np.tile(np.arange(shape[1]), (shape[0], 1))
-        self.order, self.across = plain.copy(), plain.copy()
+        default_order = np.tile(np.arange(shape[1]), (shape[0], 1))
+        self.order, self.spatial_order = default_order.copy(), default_order.copy()
         self.on_y = np.zeros(shape, np.bool_)
         stores = [[level.stores] * len(problem.tensors) for level in architecture.levels]
         self.keep = np.array(stores, np.bool_)
         self.reads_first = np.zeros_like(self.keep)
-        self.whole: list[tuple[np.ndarray, int, int]] = []  # bounds that take what is left
+        self.open_bounds: list[tuple[np.ndarray, int, int]] = []  # bounds of 0, to be filled in
 
     def read(self, directive: DirectiveSchema, place: Place) -> None:
         level = self.level(directive, place)
@@ -157,29 +157,29 @@ class _Reader(Names):
         if directive.type in ("temporal", "spatial"):
             self.loops(level, directive, place)
         elif directive.type in DATA:
-            self.kept(level, directive, place)
+            self.data(level, directive, place)
 
     def loops(self, level: int, directive: DirectiveSchema, place: Place) -> None:
         spatial = directive.type == "spatial"
-        bounds, orders = (self.spatial, self.across) if spatial else (self.temporal, self.order)
+        bounds, orders = (self.spatial, self.spatial_order) if spatial else (self.temporal, self.order)
         for dimension, factor in self.bounds(directive, place).items():
             if factor != 1 and not spatial and not self.architecture.levels[level].stores:
                 message = f"{self.levels[level]} stores nothing, so its loops are spatial"
                 raise (place / "factors").error(message)
             if factor == 0:
-                self.whole.append((bounds, level, dimension))
+                self.open_bounds.append((bounds, level, dimension))
             bounds[level, dimension] = max(factor, 1)
         if directive.permutation is not None:
-            named = self.permutation(directive.permutation, place / "permutation")
-            rest = [at for at in range(len(self.problem.dimensions)) if at not in named]
-            orders[level] = [*named, *rest]  # those that are not named go outside
+            order = self.permutation(directive.permutation, place / "permutation")
+            others = [at for at in range(len(self.problem.dimensions)) if at not in order]
+            orders[level] = [*order, *others]  # other dimensions are outermost
         if spatial:
             self.on_y[level] = directive.split is None and self.fans_out_along_y(level)
         if spatial and directive.split is not None:
             self.on_y[level, orders[level][directive.split :]] = True
 
     def fans_out_along_y(self, level: int) -> bool:
-        """Return whether what is inside a level has more instances along Y alone."""
+        """Return whether the mesh inside a level is larger along Y alone."""
         machine = self.architecture
         inner = machine.levels[level + 1].mesh if level + 1 < len(self.levels) else machine.compute.mesh
         outer = machine.levels[level].mesh
@@ -196,7 +196,7 @@ class _Reader(Names):
             bounds[dimension] = number
         return bounds
 
-    def kept(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+    def data(self, level: int, directive: DirectiveSchema, place: Place) -> None:
         for key, is_kept in (("keep", True), ("bypass", False)):
             for at, name in enumerate(getattr(directive, key)):
                 if is_kept and not self.architecture.levels[level].stores:
@@ -213,8 +213,8 @@ class _Reader(Names):
             )
 
     def fill_in(self, place: Place) -> None:
-        """Give the bounds of 0 what is left, and see that all make the problem's."""
-        for bounds, level, dimension in self.whole:
+        """Replace bounds of 0 by the remaining factors, and check the products of all loops."""
+        for bounds, level, dimension in self.open_bounds:
             product = int((self.temporal[:, dimension] * self.spatial[:, dimension]).prod())
             bounds[level, dimension] = max(self.problem.bounds[dimension] // max(product, 1), 1)
         for dimension, name in enumerate(self.problem.dimensions):

@@ -1,4 +1,4 @@
-"""The section ``problem``: dimensions, tensors and densities."""
+"""Reader of the section ``problem``: dimensions, tensors and densities."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["LARGEST", "read_problem"]
 
-LARGEST = 1 << 53  # computes, which are counted exactly as doubles
+LARGEST = 1 << 53  # computes; a double counts them exactly
 
 
 def read_problem(
     schema: ProblemSchema, place: Place, folder: Path, notes: list[str] | None = None
 ) -> Problem:
-    """Return the problem that a section describes.
+    """Return the problem of a section.
 
     Args:
         schema: the section, checked against its schema.
         place: place of the section in its document, for messages.
-        folder: folder that the names of data files are relative to.
+        folder: base folder of the names of data files.
         notes: list to which notes for the user are appended: names in ``instance`` that the problem does not
             use.
 
     Raises:
-        ConfigurationError: what it names is not there, or its numbers are not those of a problem.
+        ConfigurationError: a name does not exist, or a number is out of range.
     """
     shape = schema.shape
     unused = _check_names(schema, place)
@@ -52,21 +52,21 @@ def read_problem(
         _tensor(data_space, at / number, shape.dimensions, coefficients)
         for number, data_space in enumerate(shape.data_spaces)
     )
-    bare = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
-    if bare.operations > LARGEST:
+    problem = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
+    if problem.operations > LARGEST:
         raise (place / "instance").error(f"a problem has at most {LARGEST} computes")
-    densities = _densities(schema, place, bare, folder)
-    return Problem(bare.name, bare.dimensions, bounds, tensors, densities)
+    densities = _densities(schema, place, problem, folder)
+    return Problem(problem.name, problem.dimensions, bounds, tensors, densities)
 
 
 def _check_names(schema: ProblemSchema, place: Place) -> list[str]:
-    """Refuse names that are given twice; return those of ``instance`` that nothing uses."""
+    """Refuse duplicate names, and return the unused names of ``instance``."""
     shape, instance = schema.shape, schema.instance
     names = [data_space.name for data_space in shape.data_spaces]
     for kind, all_names in (("dimension", shape.dimensions), ("data space", names)):
-        twice = [name for name in all_names if all_names.count(name) > 1]
-        if twice:
-            raise (place / "shape").error(f"{kind} {twice[0]} is given twice")
+        duplicates = [name for name in all_names if all_names.count(name) > 1]
+        if duplicates:
+            raise (place / "shape").error(f"{kind} {duplicates[0]} is given twice")
     keys = [
         *shape.dimensions,
         *(coefficient.name for coefficient in shape.coefficients),
@@ -90,13 +90,13 @@ def _whole(instance: Mapping[str, Any], name: str, default: int, place: Place) -
     try:
         value = parse_number(number)
     except ValueError as fault:
-        raise at.error(f"{name} is {_shown(number)}; {fault}") from None
+        raise at.error(f"{name} is {_describe(number)}; {fault}") from None
     if not isinstance(value, int) or not 1 <= value < 1 << 53:
-        raise at.error(f"{name} is {_shown(number)}; it should be a whole number from 1 on")
+        raise at.error(f"{name} is {_describe(number)}; it should be a whole number from 1 on")
     return value
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     return "a section" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else str(value)
 
 
@@ -113,23 +113,23 @@ def _tensor(
 def _term(
     term: list[str], place: Place, dimensions: list[str], coefficients: Mapping[str, int]
 ) -> tuple[int, int]:
-    """A dimension, alone or with a coefficient, in either order."""
-    named = [name for name in term if name in dimensions]
+    """Return the coefficient and the index of a dimension; the two names have either order."""
+    dimension_names = [name for name in term if name in dimensions]
     factors = [name for name in term if name in coefficients]
     unknown = [name for name in term if name not in dimensions and name not in coefficients]
     if unknown:
         raise place.error(
             f"{unknown[0]} is no dimension; {nearest(unknown[0], [*dimensions, *coefficients])}"
         )
-    if len(named) != 1 or len(factors) > 1:
+    if len(dimension_names) != 1 or len(factors) > 1:
         raise place.error(f"a term is a dimension, or a dimension and a coefficient, not {term}")
-    return coefficients[factors[0]] if factors else 1, dimensions.index(named[0])
+    return coefficients[factors[0]] if factors else 1, dimensions.index(dimension_names[0])
 
 
-def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path) -> tuple[Density, ...]:
+def _densities(schema: ProblemSchema, place: Place, problem: Problem, folder: Path) -> tuple[Density, ...]:
     entries = schema.instance.get("densities") or {}
     at = place / "instance" / "densities"
-    names = [tensor.name for tensor in bare.tensors]
+    names = [tensor.name for tensor in problem.tensors]
     if not isinstance(entries, Mapping):
         raise at.error("densities should have the density of each data space under its name")
     for name in entries:
@@ -137,9 +137,9 @@ def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path)
             raise (at / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
     common = schema.instance.get("commonDensity", 1.0)
     densities: list[Density] = []
-    for number, tensor in enumerate(bare.tensors):
+    for number, tensor in enumerate(problem.tensors):
         default = 1.0 if tensor.output else common
-        shape = bare.shape(number)
+        shape = problem.shape(number)
         if tensor.name not in entries and default == 1.0:
             densities.append(FixedStructured(shape, 1.0))
             continue
@@ -162,7 +162,7 @@ def _check_entry(entry: object, place: Place, shape: tuple[int, ...]) -> Any:  #
             if key not in _KEYS:
                 raise (place / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
         size = entry.get("workload_tensor_size", 0)
-        if size not in (0, prod(shape)):  # 0 is the front end's for none
+        if size not in (0, prod(shape)):  # the front end writes 0 for none
             message = (
                 f"workload_tensor_size is {size}, and the tensor has {prod(shape)} elements; leave it out"
             )
@@ -179,5 +179,5 @@ def _number(value: object, place: Place) -> object:
     try:
         return parse_number(value)
     except ValueError:
-        message = f"a density is a number or a section with a distribution, not {_shown(value)}"
+        message = f"a density is a number or a section with a distribution, not {_describe(value)}"
         raise place.error(message) from None

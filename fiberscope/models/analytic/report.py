@@ -1,4 +1,4 @@
-"""The common report of an evaluation, and its tables level by level."""
+"""Report of an evaluation in the common format, with tables of levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from fiberscope.models.analytic.actions import Access, FormatAccess
 from fiberscope.models.analytic.cost import LevelCost
 from fiberscope.models.analytic.density import Numbers
-from fiberscope.models.analytic.evaluate import Evaluated
+from fiberscope.models.analytic.evaluate import Evaluation
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.results.costs.cost import UNKNOWN, Cost
@@ -26,50 +26,52 @@ from fiberscope.results.report.host import Timing
 
 __all__ = ["Levels", "bottleneck", "limits", "report"]
 
-OFF_CHIP = ("DRAM", "MainMemory", "HBM2")  # classes of levels outside of the chip, as the tables have them
+OFF_CHIP = ("DRAM", "MainMemory", "HBM2")  # classes of off-chip levels in energy tables
 _NAMES = {"FixedStructured": "fixed-structured", "Uniform": "hypergeometric"}
 
 
 @dataclass(frozen=True)
 class Levels:
-    """One mapping of an evaluation, told for the report."""
+    """Entries of a report for one mapping of an evaluation."""
 
-    evaluated: Evaluated
+    evaluation: Evaluation
     row: int = 0
 
     def all(self) -> dict[str, level_parts.StorageLevel]:
-        """Return the levels of storage by name, from the outermost."""
-        levels = self.evaluated.design.architecture.levels
+        """Return the levels of storage by name, outermost first."""
+        levels = self.evaluation.design.architecture.levels
         return {level.name: self._level(number) for number, level in enumerate(levels) if level.stores}
 
     def _level(self, number: int) -> level_parts.StorageLevel:
-        cost, problem = self.evaluated.cost.levels[number], self.evaluated.design.problem
+        cost, problem = self.evaluation.cost.levels[number], self.evaluation.design.problem
         cycles = self._at(cost.cycles)
-        counted = [at for at in range(len(problem.tensors)) if (number, at) in self.evaluated.counts.counted]
+        tensors = [at for at in range(len(problem.tensors)) if (number, at) in self.evaluation.counts.actions]
         return level_parts.StorageLevel(
             cycles=math.ceil(cycles),
-            throttling=self._at(self.evaluated.cost.compute_cycles) / max(cycles, 1.0),
+            throttling=self._at(self.evaluation.cost.compute_cycles) / max(cycles, 1.0),
             energy_pj=self._at(cost.total_pj),
             leak_pj=self._at(cost.leak_pj),
-            tensors={problem.tensors[at].name: self._tensor(number, at, cost) for at in counted},
+            tensors={problem.tensors[at].name: self._tensor(number, at, cost) for at in tensors},
         )
 
     def _tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
-        evaluated, place = self.evaluated, (number, tensor)
-        problem, counted = evaluated.design.problem, evaluated.counts.counted[place]
-        stored, dense = evaluated.counts.stored[place], evaluated.traffic.dense[place]
-        kind = evaluated.design.features.formats.get(place)
+        evaluation, place = self.evaluation, (number, tensor)
+        problem, actions = evaluation.design.problem, evaluation.counts.actions[place]
+        stored, dense = evaluation.counts.stored[place], evaluation.traffic.dense[place]
+        kind = evaluation.design.features.formats.get(place)
         density = type(problem.densities[tensor]).__name__
         energy = self._at(cost.energy_pj[tensor])
-        accesses = sum(self._at(access.actual) for access in (counted.reads, counted.fills, counted.updates))
+        accesses = sum(self._at(access.actual) for access in (actions.reads, actions.fills, actions.updates))
         average = self._at(cost.instances[tensor])
-        ways = zip(("reads", "fills", "updates"), counted.formats, strict=False)
-        formats: dict[str, Any] = {f"format_{direction}": self._formats(access) for direction, access in ways}
+        directions = zip(("reads", "fills", "updates"), actions.formats, strict=False)
+        formats: dict[str, Any] = {
+            f"format_{direction}": self._formats(access) for direction, access in directions
+        }
         largest = stored.largest
         return level_parts.LevelTensor(
             tile=tuple(
                 int(self._at(extent))
-                for extent in problem.extents(tensor, evaluated.traffic.nest.tile(number))
+                for extent in problem.extents(tensor, evaluation.traffic.nest.tile(number))
             ),
             density=_NAMES.get(density, density.lower()),
             words=self._at(stored.words),
@@ -78,27 +80,27 @@ class Levels:
             if largest is None
             else self._pairs(np.ceil(largest.metadata), np.ceil(largest.payload)),
             instances=level_parts.Instances(
-                maximal=int(evaluated.traffic.instances[self.row, number]), average=average
+                maximal=int(evaluation.traffic.instances[self.row, number]), average=average
             ),
-            reads=self._accesses(dense.reads, counted.reads),
-            fills=self._accesses(dense.fills, counted.fills),
-            updates=self._accesses(dense.updates, counted.updates),
+            reads=self._accesses(dense.reads, actions.reads),
+            fills=self._accesses(dense.fills, actions.fills),
+            updates=self._accesses(dense.updates, actions.updates),
             **formats,
-            temporal_reductions=self._at(counted.reductions),
+            temporal_reductions=self._at(actions.reductions),
             address_generations=accesses,
             energy_per_access_pj=energy / accesses if accesses else 0.0,
             energy_per_instance_pj=energy,
             energy_pj=energy * average,
-            **self._bandwidths(cost, tensor, average / evaluated.traffic.instances[self.row, number]),
+            **self._bandwidths(cost, tensor, average / evaluation.traffic.instances[self.row, number]),
         )
 
-    def _bandwidths(self, cost: LevelCost, tensor: int, used: float) -> dict[str, Any]:
-        cycles = max(self._at(self.evaluated.cycles), 1.0)
+    def _bandwidths(self, cost: LevelCost, tensor: int, used_share: float) -> dict[str, Any]:
+        cycles = max(self._at(self.evaluation.cycles), 1.0)
         columns: dict[str, Any] = {}
         for direction in ("read", "write"):
             words = self._at(getattr(cost, f"{direction}_words")[tensor])
             metadata = self._at(getattr(cost, f"format_{direction}_words")[tensor])
-            columns[f"{direction}_bandwidth"] = words * used / cycles
+            columns[f"{direction}_bandwidth"] = words * used_share / cycles
             columns[f"{direction}_format_share"] = metadata / words if words else 0.0
         return columns
 
@@ -111,29 +113,29 @@ class Levels:
         )
 
     def _formats(self, access: FormatAccess) -> level_parts.FormatAccesses:
-        both = access.metadata, access.payload
+        units = access.metadata, access.payload
         return level_parts.FormatAccesses(
-            actual=self._pairs(*(part.actual for part in both)),
-            gated=self._pairs(*(part.gated for part in both)),
-            skipped=self._pairs(*(part.skipped for part in both)),
+            actual=self._pairs(*(part.actual for part in units)),
+            gated=self._pairs(*(part.gated for part in units)),
+            skipped=self._pairs(*(part.skipped for part in units)),
         )
 
     def _pairs(self, metadata: Numbers, payload: Numbers) -> tuple[tuple[float, float], ...]:
         return tuple(
-            (float(metadata_count), float(two))
-            for metadata_count, two in zip(metadata[self.row], payload[self.row], strict=True)
+            (float(metadata_count), float(payload_count))
+            for metadata_count, payload_count in zip(metadata[self.row], payload[self.row], strict=True)
         )
 
     def _at(self, numbers: Numbers | np.ndarray) -> float:
-        """Return the value of this mapping; an array of length one is the same for all mappings."""
+        """Return the value of this mapping; an array of length 1 has the same value for all mappings."""
         return float(numbers[self.row if len(numbers) > 1 else 0])
 
 
-def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Source | None = None) -> Report:
-    """The report of the first mapping of an evaluation, by these sources."""
-    levels = Levels(evaluated).all()
-    cycles, energy = math.ceil(float(evaluated.cycles[0])), float(evaluated.energy_pj[0])
-    computes, seconds = _computes(evaluated), cycles * 1e-9
+def report(case: Case, evaluation: Evaluation, timing: Timing, source: parts.Source | None = None) -> Report:
+    """Return the report of the first mapping of an evaluation."""
+    levels = Levels(evaluation).all()
+    cycles, energy = math.ceil(float(evaluation.cycles[0])), float(evaluation.energy_pj[0])
+    computes, seconds = _computes(evaluation), cycles * 1e-9
     return build_report(
         timing,
         round(computes.actual),
@@ -141,27 +143,27 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
         accelerator=case.name,
         complete=True,
         ending="done",
-        workload=workload(_operands(evaluated)),
-        problem=parts.Problem(kind="loop nest", title=_title(evaluated)),
-        config=_config(case, evaluated),
+        workload=workload(_operands(evaluation)),
+        problem=parts.Problem(kind="loop nest", title=_title(evaluation)),
+        config=_config(case, evaluation),
         cycles=cycles,
         seconds=seconds,
         operations={"compute": round(computes.actual)},
-        traffic=_traffic(evaluated, levels),
+        traffic=_traffic(evaluation, levels),
         verification=verification("none", [], 0.0),
-        bottleneck=bottleneck(evaluated),
-        **costs.energy_fields(_energies(evaluated, levels, computes), seconds),
+        bottleneck=bottleneck(evaluation),
+        **costs.energy_fields(_energies(evaluation, levels, computes), seconds),
         levels=levels,
-        analytical=_summary(case, evaluated, levels, computes, cycles, energy),
+        analytical=_summary(case, evaluation, levels, computes, cycles, energy),
         source=source,
     )
 
 
 def _energies(
-    evaluated: Evaluated, levels: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
+    evaluation: Evaluation, levels: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
 ) -> Iterator[EnergyItem]:
     """Yield the energies by level and tensor, and of the computes."""
-    kinds = {level.name: level.kind for level in evaluated.design.architecture.levels}
+    kinds = {level.name: level.kind for level in evaluation.design.architecture.levels}
     for name, level in levels.items():
         kind: Kind = MEMORY if kinds[name] in OFF_CHIP else DYNAMIC
         for tensor, energy in level.tensors.items():
@@ -169,26 +171,26 @@ def _energies(
         leakage = Cost.exact(level.leak_pj, "published") if level.leak_pj else UNKNOWN
         yield EnergyItem(name, "leakage", LEAKAGE, leakage)
     compute = Cost.exact(computes.energy_pj, "published")
-    yield EnergyItem(computes_name(evaluated), "compute", DYNAMIC, compute)
+    yield EnergyItem(computes_name(evaluation), "compute", DYNAMIC, compute)
     yield NO_WIRES
 
 
 def _summary(
     case: Case,
-    evaluated: Evaluated,
+    evaluation: Evaluation,
     levels: Mapping[str, level_parts.StorageLevel],
     computes: level_parts.Computes,
     cycles: int,
     energy: float,
 ) -> level_parts.Analytical:
     shares = {
-        computes_name(evaluated): computes.energy_pj,
+        computes_name(evaluation): computes.energy_pj,
         **{name: picojoules.energy_pj for name, picojoules in levels.items()},
     }
     shares["total"] = energy
-    mapping = NamedMapping.from_batch(evaluated.mappings, 0)
-    design = evaluated.design
-    moved = sum(picojoules.moved_bytes for picojoules in _traffic(evaluated, levels).values())
+    mapping = NamedMapping.from_batch(evaluation.mappings, 0)
+    design = evaluation.design
+    moved_bytes = sum(picojoules.moved_bytes for picojoules in _traffic(evaluation, levels).values())
     return level_parts.Analytical(
         mode=design.options.mode,
         compute=computes,
@@ -200,33 +202,33 @@ def _summary(
         pj_per_actual_compute={
             name: picojoules / max(computes.actual, 1.0) for name, picojoules in shares.items()
         },
-        intensity=computes.actual / moved if moved else None,
-        loop_nest=mapping.nest(design.architecture, design.problem, tiles_in_words(evaluated)),
+        intensity=computes.actual / moved_bytes if moved_bytes else None,
+        loop_nest=mapping.nest(design.architecture, design.problem, describe_tiles(evaluation)),
         notes=case.notes,
     )
 
 
-def computes_name(evaluated: Evaluated) -> str:
+def computes_name(evaluation: Evaluation) -> str:
     """Return the name of the compute unit."""
-    return evaluated.design.architecture.compute.name
+    return evaluation.design.architecture.compute.name
 
 
-def _computes(evaluated: Evaluated) -> level_parts.Computes:
-    counted = evaluated.counts.computes
+def _computes(evaluation: Evaluation) -> level_parts.Computes:
+    computes = evaluation.counts.computes
     return level_parts.Computes(
-        algorithmic=float(evaluated.traffic.computes[0]),
-        actual=float(counted.actual[0]),
-        gated=float(counted.gated[0]),
-        skipped=float(counted.skipped[0]),
-        units=int(evaluated.traffic.instances[0, -1]),
-        cycles=math.ceil(float(evaluated.cost.compute_cycles[0])),
-        energy_pj=float(evaluated.cost.compute_pj[0]),
+        algorithmic=float(evaluation.traffic.computes[0]),
+        actual=float(computes.actual[0]),
+        gated=float(computes.gated[0]),
+        skipped=float(computes.skipped[0]),
+        units=int(evaluation.traffic.instances[0, -1]),
+        cycles=math.ceil(float(evaluation.cost.compute_cycles[0])),
+        energy_pj=float(evaluation.cost.compute_pj[0]),
     )
 
 
-def _operands(evaluated: Evaluated) -> Iterator[parts.Operand]:
-    """The operands; they have no values, and their digests are those of what is said of them."""
-    problem = evaluated.design.problem
+def _operands(evaluation: Evaluation) -> Iterator[parts.Operand]:
+    """Yield the operands; they have no values, and their digests are of their descriptions."""
+    problem = evaluation.design.problem
     for number in problem.operands:
         tensor, density, shape = problem.tensors[number], problem.densities[number], problem.shape(number)
         kind = type(density).__name__
@@ -241,15 +243,15 @@ def _operands(evaluated: Evaluated) -> Iterator[parts.Operand]:
         )
 
 
-def _title(evaluated: Evaluated) -> str:
-    problem = evaluated.design.problem
+def _title(evaluation: Evaluation) -> str:
+    problem = evaluation.design.problem
     bounds = zip(problem.dimensions, problem.bounds, strict=True)
     return f"{problem.name} of {', '.join(f'{name}={bound:,}' for name, bound in bounds)}"
 
 
-def _config(case: Case, evaluated: Evaluated) -> dict[str, Any]:
-    """The machine as it was read, and how it was counted; of features a digest of what they say."""
-    design = evaluated.design
+def _config(case: Case, evaluation: Evaluation) -> dict[str, Any]:
+    """Return the machine, the options and the mapping; of features a digest."""
+    design = evaluation.design
     return {
         "options": design.options.model_dump(mode="json"),
         "energies": design.energies.source,
@@ -265,11 +267,11 @@ def _config(case: Case, evaluated: Evaluated) -> dict[str, Any]:
 
 
 def _traffic(
-    evaluated: Evaluated, levels: Mapping[str, level_parts.StorageLevel]
+    evaluation: Evaluation, levels: Mapping[str, level_parts.StorageLevel]
 ) -> dict[str, parts.TensorTraffic]:
-    """Bytes of each tensor at the outermost level, metadata among them."""
-    level, cost = evaluated.design.architecture.levels[0], evaluated.cost.levels[0]
-    names = [tensor.name for tensor in evaluated.design.problem.tensors]
+    """Return the bytes of each tensor at the outermost level, with metadata."""
+    level, cost = evaluation.design.architecture.levels[0], evaluation.cost.levels[0]
+    names = [tensor.name for tensor in evaluation.design.problem.tensors]
     return {
         name: parts.TensorTraffic(
             read_bytes=math.ceil(float(cost.read_words[at][0]) * level.word_bits / 8),
@@ -280,36 +282,36 @@ def _traffic(
     }
 
 
-def tiles_in_words(evaluated: Evaluated) -> list[str]:
-    """Describe the tiles of each level: elements, and in brackets the mean of those that are not zero."""
-    design, lines = evaluated.design, []
+def describe_tiles(evaluation: Evaluation) -> list[str]:
+    """Describe the tiles of each level: elements, and in brackets the mean number of nonzeros."""
+    design, lines = evaluation.design, []
     for number in range(len(design.architecture.levels)):
         phrases = []
         for at, tensor in enumerate(design.problem.tensors):
-            if (number, at) in evaluated.counts.stored:
-                tile = int(evaluated.traffic.dense[number, at].tile[0])
-                mean = tile * float(evaluated.counts.stored[number, at].density[0])
+            if (number, at) in evaluation.counts.stored:
+                tile = int(evaluation.traffic.dense[number, at].tile[0])
+                mean = tile * float(evaluation.counts.stored[number, at].density[0])
                 phrases.append(f"{tensor.name}:{tile:,} ({mean:,.6g})")
         lines.append(" ".join(phrases))
     return lines
 
 
-def limits(evaluated: Evaluated) -> dict[str, float]:
-    """The cycles that the computes and the bandwidth of each level take by themselves, the most first."""
-    cycle_limits = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
-    for level, level_cost in zip(evaluated.design.architecture.levels, evaluated.cost.levels, strict=True):
+def limits(evaluation: Evaluation) -> dict[str, float]:
+    """Return the cycles of the computes, and of the bandwidth of each level, in decreasing order."""
+    cycle_limits = {computes_name(evaluation): float(evaluation.cost.compute_cycles[0])}
+    for level, level_cost in zip(evaluation.design.architecture.levels, evaluation.cost.levels, strict=True):
         if level.stores:
             cycle_limits[level.name] = float(level_cost.own_cycles[0])
     return dict(sorted(cycle_limits.items(), key=lambda entry: entry[1], reverse=True))
 
 
-def bottleneck(evaluated: Evaluated) -> str:
-    """Describe the limit of the cycles, the next slowest limit, and the bandwidths that are missing."""
-    levels, bounds = evaluated.design.architecture.levels, limits(evaluated)
+def bottleneck(evaluation: Evaluation) -> str:
+    """Describe the limit of the cycles, the next slowest limit, and the unlimited bandwidths."""
+    levels, bounds = evaluation.design.architecture.levels, limits(evaluation)
     first, second, *_rest = bounds
     if bounds[first] <= 0:
         return "nothing takes a cycle"
-    subject = "the computes" if first == computes_name(evaluated) else "the bandwidth of " + first
+    subject = "the computes" if first == computes_name(evaluation) else "the bandwidth of " + first
     note = f"next {second} would allow {bounds[second]:,.0f}" if bounds[second] else "nothing else limits it"
     free = ", ".join(level.name for level in levels if level.is_unlimited)
     unlimited = f"; no bandwidth is given of {free}: however much they move takes no cycle" if free else ""

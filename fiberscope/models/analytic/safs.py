@@ -1,4 +1,4 @@
-"""Sparse acceleration features: formats, gating and skipping, as they are attached to levels.
+"""Sparse acceleration features of levels: formats, gating and skipping.
 
 Source: Sparseloop (MICRO 2022), Section 3.
 """
@@ -12,7 +12,7 @@ from typing import Literal
 __all__ = ["Condition", "Feature", "Format", "Kind", "RankFormat", "SparseFeatures"]
 
 Kind = Literal["U", "UB", "B", "CP", "RLE", "UOP"]
-COMPRESSED: tuple[Kind, ...] = ("B", "CP", "RLE")  # empties are not stored
+COMPRESSED: tuple[Kind, ...] = ("B", "CP", "RLE")  # kinds that do not store empty coordinates
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,10 @@ class RankFormat:
     """One rank of a format.
 
     Args:
-        kind: U uncompressed, UB with a mask, B bitmask, CP coordinates and payloads, RLE, UOP offsets.
-        metadata_bits, payload_bits: the metadata bits and payload bits of a word; None: as the level has it.
-        flattened: lists of dimensions; loops over those of one list share the rank.
+        kind: U uncompressed, UB with a mask, B bitmask, CP coordinates and payloads, RLE run lengths, UOP
+            offsets.
+        metadata_bits, payload_bits: bits of a word of metadata and of a payload; None: those of the level.
+        flattened: lists of dimensions; loops over the dimensions of a list share the rank.
     """
 
     kind: Kind
@@ -32,17 +33,17 @@ class RankFormat:
 
     @property
     def compressed(self) -> bool:
-        """Return whether coordinates without a nonzero take no room."""
+        """Return whether coordinates without a nonzero are not stored."""
         return self.kind in COMPRESSED
 
 
 @dataclass(frozen=True)
 class Format:
-    """The ranks of a tensor at a level, inner to outer.
+    """The ranks of a tensor at a level.
 
     Args:
         ranks: innermost first.
-        inner_to_outer: which rank is given a loop first: the innermost, or the outermost.
+        inner_to_outer: whether loops are assigned to the innermost rank first, or to the outermost.
     """
 
     ranks: tuple[RankFormat, ...]
@@ -50,17 +51,17 @@ class Format:
 
     @property
     def compressed(self) -> bool:
-        """Return whether data that is zero is not stored."""
+        """Return whether zeros are not stored."""
         return any(rank.compressed for rank in self.ranks)
 
     def __str__(self) -> str:
-        """Outer to inner, as formats are written: ``uop cp``."""
+        """Return the kinds of the ranks, outermost first: ``uop cp``."""
         return " ".join(rank.kind.lower() for rank in reversed(self.ranks))
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition of an omission: reads of ``target`` where the tile of one of the ``leaders`` is empty."""
+    """Condition of an omission: reads of ``target`` where the tile of a tensor of ``leaders`` is empty."""
 
     target: int
     leaders: tuple[int, ...]
@@ -68,7 +69,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Feature:
-    """Gating or skipping at a level; of several ``options`` it is the one that saves most."""
+    """Gating or skipping at a level; of several ``options``, the option with the largest saving counts."""
 
     skipping: bool
     options: tuple[Condition, ...]
@@ -79,10 +80,10 @@ class SparseFeatures:
     """Sparse features of a design: formats, gating and skipping.
 
     Args:
-        formats: the formats by the numbers of level and tensor.
-        features: the features by the number of the level.
-        compute_gating: a compute with a zero operand idles.
-        compute_skipping: operands that are not aligned are passed over: the unit jumps to the next pair.
+        formats: the formats by the indices of level and tensor.
+        features: the features by the index of the level.
+        compute_gating: whether a compute with a zero operand idles.
+        compute_skipping: whether the unit skips operands without a partner.
     """
 
     formats: Mapping[tuple[int, int], Format] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""The sections of inputs and the kinds of their values; what they mean together is checked later.
+"""Schema of input files: sections, keys and types of values; consistency is checked later.
 
-Keys are those of Timeloop's version 0.4; those of version 0.3 are spelt the same but for hyphens.
+Keys are those of Timeloop's version 0.4; keys of version 0.3 have hyphens in place of underscores.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "yaml11_number",
 ]
 
-TAG = "!"  # key of a node's tag
+TAG = "!"  # key under which a node's tag is stored
 
 
 class Section(BaseModel):
@@ -42,10 +42,10 @@ class Section(BaseModel):
 
 
 def parse_number(value: object) -> object:
-    """Return the number that a value is, or that its text is: quotes do not count, as in the public tools.
+    """Return the number of a value or of its text; as in the public tools, quotes do not matter.
 
     Raises:
-        ValueError: the value is no number.
+        ValueError: the value is not a number.
     """
     if isinstance(value, str):
         if re.fullmatch(r"[-+]?0\d*[89]\d*", value):
@@ -60,7 +60,7 @@ _BASES = {"0x": 16, "0b": 2}
 
 
 def yaml11_number(text: str) -> object:
-    """Return the number of a YAML 1.1 scalar, of which a leading 0 means octal; the text of any other."""
+    """Return the number of a YAML 1.1 scalar, in which a leading 0 means octal, or else the text."""
     digits = text.lstrip("+-").replace("_", "")
     base = _BASES.get(digits[:2].lower(), 8 if re.fullmatch(r"0\d+", digits) else 10)
     with suppress(ValueError):
@@ -81,7 +81,7 @@ _TRUTHS = {
 
 
 def _truth(value: object) -> object:
-    """Return the truth of a value: ``true``, or as YAML 1.1 and some files have it, ``yes``, 1 or "True"."""
+    """Return the truth of a value: ``true``, or as in YAML 1.1 and some files ``yes``, 1 or "True"."""
     return _TRUTHS.get(str(value).lower(), value) if isinstance(value, str | int) else value
 
 
@@ -96,14 +96,14 @@ Version = Annotated[float | str | None, Field(default=None)]
 
 
 class CoefficientSchema(Section):
-    """A factor of an index, as a stride."""
+    """A coefficient of an index, such as a stride."""
 
     name: str
     default: Count = 1
 
 
 class DataSpaceSchema(Section):
-    """A tensor: its ranks are sums of terms, each a dimension or a dimension and a coefficient."""
+    """A tensor: its ranks are sums of terms, each a dimension, or a dimension and a coefficient."""
 
     name: str
     projection: list[list[list[str]]]
@@ -136,7 +136,7 @@ class MeshSchema(Section):
 
 
 class AttributesSchema(Section):
-    """Attributes of any component; those that are not listed are the estimator's, and become a note."""
+    """Attributes of any component; unknown attributes may be the energy estimator's, and become a note."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -198,7 +198,7 @@ class RankSchema(Section):
 
 
 class FormatSchema(Section):
-    """The format of a tensor, ranks outer to inner."""
+    """The format of a tensor; ranks are outermost first."""
 
     name: str
     ranks: Annotated[list[RankSchema], Field(min_length=1)]
@@ -219,7 +219,7 @@ class ConditionSchema(Section):
 
 
 class FeatureSchema(Section):
-    """An entry of ``action_optimization``; a single option may stand without ``options``."""
+    """An entry of ``action_optimization``; a single option may be written without ``options``."""
 
     type: Literal["gating", "skipping", "skipping_spatial", "spatial_skipping"]
     options: list[ConditionSchema] = []
@@ -246,7 +246,7 @@ class OptimizationsSchema(Section):
 
 
 class NodeSchema(Section):
-    """A node of the architecture: a component, or what holds others."""
+    """A node of the architecture: a component or a container."""
 
     tag: str = Field(default="", alias="!")
     name: str | None = None
@@ -268,7 +268,7 @@ class NodeSchema(Section):
 
 
 class DirectiveSchema(Section):
-    """An entry of ``mapping`` or of constraints; ``constraints`` of a node say target and type themselves."""
+    """An entry of ``mapping`` or of constraints; nodes imply target and type of their constraints."""
 
     target: str = ""
     type: Literal[
@@ -303,7 +303,7 @@ class DirectiveSchema(Section):
 
 
 class ConstraintsSchema(Section):
-    """``constraints``, ``mapspace_constraints`` and the like: what is demanded of mappings."""
+    """``constraints``, ``mapspace_constraints`` and similar sections."""
 
     version: Version
     targets: list[DirectiveSchema] = []
@@ -320,7 +320,7 @@ class TablesSchema(Section):
 
 
 class FileSchema(Section):
-    """A whole file: any of the sections."""
+    """A whole file, with any of the sections."""
 
     architecture: NodeSchema | None = None
     problem: ProblemSchema | None = None

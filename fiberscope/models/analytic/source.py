@@ -1,4 +1,4 @@
-"""Files of inputs as sections, each value with its place, whatever version's spelling they use."""
+"""Reader of input files: sections with the places of their values, in the spelling of any version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONSTRAINTS: Final = (
 SECTIONS: Final = ("architecture", "problem", "mapping", "ERT", "sparse_optimizations", *CONSTRAINTS)
 _OLD = re.compile(r"[a-z]+(-[a-zA-Z]+)+")
 _STANDARD = "tag:yaml.org,2002:"
-_ALIKE = 0.85  # of names that are probably the same name, one of them misspelt
+_ALIKE = 0.85  # similarity above which a name is probably a misspelt attribute
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Place:
     path: tuple[str | int, ...]
 
     def __truediv__(self, part: str | int) -> Place:
-        """A value within."""
+        """Return the place of a value inside this value."""
         return Place(self.document, (*self.path, part))
 
     def error(self, message: str, *, key: bool = False) -> ConfigurationError:
-        """Return an error about the value here, or about its key."""
+        """Return an error about the value at this place, or about its key."""
         return self.document.error(self.path, message, key=key)
 
     def index_of(self, name: str, names: Sequence[str], kind: str) -> int:
@@ -53,8 +53,8 @@ class Place:
 
         Args:
             name: the name.
-            names: the names that exist.
-            kind: what the names are of, for the message.
+            names: the existing names.
+            kind: kind of the named objects, for the message.
 
         Raises:
             ConfigurationError: the name does not exist.
@@ -66,7 +66,7 @@ class Place:
 
 @dataclass
 class Inputs:
-    """The sections that files have, where each is from, and what is to be told about them."""
+    """The sections of input files, with their places, and notes for the user."""
 
     names: list[str]
     folder: Path
@@ -75,10 +75,10 @@ class Inputs:
     notes: list[str] = field(default_factory=list)
 
     def need(self, section: str) -> tuple[Any, Place]:
-        """A section that has to be there.
+        """Return a required section and its place.
 
         Raises:
-            ConfigurationError: no file has it.
+            ConfigurationError: no file has the section.
         """
         if section not in self.sections:
             raise ConfigurationError(f"{', '.join(self.names)}: there is no section {section}; add one")
@@ -86,10 +86,11 @@ class Inputs:
 
 
 def read_files(paths: Sequence[Path]) -> Inputs:
-    """The sections of files; each may be in one of them.
+    """Read the sections of files; each section may be in one file.
 
     Raises:
-        ConfigurationError: a file cannot be read, or has what is not known; one line that says where.
+        ConfigurationError: a file cannot be read, or has an unknown key; the message is one line with the
+            place.
     """
     inputs = Inputs([str(path) for path in paths], paths[0].parent)
     for path in paths:
@@ -124,13 +125,13 @@ def _document(path: Path, inputs: Inputs) -> Document:
 
 
 def _unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
-    """Name the attributes of components that the model does not know: they may be the estimator's."""
+    """Yield notes on attributes that the model does not know: they may be the energy estimator's."""
     names = sorted({key for part in _nodes(node) for key in part.attributes.model_extra or ()})
     keys = [field.alias or key for key, field in AttributesSchema.model_fields.items()]
     for key in names:
-        alike = get_close_matches(key, keys, n=1, cutoff=_ALIKE)
-        if alike:
-            yield f"{name}: the model does not know the attribute {key}; did you mean {alike[0]}?"
+        matches = get_close_matches(key, keys, n=1, cutoff=_ALIKE)
+        if matches:
+            yield f"{name}: the model does not know the attribute {key}; did you mean {matches[0]}?"
     if names:
         yield f"{name}: attributes that the model does not use: {', '.join(names)}"
 
@@ -143,10 +144,10 @@ def _nodes(node: NodeSchema | None) -> Iterator[NodeSchema]:
 
 
 class _Spellings:
-    """Spells a file as version 0.4 and YAML 1.2 have it, in place.
+    """Conversion of a file to the spelling of version 0.4 and YAML 1.2, in place.
 
-    Hyphens in keys become underscores and tags become entries. Numbers with a leading 0 become text, which is
-    read as YAML 1.1 has it.
+    Hyphens in keys become underscores, and tags become entries. Numbers with a leading 0 become texts, which
+    are read as in YAML 1.1.
     """
 
     def __init__(self, name: str) -> None:
@@ -155,7 +156,7 @@ class _Spellings:
         self.octals: set[str] = set()
 
     def read(self, node: yaml.Node | None) -> tuple[list[str], list[str]]:
-        """Spell a tree anew; return the keys that had hyphens, and the numbers with a leading 0."""
+        """Convert a tree; return the keys with hyphens, and the numbers with a leading 0."""
         if node is not None:
             self._node(node)
         return sorted(self.hyphened), sorted(self.octals)
@@ -193,7 +194,7 @@ def _check_tag(node: yaml.Node, name: str) -> None:
 
 
 def _keep_tag(node: yaml.MappingNode, name: str) -> None:
-    """A mapping keeps its tag as one more entry."""
+    """Store the tag of a mapping as an additional entry."""
     _check_tag(node, name)
     tag = str(node.tag)
     if not tag.startswith(_STANDARD):

@@ -1,7 +1,8 @@
-"""The second step: what formats, gating and skipping leave of the dense traffic.
+"""Second step of the model: traffic after formats, gating and skipping.
 
-Source: Sparseloop (MICRO 2022), Section 5.3. Counts that are left out are rounded as the public tool rounds
-them, so that they are whole.
+Omitted counts are rounded like those of the public tool, so that counts stay integers.
+
+Source: Sparseloop (MICRO 2022), Section 5.3.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fiberscope.models.analytic.actions import Access, Computes, FormatAccess, L
 from fiberscope.models.analytic.dataflow import Dense, Traffic
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.formats import Representation, Stored
-from fiberscope.models.analytic.joint import are_known, scalars_there
+from fiberscope.models.analytic.joint import have_counted_densities, share_effectual
 from fiberscope.models.analytic.leaders import Leaders, Omission
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
@@ -31,9 +32,9 @@ PRESENT, ZERO, ABSENT = range(3)
 
 @dataclass(frozen=True)
 class Saved:
-    """Omission at a place: the share of the reads, and whether it is skipped (1) or gated (0).
+    """Omission of a tensor's reads at a level: their share, and whether they are skipped (1) or gated (0).
 
-    ``leaders`` are the tensors whose empty tiles allow it; ``of_all`` is as of an ``Omission``.
+    ``leaders`` are the tensors whose empty tiles allow the omission; ``of_all`` is as of an ``Omission``.
     """
 
     share: Numbers
@@ -48,7 +49,7 @@ class Sparse:
 
     stored: Mapping[Place, Stored]
     saved: Mapping[Place, Saved]
-    counted: Mapping[Place, LevelActions]
+    actions: Mapping[Place, LevelActions]
     computes: Computes
 
 
@@ -60,12 +61,12 @@ def sparse(
     blocks: tuple[int, ...],
     cost_of_read: tuple[float, ...],
 ) -> Sparse:
-    """Count what is done, gated and skipped.
+    """Count actual, gated and skipped actions.
 
     Args:
         problem, traffic, features, options: as of the other steps.
         blocks: words of a row, by level.
-        cost_of_read: pJ of a row, by level; by it the options of a feature are weighed.
+        cost_of_read: pJ of a row, by level, which weighs the options of a feature.
     """
     representation = Representation(problem, traffic, features, options)
     stored = {place: representation.stored(*place) for place in traffic.dense}
@@ -77,28 +78,28 @@ def sparse(
         / blocks[level]
         for (level, tensor), stored_tensor in stored.items()
     }
-    saved = _saved(features, leaders, weights)
-    counted = {place: _represented(problem, traffic, stored, place) for place in stored}
+    saved = _choose_savings(features, leaders, weights)
+    all_actions = {place: _stored_actions(problem, traffic, stored, place) for place in stored}
     for tensor, chain in enumerate(traffic.chains):
-        _propagated(problem, traffic, tensor, [(level, saved, counted) for level in chain], options)
-    _conversions(problem, traffic, features, counted)
-    return Sparse(stored, saved, counted, computes_of(problem, traffic, features, saved, options))
+        _propagate(problem, traffic, tensor, [(level, saved, all_actions) for level in chain], options)
+    _conversions(problem, traffic, features, all_actions)
+    return Sparse(stored, saved, all_actions, computes_of(problem, traffic, features, saved, options))
 
 
-def _saved(
+def _choose_savings(
     features: SparseFeatures, leaders: Leaders, weights: Mapping[Place, Numbers]
 ) -> dict[Place, Saved]:
-    """Choose the feature with the larger share for each tensor and level; gating comes first."""
+    """Return for each tensor and level the feature with the larger share; gating comes first."""
     savings: dict[Place, Saved] = {}
     ordered = [
         (level, omission)
         for skipping in (False, True)
-        for level, several in sorted(features.features.items(), reverse=True)
-        for omission in several
+        for level, features_of_level in sorted(features.features.items(), reverse=True)
+        for omission in features_of_level
         if omission.skipping == skipping
     ]
     for level, feature in ordered:
-        led = frozenset(leader for option in feature.options for leader in option.leaders)
+        leaders_of_feature = frozenset(leader for option in feature.options for leader in option.leaders)
         for omission in _best([leaders.omission(level, option) for option in feature.options], weights):
             place = (omission.level, omission.tensor)
             skipping = np.full_like(omission.share, float(feature.skipping))
@@ -107,14 +108,14 @@ def _saved(
                 skipping = np.where(better, skipping, savings[place].skipping)
                 share = np.where(better, omission.share, savings[place].share)
                 of_all = np.where(better, omission.of_all, savings[place].of_all)
-                savings[place] = Saved(share, skipping, led | savings[place].leaders, of_all)
+                savings[place] = Saved(share, skipping, leaders_of_feature | savings[place].leaders, of_all)
             else:
-                savings[place] = Saved(omission.share, skipping, led, omission.of_all)
+                savings[place] = Saved(omission.share, skipping, leaders_of_feature, omission.of_all)
     return savings
 
 
 def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[Omission]:
-    """Choose the option that saves most, mapping by mapping; the last of equals."""
+    """Return the option with the largest saving, mapping by mapping; the last of equals."""
     if len(omissions) == 1:
         return omissions
     savings = np.stack([omission.share * weights[omission.level, omission.tensor] for omission in omissions])
@@ -130,10 +131,10 @@ def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[O
     ]
 
 
-def _represented(
+def _stored_actions(
     problem: Problem, traffic: Traffic, stored: Mapping[Place, Stored], place: Place
 ) -> LevelActions:
-    """The accesses to what is stored, and those to its metadata."""
+    """Return the accesses to stored data and to its metadata."""
     dense, stored_tensor = traffic.dense[place], stored[place]
     every = [dense.reads, dense.fills, dense.updates]
     if stored_tensor.units is None:
@@ -145,98 +146,108 @@ def _represented(
     return LevelActions(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
 
-def _propagated(
+def _propagate(
     problem: Problem,
     traffic: Traffic,
     tensor: int,
     chain: list[tuple[int, Mapping[Place, Saved], dict[Place, LevelActions]]],
     options: Options,
 ) -> None:
-    """Propagate an omission inwards, down to the next level that omits reads itself."""
+    """Apply the omissions of a tensor to the inner levels, down to the next level with an omission."""
     outer: Saved | None = None
     ranks = 0
-    for level, saved, counted in chain:
-        counted_tensor, saving = counted[level, tensor], saved.get((level, tensor))
+    for level, saved, all_actions in chain:
+        actions, saving = all_actions[level, tensor], saved.get((level, tensor))
         updates = traffic.dense[level, tensor].updates
         if outer is not None:
-            _diminish(counted_tensor, outer.share, ranks, options)
+            _diminish(actions, outer.share, ranks, options)
         if saving is not None:
-            _leave_out(problem, traffic, (level, tensor), counted, _beyond(saving, outer), outer, options)
+            _omit(
+                problem,
+                traffic,
+                (level, tensor),
+                all_actions,
+                _additional_saving(saving, outer),
+                outer,
+                options,
+            )
             outer, ranks = (
                 saving,
-                len(counted_tensor.format_reads.metadata.actual[0]) if counted_tensor.format_reads else 0,
+                len(actions.format_reads.metadata.actual[0]) if actions.format_reads else 0,
             )
-        rest = np.divide(
-            counted_tensor.updates.actual, updates, out=np.zeros(len(updates)), where=updates > 0
+        remaining_share = np.divide(
+            actions.updates.actual, updates, out=np.zeros(len(updates)), where=updates > 0
         )
-        counted_tensor.reductions = np.ceil(counted_tensor.reductions * rest - 1e-9)
+        actions.reductions = np.ceil(actions.reductions * remaining_share - 1e-9)
 
 
-def _diminish(counted: LevelActions, share: Numbers, ranks: int, options: Options) -> None:
-    """The accesses of tiles that were left out further out do not exist here.
+def _diminish(actions: LevelActions, share: Numbers, ranks: int, options: Options) -> None:
+    """Remove the accesses to tiles that an outer level omits.
 
-    The public tool forgets the metadata, but for what is read and brought in of the innermost rank where the
-    outer level has but one.
+    The public tool does not remove metadata, except reads and fills of the innermost rank if the outer level
+    has a single rank.
     """
-    for access in (counted.reads, counted.fills, counted.updates):
+    for access in (actions.reads, actions.fills, actions.updates):
         access.actual = access.actual - _floor(access.actual * share)
     if not options.timeloop:
-        for each in counted.formats:
-            each.shrink(share)
-    elif ranks == 1 and counted.format_reads and counted.format_fills:
-        counted.format_reads.shrink(share, 1)
-        counted.format_fills.shrink(share, 1)
+        for accesses in actions.formats:
+            accesses.shrink(share)
+    elif ranks == 1 and actions.format_reads and actions.format_fills:
+        actions.format_reads.shrink(share, 1)
+        actions.format_fills.shrink(share, 1)
 
 
-def _beyond(saving: Saved, outer: Saved | None) -> Saved:
-    """Return the omissions of a level beyond those of a further level."""
+def _additional_saving(saving: Saved, outer: Saved | None) -> Saved:
+    """Return the omissions of a level in addition to those of an outer level."""
     if outer is None:
         return saving
-    left = 1.0 - outer.share
-    share = 1.0 - np.divide(1.0 - saving.share, left, out=np.ones_like(left), where=left > 0)
+    remaining_share = 1.0 - outer.share
+    share = 1.0 - np.divide(
+        1.0 - saving.share, remaining_share, out=np.ones_like(remaining_share), where=remaining_share > 0
+    )
     return replace(saving, share=np.maximum(share, 0.0))
 
 
-def _leave_out(
+def _omit(
     problem: Problem,
     traffic: Traffic,
     place: Place,
-    counted: dict[Place, LevelActions],
+    all_actions: dict[Place, LevelActions],
     saving: Saved,
     outer: Saved | None,
     options: Options,
 ) -> None:
-    """Reads and updates that are left out at this level, and the metadata that would go with them."""
+    """Omit reads and updates at this level, and the metadata that belongs to them."""
     level, tensor = place
-    counted_tensor = counted[place]
-    if options.joint == "exact" and _is_made(problem, tensor, saving):
-        _make_certain(counted_tensor, traffic.dense[place])
+    actions = all_actions[place]
+    if options.joint == "exact" and _has_only_products(problem, tensor, saving):
+        _keep_products(actions, traffic.dense[place])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
-    counted_tensor.reads.lose(rounding(_near(counted_tensor.reads.actual * saving.share)), saving.skipping)
-    counted_tensor.updates.lose(_floor(counted_tensor.updates.actual * saving.share), saving.skipping)
-    if counted_tensor.format_reads is None or counted_tensor.format_updates is None:
+    actions.reads.lose(rounding(_near(actions.reads.actual * saving.share)), saving.skipping)
+    actions.updates.lose(_floor(actions.updates.actual * saving.share), saving.skipping)
+    if actions.format_reads is None or actions.format_updates is None:
         return
     if outer is not None and options.timeloop:  # the public tool uses the metadata of updates for reads
-        counted_tensor.format_reads = counted_tensor.format_updates.copy()
+        actions.format_reads = actions.format_updates.copy()
     child = traffic.child(level, tensor)
-    count = counted_tensor.format_reads.metadata.actual.shape[1]
+    count = actions.format_reads.metadata.actual.shape[1]
     if child is not None:
-        inner = counted[child, tensor].format_reads
+        inner = all_actions[child, tensor].format_reads
         count = inner.metadata.actual.shape[1] if inner else 0
-    counted_tensor.format_reads.lose_share(saving.share, saving.skipping, count)
-    counted_tensor.format_updates.lose_share(saving.share, saving.skipping, count)
+    actions.format_reads.lose_share(saving.share, saving.skipping, count)
+    actions.format_updates.lose_share(saving.share, saving.skipping, count)
 
 
-def _is_made(problem: Problem, tensor: int, saving: Saved) -> bool:
-    """Return whether all that is left of an output's accesses is of products that are not zero."""
+def _has_only_products(problem: Problem, tensor: int, saving: Saved) -> bool:
+    """Return whether all remaining accesses to an output are of nonzero products."""
     return problem.tensors[tensor].output and saving.leaders >= set(problem.operands)
 
 
-def _make_certain(counted: LevelActions, dense: Dense) -> None:
-    """Keep the output where a product exists: its own zeros omit nothing more."""
+def _keep_products(actions: LevelActions, dense: Dense) -> None:
+    """Keep all accesses to an output with nonzero products: its zeros omit nothing."""
     for access, every, units in (
-        (counted.reads, dense.reads, counted.format_reads),
-        (counted.updates, dense.updates, counted.format_updates),
+        (actions.reads, dense.reads, actions.format_reads),
+        (actions.updates, dense.updates, actions.format_updates),
     ):
         stored = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
         access.actual = every.astype(np.float64)
@@ -245,22 +256,22 @@ def _make_certain(counted: LevelActions, dense: Dense) -> None:
 
 
 def _conversions(
-    problem: Problem, traffic: Traffic, features: SparseFeatures, counted: dict[Place, LevelActions]
+    problem: Problem, traffic: Traffic, features: SparseFeatures, all_actions: dict[Place, LevelActions]
 ) -> None:
     """Count format conversions of data that is compressed at the outer level but not at this level."""
-    for (level, tensor), counted_tensor in counted.items():
+    for (level, tensor), actions in all_actions.items():
         parent = traffic.parent(level, tensor)
-        none = np.zeros_like(counted_tensor.reads.actual)
-        counted_tensor.decompressions, counted_tensor.compressions = none, none
+        none = np.zeros_like(actions.reads.actual)
+        actions.decompressions, actions.compressions = none, none
         if parent is None or features.compressed(level, tensor) or not features.compressed(parent, tensor):
             continue
-        counted_tensor.decompressions = counted_tensor.fills.actual
+        actions.decompressions = actions.fills.actual
         if problem.tensors[tensor].output:
-            counted_tensor.compressions = counted[parent, tensor].updates.actual
+            actions.compressions = all_actions[parent, tensor].updates.actual
 
 
 def _near(numbers: Numbers) -> Numbers:
-    """Whole numbers without what rounding left of the product that they are."""
+    """Round numbers that differ from integers only by the rounding error of a product."""
     near = np.rint(numbers)
     return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(np.abs(near), 1.0), near, numbers)
 
@@ -276,26 +287,28 @@ def computes_of(
     saved: Mapping[tuple[int, int], Saved],
     options: Options,
 ) -> Computes:
-    """Computes of all units, done, gated, skipped and absent."""
+    """Return the computes of all units: actual, gated, skipped and absent."""
     innermost = {tensor: _innermost(traffic, saved, tensor) for tensor in problem.operands}
-    left = traffic.computes.astype(np.float64)
-    gated = np.zeros_like(left)
-    together = options.joint == "exact" and are_known(problem, problem.operands)
+    remaining = traffic.computes.astype(np.float64)
+    gated = np.zeros_like(remaining)
+    is_joint = options.joint == "exact" and have_counted_densities(problem, problem.operands)
     first = True
-    for omitted in innermost.values():
-        if omitted is not None:
-            share = omitted.of_all if first else omitted.share  # the second sees the rest
+    for omission in innermost.values():
+        if omission is not None:
+            share = (
+                omission.of_all if first else omission.share
+            )  # the second omission applies to the remaining computes
             first = False
-            removed = np.floor(left * share + 1e-9)
-            left = left - removed
+            removed = np.floor(remaining * share + 1e-9)
+            remaining = remaining - removed
             if not options.timeloop:  # a gated compute takes a cycle, which the public tool omits
-                gated = gated + removed * (1.0 - omitted.skipping)
-    if together:
-        return _join_pairs(problem, traffic, features, innermost, left, gated)
+                gated = gated + removed * (1.0 - omission.skipping)
+    if is_joint:
+        return _join_pairs(problem, traffic, features, innermost, remaining, gated)
     states = {
         tensor: _states(problem, traffic, features, innermost, tensor, options) for tensor in problem.operands
     }
-    return _by_state(features, list(states.values()), left, gated)
+    return _by_state(features, list(states.values()), remaining, gated)
 
 
 def _join_pairs(
@@ -303,29 +316,29 @@ def _join_pairs(
     traffic: Traffic,
     features: SparseFeatures,
     innermost: Mapping[int, Saved | None],
-    left: Numbers,
+    remaining: Numbers,
     gated: Numbers,
 ) -> Computes:
-    """Join two operands with known nonzeros: pairs where both are present, and the remaining cases.
+    """Return the computes of two operands with known nonzeros.
 
-    Where neither is looked at before, pairs of which both are absent do not come; of what is left to one of
-    them the other is missing.
+    Without an earlier omission, pairs of two absent operands do not reach the unit. In the other pairs that
+    remain, one operand is missing.
     """
     first, other = problem.operands
     total = traffic.computes.astype(np.float64)
-    actual = np.minimum(np.rint(total * scalars_there(problem, first, other)), left)
-    rest, absent = left - actual, np.zeros_like(left)
+    actual = np.minimum(np.rint(total * share_effectual(problem, first, other)), remaining)
+    remaining, absent = remaining - actual, np.zeros_like(remaining)
     stored = [(traffic.chains[tensor][-1], tensor) in features.formats for tensor in problem.operands]
     if all(stored) and not any(innermost.values()):
         shares = [problem.densities[tensor].exact for tensor in problem.operands]
         absent = np.rint(total * (1.0 - sum(shares))) + actual
-        rest = rest - absent
-    nothing = np.zeros_like(left)
+        remaining = remaining - absent
+    nothing = np.zeros_like(remaining)
     if features.compute_skipping and any(stored):
-        return Computes(actual, gated, rest, absent)
+        return Computes(actual, gated, remaining, absent)
     if features.compute_gating:
-        return Computes(actual, gated + rest, nothing, absent)
-    return Computes(actual + rest, gated, nothing, absent)
+        return Computes(actual, gated + remaining, nothing, absent)
+    return Computes(actual + remaining, gated, nothing, absent)
 
 
 def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor: int) -> Saved | None:
@@ -342,15 +355,17 @@ def _states(
     tensor: int,
     options: Options,
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """The chances of an operand to be present, zero and absent, in the computes that are left."""
+    """Return the probabilities that an operand is present, zero and absent in the remaining computes."""
     density = np.full(len(traffic.steps), problem.densities[tensor].exact)
     if options.timeloop:
         density = np.round(density, 6)
     for other, saved in innermost.items():
         if other != tensor and saved is not None and tensor in saved.leaders:
             share = np.round(saved.share, 6) if options.timeloop else saved.share
-            rest = 1.0 - share
-            density = np.divide(density, rest, out=np.ones_like(rest), where=rest > 0)
+            remaining_share = 1.0 - share
+            density = np.divide(
+                density, remaining_share, out=np.ones_like(remaining_share), where=remaining_share > 0
+            )
     present = np.minimum(density, 1.0)
     nothing = np.zeros_like(present)
     if (traffic.chains[tensor][-1], tensor) in features.formats:
@@ -359,19 +374,22 @@ def _states(
 
 
 def _by_state(
-    features: SparseFeatures, states: list[tuple[Numbers, Numbers, Numbers]], left: Numbers, gated: Numbers
+    features: SparseFeatures,
+    states: list[tuple[Numbers, Numbers, Numbers]],
+    remaining: Numbers,
+    gated: Numbers,
 ) -> Computes:
-    skipped, absent = np.zeros_like(left), np.zeros_like(left)
-    idle = np.zeros_like(left)
-    for chosen in product((PRESENT, ZERO, ABSENT), repeat=len(states)):
-        some = left.copy()
-        for state, state_ in zip(states, chosen, strict=True):
-            some = some * state[state_]
-        if all(state == ABSENT for state in chosen):
-            absent = absent + some
-        elif ABSENT in chosen and features.compute_skipping:
-            skipped = skipped + some
-        elif chosen != (PRESENT,) * len(states) and features.compute_gating:
-            idle = idle + some
+    skipped, absent = np.zeros_like(remaining), np.zeros_like(remaining)
+    idle = np.zeros_like(remaining)
+    for combination in product((PRESENT, ZERO, ABSENT), repeat=len(states)):
+        count = remaining.copy()
+        for state, index in zip(states, combination, strict=True):
+            count = count * state[index]
+        if all(state == ABSENT for state in combination):
+            absent = absent + count
+        elif ABSENT in combination and features.compute_skipping:
+            skipped = skipped + count
+        elif combination != (PRESENT,) * len(states) and features.compute_gating:
+            idle = idle + count
     skipped, idle, absent = (np.floor(count + 1e-9) for count in (skipped, idle, absent))
-    return Computes(left - skipped - idle - absent, gated + idle, skipped, absent)
+    return Computes(remaining - skipped - idle - absent, gated + idle, skipped, absent)

@@ -1,4 +1,4 @@
-"""The loop nest and the levels of a specification, where it has them."""
+"""Loop nest and levels of a machine specification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Loop", "Nest", "nest_of"]
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop over pieces of a dimension, or over its coordinates; ``across``: in space."""
+    """A loop over pieces of a dimension or over its coordinates; ``across``: in space."""
 
     name: str
     dimension: str
@@ -35,14 +35,14 @@ class Loop:
 
 @dataclass(frozen=True)
 class Nest:
-    """The loops of a product of two matrices, and what is held inside of which.
+    """The loops of a product of two matrices, with levels between them.
 
     Args:
-        specification, einsum: the specification, and the Einsum whose loops these are.
+        specification, einsum: the specification, and the Einsum of the loops.
         operands: names of the two input tensors.
-        loops: outer to inner.
-        levels: names of components, outer to inner.
-        ends: of each level, how many loops are outside of it.
+        loops: outermost first.
+        levels: names of components, outermost first.
+        ends: for each level the number of loops outside of it.
     """
 
     specification: Specification
@@ -54,64 +54,64 @@ class Nest:
 
     @property
     def output(self) -> str:
-        """The product."""
+        """Return the product."""
         return self.einsum.output
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, ...]]:
-        """The declared ranks of each."""
+        """Return the declared ranks of each tensor."""
         return {name: self.specification.tensors[name].ranks for name in (*self.operands, self.output)}
 
     @cached_property
     def dimensions(self) -> tuple[str, ...]:
-        """Ranks before they are cut."""
+        """Return the ranks before partitioning."""
         return tuple(dict.fromkeys(loop.dimension for loop in self.loops))
 
     @property
     def shared(self) -> str:
-        """The rank that is summed over."""
+        """Return the reduced rank."""
         return next(rank for rank in self.tensors[self.operands[0]] if rank not in self.tensors[self.output])
 
     def own(self, operand: str) -> str:
-        """The rank that an operand has alone."""
+        """Return the rank of an operand that the product has, too."""
         return next(rank for rank in self.tensors[operand] if rank != self.shared)
 
     def number(self, loop: Loop) -> int:
-        """The place of its dimension."""
+        """Return the index of a loop's dimension."""
         return self.dimensions.index(loop.dimension)
 
     def bound(self, dimension: str) -> int:
-        """The product of its loops."""
+        """Return the product of the bounds of a dimension's loops."""
         return prod(loop.bound for loop in self.loops if loop.dimension == dimension)
 
-    def bounds_in_words(self) -> str:
+    def describe_bounds(self) -> str:
         """Describe the bounds of each dimension."""
         return ", ".join(f"{name}={self.bound(name):,}" for name in self.dimensions)
 
     def inside(self, level: int) -> Sequence[Loop]:
-        """The loops at or inside of a level."""
+        """Return the loops at or inside of a level."""
         return self.loops[self.ends[level] :]
 
     def at(self, level: int) -> Sequence[Loop]:
-        """The loops of a level."""
-        following = [*self.ends[1:], len(self.loops)]
-        return self.loops[self.ends[level] : following[level]]
+        """Return the loops of a level."""
+        ends = [*self.ends[1:], len(self.loops)]
+        return self.loops[self.ends[level] : ends[level]]
 
     @cached_property
     def held(self) -> tuple[frozenset[str], ...]:
-        """The tensors that each level holds."""
+        """Return the tensors of each level."""
         return tuple(
             frozenset(binding.tensor for binding in self.einsum.bindings.storage if binding.component == name)
             for name in self.levels
         )
 
     def format(self, name: str) -> Format:
-        """Return the format of a tensor in memory, which holds for all levels."""
+        """Return the format of a tensor in memory, which counts for all levels."""
         bound = next(binding for binding in self.einsum.bindings.storage if binding.tensor == name)
         return self.specification.tensors[name].formats[bound.format]
 
     def leaders(self, level: int, configuration: Configuration) -> tuple[str, ...]:
-        """The operands that the other is skipped by: of the intersectors at the level's loops."""
+        """Return the operands that skip the other operand, from the intersectors at the level's loops."""
         names = {loop.name for loop in self.at(level)}
         leaders: set[str] = set()
         for intersector in self.einsum.bindings.intersectors:
@@ -122,13 +122,14 @@ class Nest:
 
 
 def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
-    """The nest of a specification on tensors with ranks of these shapes.
+    """Return the nest of a specification on tensors with given shapes of ranks.
 
     Raises:
-        InputError: it is none: it has several Einsums, cuts by elements, or holds what no loop says.
+        InputError: the specification is not a nest: it has several Einsums, partitions by occupancy, or a
+            buffer whose data no loop determines.
     """
     if len(specification.einsums) != 1 or specification.iteration is not None:
-        raise _refused(specification, f"it is a cascade of {len(specification.einsums)} Einsums, not one")
+        raise _refusal(specification, f"it is a cascade of {len(specification.einsums)} Einsums, not one")
     einsum = specification.einsums[0]
     operands = _operands(specification, einsum)
     loops = tuple(_loops(specification, einsum, shapes))
@@ -136,16 +137,16 @@ def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
     nest = Nest(specification, einsum, operands, loops, levels, ends)
     for level in range(len(levels)):
         _check_loops(nest, level)
-        _check_held(nest, level)
+        _check_eviction(nest, level)
     return nest
 
 
-def _refused(specification: Specification, reason: str) -> InputError:
+def _refusal(specification: Specification, reason: str) -> InputError:
     return InputError(f"{specification.name} is no nest of loops with levels: {reason}")
 
 
 def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
-    """The two matrices that are multiplied."""
+    """Return the two factors."""
     equation = einsum.equation
     if isinstance(equation, Equation) and isinstance(equation.expression, Operation):
         parts, ranks = equation.expression.operands, len(equation.output.ranks)
@@ -157,25 +158,27 @@ def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
                 and _is_product(equation, first, other)
             ):
                 return first.tensor, other.tensor
-    raise _refused(specification, f"{equation.text} is no product of two matrices")
+    raise _refusal(specification, f"{equation.text} is no product of two matrices")
 
 
 def _is_product(equation: Equation, first: Access, other: Access) -> bool:
-    """Return whether each operand has two ranks, one of them the other's and one the output's."""
+    """Return whether each operand has one rank of the other operand, and one rank of the output."""
     ranks = [set(access.ranks) for access in (first, other, equation.output)]
     pairs = [ranks[0] & ranks[1], ranks[0] & ranks[2], ranks[1] & ranks[2]]
-    plain = all(index.rank for access in (first, other, equation.output) for index in access.indices)
-    return plain and all(len(pair) == 1 for pair in pairs) and len(set.union(*ranks)) == 3
+    has_plain_indices = all(
+        index.rank for access in (first, other, equation.output) for index in access.indices
+    )
+    return has_plain_indices and all(len(pair) == 1 for pair in pairs) and len(set.union(*ranks)) == 3
 
 
 def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
-    """The loops with their bounds, outer to inner."""
+    """Yield the loops with their bounds, outermost first."""
     extents = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
     for part in einsum.partitioning:
         if not isinstance(part, Split) or not all(
             isinstance(directive, UniformShape) for directive in part.directives
         ):
-            raise _refused(specification, "it flattens ranks, or cuts them by elements and not by shape")
+            raise _refusal(specification, "it flattens ranks, or cuts them by elements and not by shape")
         bounds = _bounds(specification, part, shapes[part.rank])
         extents |= {name: (part.rank, bound) for name, bound in zip(part.names, bounds, strict=True)}
     space = {stamp.rank for stamp in einsum.spacetime.space} if einsum.spacetime else set()
@@ -184,55 +187,57 @@ def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, in
 
 
 def _bounds(specification: Specification, part: Split, shape: int) -> list[int]:
-    """Return the bounds of the pieces of a rank, outer to inner; a piece ends at the end of the rank."""
+    """Return the bounds of the pieces of a rank, outermost first; a piece ends at the end of the rank."""
     sizes = [
         directive.size
         for directive in part.directives
         if isinstance(directive, UniformShape) and directive.size
     ]
     if len(sizes) < len(part.directives) or any(outer % inner for outer, inner in pairwise(sizes)):
-        raise _refused(specification, f"the pieces of {part.rank} are no multiples of each other: {sizes}")
+        raise _refusal(specification, f"the pieces of {part.rank} are no multiples of each other: {sizes}")
     return [-(-min(outer, shape) // inner) for outer, inner in pairwise([shape, *sizes, 1])]
 
 
 def _levels(
     specification: Specification, einsum: Einsum, loops: Sequence[Loop]
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Memory and the buffets, each inside of the innermost loop that empties it."""
+    """Return memory and the buffets, each inside of the innermost loop that evicts its data."""
     components = specification.configurations[einsum.bindings.config].components
     names = [loop.name for loop in loops]
     ends: dict[str, int] = {}
     for binding in einsum.bindings.storage:
         kind = components[binding.component].kind
         if kind == "Cache":
-            raise _refused(specification, f"what its cache {binding.component} holds, no loop says")
+            raise _refusal(specification, f"what its cache {binding.component} holds, no loop says")
         end = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
         ends[binding.component] = max(end, ends.get(binding.component, 0))
     levels = sorted(ends, key=ends.__getitem__)
     if not levels or components[levels[0]].kind != "DRAM" or len(set(ends.values())) < len(ends):
-        raise _refused(specification, "it needs a memory, and buffers inside of different loops")
+        raise _refusal(specification, "it needs a memory, and buffers inside of different loops")
     return tuple(levels), tuple(ends[name] for name in levels)
 
 
 def _check_loops(nest: Nest, level: int) -> None:
-    """Loops of a level are of different dimensions, those across its innermost."""
+    """Check that the loops of a level are of different dimensions, with spatial loops innermost."""
     loops, name = nest.at(level), nest.levels[level]
-    across = [loop.across for loop in loops]
-    if len({loop.dimension for loop in loops}) < len(loops) or across != sorted(across):
-        listed = ", ".join(loop.name for loop in loops)
-        raise _refused(nest.specification, f"nothing is held between the loops {listed} inside of {name}")
+    is_spatial = [loop.across for loop in loops]
+    if len({loop.dimension for loop in loops}) < len(loops) or is_spatial != sorted(is_spatial):
+        loop_names = ", ".join(loop.name for loop in loops)
+        raise _refusal(nest.specification, f"nothing is held between the loops {loop_names} inside of {name}")
 
 
-def _check_held(nest: Nest, level: int) -> None:
-    """A tensor is evicted by the innermost loop outside of the level that moves it."""
+def _check_eviction(nest: Nest, level: int) -> None:
+    """Check that the innermost moving loop outside of a level evicts each tensor."""
     outside = nest.loops[: nest.ends[level]]
     for name in sorted(nest.held[level]):
         moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]
-        outermost = moving[-1] if moving else None
+        evicting_loop = moving[-1] if moving else None
         for binding in _bindings(nest, level, name):
-            if binding.evict_on not in (outermost, None) or (outermost and binding.evict_on is None):
-                reason = f"{binding.component} evicts {name} on {binding.evict_on}, and {outermost} moves it"
-                raise _refused(nest.specification, reason)
+            if binding.evict_on not in (evicting_loop, None) or (evicting_loop and binding.evict_on is None):
+                reason = (
+                    f"{binding.component} evicts {name} on {binding.evict_on}, and {evicting_loop} moves it"
+                )
+                raise _refusal(nest.specification, reason)
 
 
 def _bindings(nest: Nest, level: int, tensor: str) -> Iterator[StorageBinding]:

@@ -1,4 +1,4 @@
-"""Sweeps over the density of a tensor, from Python: one dataflow, then the steps that know of zeros."""
+"""Sweep over the density of a tensor: one dataflow, then the steps that depend on nonzeros."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
 
 @dataclass(frozen=True)
 class Point:
-    """Cost of a mapping at a density; without cycles if it is invalid, as ``fault`` says."""
+    """Cost of a mapping at a density; for an invalid mapping the ``fault`` without cycles."""
 
     density: float
     cycles: int | None
@@ -41,7 +41,7 @@ class DensitySweep:
     points: tuple[Point, ...]
 
     def table(self) -> Table:
-        """A row a density."""
+        """Return a table with a row for each density."""
         table = Table(f"{self.case} by the density of {self.tensor}", ("Density", "Cycles", "Energy, pJ"))
         for point in self.points:
             if point.cycles is None or point.energy_pj is None:
@@ -51,7 +51,7 @@ class DensitySweep:
         return table
 
     def figure(self) -> Figure:
-        """Cycles and energy over the density.
+        """Draw cycles and energy over the density.
 
         Raises:
             InputError: matplotlib is missing.
@@ -69,7 +69,7 @@ class DensitySweep:
         return picture
 
     def _repr_html_(self) -> str:
-        """The table, for a notebook."""
+        """Return the table for a notebook."""
         return self.table().html()
 
 
@@ -91,7 +91,7 @@ def density_sweep(
         settings: options of the model.
 
     Raises:
-        ConfigurationError, InputError: what was given cannot be analyzed.
+        ConfigurationError, InputError: an input is invalid.
     """
     case = read_case(paths, settings)
     problem = case.design.problem
@@ -115,6 +115,6 @@ def density_sweep(
             if evaluation.valid[0]:
                 yield Point(density, int(evaluation.cycles[0]), float(evaluation.energy_pj[0]))
             else:
-                yield Point(density, None, None, evaluation.explained())
+                yield Point(density, None, None, evaluation.explain())
 
     return DensitySweep(case.name, tensor, tuple(points()))

@@ -1,4 +1,4 @@
-"""Densities in closed form: nonzeros anywhere with equal chance, or in a fixed share of every tile."""
+"""Densities in closed form: uniformly distributed nonzeros, and a fixed share of nonzeros in every tile."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fiberscope.models.analytic.density import Counts, Density, Numbers, Tile, elements_of, tiles_of, whole
+from fiberscope.models.analytic.density import (
+    Counts,
+    Density,
+    Numbers,
+    Tile,
+    elements_of,
+    round_products,
+    tiles_of,
+)
 
 __all__ = ["FixedStructured", "Uniform", "hypergeometric", "probability_none"]
 
-_FACTORS = 256  # up to so many are multiplied; beyond, factorials are approximated
-_DEVIATIONS = 40.0  # of the mean, behind which no probability is a double greater than 0
+_FACTORS = 256  # largest number of factors in a product; for more, factorials are approximated
+_DEVIATIONS = 40.0  # standard deviations from the mean, beyond which probabilities underflow
 
 
 class Uniform(Density):
@@ -24,98 +32,98 @@ class Uniform(Density):
     Args:
         shape: the shape of the tensor.
         density: share of nonzeros, from 0 to 1.
-        nonzeros: their number, if it is known; an array stands for as many tensors.
+        nonzeros: their number, if it is known; an array represents several tensors.
     """
 
     def __init__(self, shape: Sequence[int], density: float, nonzeros: ArrayLike | None = None) -> None:
         super().__init__(shape, density)
-        drawn = np.ceil(whole(density * self.elements)) if nonzeros is None else nonzeros
-        self.nonzeros: Counts = np.asarray(drawn, np.int64)
+        nonzero_count = np.ceil(round_products(density * self.elements)) if nonzeros is None else nonzeros
+        self.nonzeros: Counts = np.asarray(nonzero_count, np.int64)
 
     @property
     def exact(self) -> float:
-        """Nonzeros over elements: the density after it was rounded up to a whole number of nonzeros."""
+        """Return the density after rounding up to a whole number of nonzeros."""
         return float(self.nonzeros) / self.elements
 
     def expected(self, tile: Tile) -> Numbers:
-        """n r / N."""
+        """Return n r / N."""
         return np.asarray(elements_of(tile) * (self.nonzeros / self.elements), np.float64)
 
     def probability_empty(self, tile: Tile) -> Numbers:
-        """C(N - r, n) / C(N, n)."""
+        """Return C(N - r, n) / C(N, n)."""
         drawn = elements_of(tile)
         if drawn.ndim == self.nonzeros.ndim == 0:
-            return _one_probability(self.elements, int(self.nonzeros), int(drawn))
+            return _cached_probability_none(self.elements, int(self.nonzeros), int(drawn))
         return probability_none(self.elements, self.nonzeros, drawn)
 
     def minimum(self, tile: Tile) -> Counts:
-        """Return the least occupancy: the nonzeros that do not fit outside."""
+        """Return the nonzeros that do not fit outside of the tile."""
         return np.asarray(np.maximum(0, elements_of(tile) + self.nonzeros - self.elements))
 
     def maximum(self, tile: Tile) -> Counts:
-        """Return the number of all nonzeros, or the size of the tile if that is less."""
+        """Return the number of nonzeros, or the size of a smaller tile."""
         return np.asarray(np.minimum(elements_of(tile), self.nonzeros))
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
-        """One nonzero for each tile, if there are enough."""
+        """Return the number of tiles, or of nonzeros if the parent has fewer."""
         return np.minimum(tiles_of(parent, tile), self.maximum(parent))
 
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
-        """The hypergeometric probabilities."""
+        """Return the hypergeometric distribution."""
         return hypergeometric(self.elements, int(self.nonzeros), int(elements_of(tile)))
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Uniform:
-        """Uniform again: the nonzeros of the parent lie anywhere in it."""
+        """Return a uniform density of the parent's nonzeros."""
         extents = [int(np.asarray(extent)) for extent in parent]
         share = float(np.mean(np.asarray(occupancy))) / int(elements_of(extents))
         return Uniform(extents, share, occupancy)
 
 
 def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike) -> Numbers:
-    """The chance that of ``drawn`` elements none is one of the ``nonzeros``: C(N - r, n) / C(N, n).
+    """Return the probability that ``drawn`` elements contain no nonzero: C(N - r, n) / C(N, n).
 
-    Draws and nonzeros may change places, so that the product has the smaller number of factors. Where that
-    is large too, Stirling's series stands for the factorials, its leading terms put together so that nothing
-    of their size cancels.
+    The formula is symmetric in draws and nonzeros, so the smaller number gives the number of factors. For
+    large numbers, Stirling's series approximates the factorials. Its leading terms are combined to avoid
+    cancellation.
     """
-    total, some, many = np.broadcast_arrays(
+    total, nonzero_count, draw_count = np.broadcast_arrays(
         *(np.asarray(number, np.float64) for number in (elements, nonzeros, drawn))
     )
-    few, more = np.minimum(some, many), np.maximum(some, many)
+    few, more = np.minimum(nonzero_count, draw_count), np.maximum(nonzero_count, draw_count)
     none = np.zeros(total.shape)
-    room = few + more <= total
-    short = room & (few <= _FACTORS)
-    none[short] = _by_factors(total[short], few[short], more[short])
-    long = room & ~short
-    none[long] = _by_stirling(total[long], few[long], more[long])
+    fits = few + more <= total
+    is_short = fits & (few <= _FACTORS)
+    none[is_short] = _multiply_factors(total[is_short], few[is_short], more[is_short])
+    is_long = fits & ~is_short
+    none[is_long] = _apply_stirling(total[is_long], few[is_long], more[is_long])
     return none
 
 
 @lru_cache(maxsize=1 << 16)
-def _one_probability(elements: int, nonzeros: int, drawn: int) -> Numbers:
-    """Compute the probability for one tile, cached because mappings repeat it."""
+def _cached_probability_none(elements: int, nonzeros: int, drawn: int) -> Numbers:
+    """Return the probability for one tile, cached because mappings repeat tiles."""
     return probability_none(elements, nonzeros, drawn)
 
 
-def _by_factors(total: Numbers, few: Numbers, more: Numbers) -> Numbers:
-    """The product of the chances, one draw after another."""
+def _multiply_factors(total: Numbers, few: Numbers, more: Numbers) -> Numbers:
+    """Return the product of the conditional probabilities of the draws."""
     cases, places = np.unique(np.stack([total, few, more]), axis=1, return_inverse=True)
     draw = np.arange(_FACTORS if few.size == 0 else int(few.max()), dtype=np.float64)
-    left = np.maximum(cases[0][:, None] - draw, 1.0)
-    chances = np.where(draw < cases[1][:, None], 1.0 - cases[2][:, None] / left, 1.0)
+    remaining = np.maximum(cases[0][:, None] - draw, 1.0)
+    chances = np.where(draw < cases[1][:, None], 1.0 - cases[2][:, None] / remaining, 1.0)
     return np.asarray(np.prod(chances, axis=1)[places.reshape(-1)])
 
 
-def _by_stirling(total: Numbers, few: Numbers, more: Numbers) -> Numbers:
-    """x! by Stirling's series for x = N - r, N - n, N, N - r - n."""
-    left, right, both = few / total, more / total, (few + more) / total
-    leading = total * (_beyond_linear(left) + _beyond_linear(right) - _beyond_linear(both))
-    rest = _series(total - few) + _series(total - more) - _series(total) - _series(total - few - more)
-    return np.exp(leading + rest)
+def _apply_stirling(total: Numbers, few: Numbers, more: Numbers) -> Numbers:
+    """Return the probability by Stirling's series of x! for x = N - r, N - n, N, N - r - n."""
+    few_share, more_share, sum_share = few / total, more / total, (few + more) / total
+    leading = total * (_nonlinear_part(few_share) + _nonlinear_part(more_share) - _nonlinear_part(sum_share))
+    corrections = _series(total - few) + _series(total - more) - _series(total) - _series(total - few - more)
+    return np.exp(leading + corrections)
 
 
-def _beyond_linear(share: Numbers) -> Numbers:
-    """(1 - x) ln(1 - x) + x, which is 0 to first order: of x ln x in ln x! what does not cancel."""
+def _nonlinear_part(share: Numbers) -> Numbers:
+    """Return (1 - x) ln(1 - x) + x, the part of x ln x beyond first order."""
     remaining = np.where(share < 1.0, 1.0 - share, 1.0)
     powers = share * share * (0.5 + share / 6.0 + share * share / 12.0 + share**3 / 20.0)
     return np.where(share < 1e-3, powers, np.where(share < 1.0, remaining * np.log(remaining) + share, 1.0))
@@ -128,10 +136,10 @@ def _series(number: Numbers) -> Numbers:
 
 
 def hypergeometric(elements: int, nonzeros: int, drawn: int) -> tuple[Counts, Numbers]:
-    """The occupancies of ``drawn`` out of ``elements`` with ``nonzeros``, and their probabilities.
+    """Return the possible occupancies of ``drawn`` elements, and their probabilities.
 
-    From the likeliest occupancy outwards each probability follows from its neighbour, so that no factorial
-    is needed and the sum is 1. Occupancies so far out that their probability is no double are left out.
+    Each probability follows from its neighbour, from the mode outwards, so that no factorial is needed and
+    the sum is 1. Occupancies whose probability underflows are left out.
     """
     least, most = max(0, drawn + nonzeros - elements), min(drawn, nonzeros)
     mode = (drawn + 1) * (nonzeros + 1) // (elements + 2)
@@ -147,13 +155,13 @@ def hypergeometric(elements: int, nonzeros: int, drawn: int) -> tuple[Counts, Nu
 
 
 class FixedStructured(Density):
-    """Every tile of n elements has n x density nonzeros, or one of the two whole numbers around that.
+    """Every tile of n elements has n x density nonzeros, rounded up or down.
 
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "fixed-structured".
 
     Args:
         shape: the shape of the tensor.
-        density: share of nonzeros of every tile, from 0 to 1; an array stands for as many tensors.
+        density: share of nonzeros of every tile, from 0 to 1; an array represents several tensors.
     """
 
     def __init__(self, shape: Sequence[int], density: ArrayLike) -> None:
@@ -162,31 +170,31 @@ class FixedStructured(Density):
 
     @property
     def exact(self) -> float:
-        """The density as given."""
+        """Return the specified density."""
         return self.density
 
     def expected(self, tile: Tile) -> Numbers:
-        """n d."""
-        return whole(elements_of(tile) * self._share)
+        """Return n d."""
+        return round_products(elements_of(tile) * self._share)
 
     def probability_empty(self, tile: Tile) -> Numbers:
-        """1 - n d if a tile has less than one nonzero, else 0."""
+        """Return 1 - n d if a tile has less than one nonzero, else 0."""
         return np.maximum(0.0, 1.0 - self.expected(tile))
 
     def minimum(self, tile: Tile) -> Counts:
-        """n d, rounded down."""
+        """Return n d, rounded down."""
         return np.floor(self.expected(tile)).astype(np.int64)
 
     def maximum(self, tile: Tile) -> Counts:
-        """n d, rounded up."""
+        """Return n d, rounded up."""
         return np.ceil(self.expected(tile)).astype(np.int64)
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
-        """All, if each has a nonzero; else a nonzero each for as many as the parent has."""
+        """Return the number of tiles, or of nonzeros if the parent has fewer."""
         return np.minimum(tiles_of(parent, tile), self.maximum(parent))
 
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:
-        """One or two neighbouring occupancies."""
+        """Return one or two neighbouring occupancies."""
         expected = float(self.expected(tile))
         least = int(np.floor(expected))
         above = expected - least
@@ -195,6 +203,6 @@ class FixedStructured(Density):
         return np.array([least, least + 1]), np.array([1.0 - above, above])
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> FixedStructured:
-        """The parent's nonzeros in fixed shares of its tiles."""
+        """Return a density with the parent's nonzeros in fixed shares of its tiles."""
         extents = [int(np.asarray(extent)) for extent in parent]
         return FixedStructured(extents, np.asarray(occupancy) / int(elements_of(extents)))

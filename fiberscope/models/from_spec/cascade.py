@@ -12,7 +12,7 @@ from fiberscope.accelerators.problem_settings import SECTION
 from fiberscope.models.from_spec.plain_einsums import plain_einsums
 from fiberscope.models.from_spec.rounds import round_begins, unrolled
 from fiberscope.models.trace.api import Prepared, prepare
-from fiberscope.models.trace.evaluate import CascadeRun, carried, run
+from fiberscope.models.trace.evaluate import CascadeRun, next_inputs, run
 from fiberscope.models.trace.operands import tensor_of
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
@@ -107,7 +107,7 @@ class Cascade(Problem):
         error, overflows, terms, reads = 0.0, 0, 0, 0
         for einsum in specification.einsums:
             if einsum.name in begins:
-                tensors |= carried(specification, tensors)
+                tensors |= next_inputs(specification, tensors)
             written = answer.outputs.get(einsum.name)
             if written is None:
                 tensors[einsum.output] = self.written[einsum.name]

@@ -22,7 +22,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.trace.evaluate import operand_of
 from fiberscope.models.trace.plan import LoopPlan, rank_shapes
-from fiberscope.models.trace.prepare import Operand, prepare, renamed
+from fiberscope.models.trace.prepare import Operand, prepare, rename_ranks
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
 from fiberscope.workloads.expressions.expression import Access, accesses, operators_of
 from fiberscope.workloads.fibertree import FiberTree
@@ -85,7 +85,7 @@ def prepare_loops(
     skipped = skipped_loops(specification, einsum)
     for operand in operands:
         name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
-        if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(plan)):
+        if operand.followers and (skipped.intersection(operand.followers) or not _multiplies(plan)):
             message = (
                 f"{operand.name} is partitioned as another tensor while the loops run, and no block does that"
             )
@@ -124,8 +124,8 @@ def _leave_unpartitioned(plan: LoopPlan, operands: Sequence[Operand]) -> dict[in
                 or (is_last and not _is_full(operand.tree))
             ):
                 continue
-            operand.tree = renamed(operand.tree, {rank: split.names[-1]})
-            operand.followed.append(split.names[-1])
+            operand.tree = rename_ranks(operand.tree, {rank: split.names[-1]})
+            operand.followers.append(split.names[-1])
             unpartitioned[number] = (*unpartitioned.get(number, ()), *split.names[:-1])
     return unpartitioned
 
@@ -204,7 +204,7 @@ def _store_operand(
 def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
     """Return a level's letter: d (dense) if every coordinate is visited or looked up, else s."""
     base = plan.base(rank)
-    is_unpartitioned = rank == base or rank in operand.followed
+    is_unpartitioned = rank == base or rank in operand.followers
     if base not in operand.uncompressed:
         return "d" if is_unpartitioned and _is_led(specification, plan, operand, rank) else "s"
     if not is_unpartitioned and plan.lowest(base) == operand.ordered.names[-1]:

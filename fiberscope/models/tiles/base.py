@@ -1,4 +1,4 @@
-"""The base tiling, squares (or cubes) that fit even if they are dense, and what a search from it comes to."""
+"""Base tiling: square (or cubic) tiles that fit even if they are dense; and the result of a search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "Shape",
     "base_shape",
     "capacity_of",
-    "cut",
+    "cut_all",
     "cut_one",
     "dense",
     "pack_all",
@@ -36,11 +36,15 @@ Base: TypeAlias = Literal["largest", "values_only", "power_of_two"]
 
 
 def capacity_of(kernel: Kernel, buffer: int) -> int:
-    """Words that a buffer of so many bytes is taken to hold of an operand.
+    """Return the words of an operand that a buffer holds, as the paper counts them.
 
     The paper's buffer of 128 KiB holds a dense tile of 128 x 128: a value and a coordinate for each of 16,384
-    places, without their 259 words of rows and segments. So the edge of the dense tile follows from two words
-    a place, and the capacity is what that tile takes if it is more than the buffer: 33,027 words.
+    places, without the 259 words of rows and segments. So the edge of the dense tile follows from two words a
+    place, and the capacity is the size of the dense tile if this is more than the buffer: 33,027 words.
+
+    Args:
+        kernel: the kernel, for the number of ranks.
+        buffer: bytes.
     """
     words = buffer // WORD_BYTES
     ranks = _most_ranks(kernel)
@@ -55,18 +59,18 @@ def base_shape(
     metric: Metric = METRICS["words"],
     base: Base | int = "largest",
 ) -> dict[str, int]:
-    """The tile that conservative tiling takes for each index: one edge T, at most the extent.
+    """Return the tile of conservative tiling for each index: one edge T, at most the extent.
 
     Args:
-        kernel: T is that of its operand with most ranks.
-        extents: the extents of every index.
+        kernel: its operand with most ranks determines T.
+        extents: the extents of all indices.
         capacity: the capacity of the buffer of an operand, in the metric's unit.
-        metric: by which a dense tile has to fit.
-        base: the largest T whose dense tile fits; or by its values alone; or the largest such power of two;
-            or T itself.
+        metric: the metric of the size of a dense tile.
+        base: the rule: the largest T whose dense tile fits, or whose values alone fit, or the largest such
+            power of two; or T itself.
 
     Raises:
-        InputError: not even one nonzero fits, or a dense tile of the T given does not.
+        InputError: a single nonzero, or a dense tile of the given T, does not fit.
     """
     ranks = _most_ranks(kernel)
     least = dense(metric, (1,) * ranks)
@@ -79,8 +83,8 @@ def base_shape(
     return {index: min(edge, extents[index]) for index in kernel.order}
 
 
-def cut(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> dict[str, Tiled]:
-    """Cut each operand into tiles; words count its ranks in the order in which the kernel writes them.
+def cut_all(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> dict[str, Tiled]:
+    """Partition each operand into tiles, with its ranks as the kernel writes them.
 
     Args:
         kernel: names the operands.
@@ -91,25 +95,25 @@ def cut(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> di
 
 
 def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Tiled:
-    """One operand in tiles, as ``cut``."""
+    """Partition one operand into tiles; see ``cut_all``."""
     return tile(tensor, [shape[index] for index in kernel.indices[name]])
 
 
 def pack_all(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, base: Shape
 ) -> dict[str, Packed]:
-    """Pack each operand into tiles that are sets of whole base tiles; arguments as ``cut``."""
+    """Partition each operand into tiles that are sets of whole base tiles; arguments as of ``cut_all``."""
     return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
 
 
 def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base: Shape) -> Packed:
-    """One operand in tiles of a shape, each a set of whole base tiles."""
+    """Partition one operand into tiles that are sets of whole base tiles."""
     factors = [-(-shape[index] // base[index]) for index in kernel.indices[name]]
     return pack(cut_one(kernel, name, tensor, base), factors)
 
 
 def dense(metric: Metric, shape: tuple[int, ...]) -> int:
-    """Return the space of a dense tile in a buffer."""
+    """Return the size of a dense tile in a buffer."""
     nonzeros, fibers = math.prod(shape), sum(math.prod(shape[:rank]) for rank in range(1, len(shape)))
     return int(metric.held(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
@@ -126,7 +130,7 @@ def _edge(ranks: int, capacity: int, metric: Metric, base: Base) -> int:
 
 
 def _largest_edge(fits: Callable[[int], bool]) -> int:
-    """The largest number that fits, 0 if 1 does not, where all below one that fits do."""
+    """Return the largest number that fits, or 0; every number below a number that fits is taken to fit."""
     above = 1
     while fits(above):
         above *= 2
@@ -139,14 +143,14 @@ def _largest_edge(fits: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The traffic that a shape is expected to cause, in the metric of the statistics.
+    """Expected traffic of a tile shape, in the metric of the statistics.
 
     Args:
-        inputs: the inputs by operand.
-        repeats: by operand, how often each of its tiles is expected to pass, before others let it be skipped.
-        output: the output of partial results.
-        visits: writes of a partial result.
-        nonzeros: expected of each such write.
+        inputs: traffic by operand.
+        repeats: expected fetches of each tile, by operand, before other operands' empty tiles skip it.
+        output: traffic of partial results.
+        visits: expected writes of partial results.
+        nonzeros: expected nonzeros of each write.
     """
 
     inputs: Mapping[str, float]
@@ -157,26 +161,26 @@ class Prediction:
 
     @property
     def total(self) -> float:
-        """Return the total of all tensors."""
+        """Return the traffic of all tensors."""
         return sum(self.inputs.values()) + self.output
 
     @property
     def output_nonzeros(self) -> float:
-        """Over all visits."""
+        """Return the expected nonzeros of all writes."""
         return self.visits * self.nonzeros
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A shape that was considered.
+    """A candidate shape of the search.
 
     Args:
         shape: the shape of tiles, by index.
         prediction: the prediction of its traffic.
-        iterations: the iterations of the outer loops, empty ones counted.
-        rf: the reorder factor, None on a grid.
-        fullest: what its fullest tile takes, where the search found that out.
-        fits: whether that fits, None where it was not found out.
+        iterations: the iterations of the outer loops, empty iterations too.
+        rf: the reorder factor; None in a grid search.
+        fullest: size of its fullest tile, if the search computed it.
+        fits: whether the fullest tile fits; None if unknown.
     """
 
     shape: Shape
@@ -194,13 +198,13 @@ class Scheme:
     Args:
         name: the name of the method.
         shape: the shape of tiles, by index.
-        fullest: what the fullest tile of any input takes of a buffer.
+        fullest: size of the fullest tile of any input in a buffer.
         verified: whether retiling showed that every tile fits.
-        rf: the reorder factor that was chosen.
-        tf: the tile factor that was left after verification; 1 where none was applied.
-        candidates: all that were compared.
-        packed: the shape of the base tiles that these are packed of; None where tensors are cut anew.
-        fallback: why this is not what the search chose at first; empty if it is.
+        rf: the chosen reorder factor.
+        tf: the tile factor after verification; 1 without one.
+        candidates: all candidates.
+        packed: the shape of the base tiles of which tiles consist; None if tensors are partitioned anew.
+        fallback: why the tiles differ from the first choice of the search; empty if they do not.
     """
 
     name: str

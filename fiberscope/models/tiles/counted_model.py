@@ -1,11 +1,12 @@
-"""A model that counts what the operands of a matrix product share, tile by tile, in time linear in nonzeros.
+"""Traffic model of a matrix product that counts tiles with common coordinates, in time linear in nonzeros.
 
-For a shape, both operands are cut with it, and what their tiles have in common is only that of the summed
-index: by each of its outer coordinates there are so many tiles of either, with so many words. So inputs are
-exact. Products are exact as well; how many of them meet is estimated from the Corrs of both operands, and how
-many results lie empty as if results were thrown evenly.
+Both operands are partitioned with the shape. Tiles of the two operands meet in the summed index: for each
+outer coordinate the model counts the tiles of either operand and their words. So traffic of inputs is exact.
+Products are exact, too. The number of products that meet is estimated from the Corrs of both operands, and
+the number of empty results as if results were distributed uniformly.
 
-Our own, for what the paper's model misses: operands with hubs in common, or a matrix times its transpose.
+This model is our own. It covers cases that the paper's model misses: operands with hubs in common, or a
+matrix times its transpose.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Prediction, Shape, cut_one
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options
-from fiberscope.models.tiles.output import kept_over
+from fiberscope.models.tiles.output import stationary_indices
 from fiberscope.models.tiles.overlaps import Numbers, with_last
 from fiberscope.models.tiles.probability import Known, corrs
 from fiberscope.workloads.canonical import Integers
@@ -39,7 +40,7 @@ class _Side:
     tiled: Tiled
     tiles: Numbers
     moved: Numbers
-    rows: Numbers  # nonempty ones of the index that is not summed, over tiles
+    rows: Numbers  # nonempty coordinates of the other index, summed over tiles
     fullest: int
 
 
@@ -47,13 +48,13 @@ class CountedModel:
     """The model of one product of two matrices.
 
     Args:
-        kernel: ``C[i,j] = A[i,k] * B[k,j]`` in any order, by any names.
+        kernel: ``C[i,j] = A[i,k] * B[k,j]`` in any order, with any names.
         tensors: operands of the kernel, by name.
-        statistics: statistics of the operands, by name, used for Corrs and the metric.
+        statistics: statistics of the operands, by name, for Corrs and the metric.
         options: variants of the prediction, see ``Options``.
 
     Raises:
-        InputError: the kernel is something else.
+        InputError: the kernel is not a product of two matrices.
     """
 
     def __init__(
@@ -68,16 +69,16 @@ class CountedModel:
         self._sides: dict[tuple[str, int, int], _Side] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """Return the space of the fullest tile in a buffer; exact."""
+        """Return the size of the fullest tile in a buffer; exact."""
         return max(self._side(name, shape).fullest for name in self._kernel.inputs)
 
     def predict(self, shape: Shape) -> Prediction:
-        """The traffic of a shape: inputs exact, outputs estimated."""
+        """Return the traffic of a shape: inputs exact, outputs estimated."""
         sides = {name: self._side(name, shape) for name in self._kernel.inputs}
         inputs, repeats = {}, {}
         for name, other in (self._kernel.inputs, self._kernel.inputs[::-1]):
-            refetched = self._passes(name, other)
-            partners = sides[other].tiles if refetched else np.minimum(1.0, sides[other].tiles)
+            is_refetched = self._is_refetched(name, other)
+            partners = sides[other].tiles if is_refetched else np.minimum(1.0, sides[other].tiles)
             inputs[name] = float(sides[name].moved @ partners)
             repeats[name] = inputs[name] / max(1.0, float(sides[name].moved.sum()))
         visits, nonzeros, rows = self._output(shape, sides)
@@ -89,38 +90,38 @@ class CountedModel:
         times = 2 if self._options.merge == "read" else 1
         return Prediction(inputs, repeats, times * size, visits, nonzeros)
 
-    def _passes(self, name: str, other: str) -> bool:
-        """Return whether a loop over the other's own index runs around the fetches of a tile."""
+    def _is_refetched(self, name: str, other: str) -> bool:
+        """Return whether a loop over the other operand's own index repeats the fetches of a tile."""
         own = next(index for index in self._kernel.indices[other] if index != self._summed)
         return self._kernel.order.index(own) < self._kernel.depth(name)
 
     def _output(self, shape: Shape, sides: Mapping[str, _Side]) -> tuple[float, float, float]:
-        """Visits that write, and nonzeros and rows of each."""
+        """Return the number of visits that write, and the nonzeros and rows of each."""
         first = self._kernel.stored(self._kernel.result)[0]
         (by_row,) = self._kernel.carriers(first)
         (by_column,) = (name for name in self._kernel.inputs if name != by_row)
         leaves = float(sides[by_row].tiles @ sides[by_column].tiles)
         if leaves == 0 or self._products == 0:
             return 0.0, 0.0, 0.0
-        results = self._products / self._meeting(shape[self._summed])
+        results = self._products / self._mean_overlap(shape[self._summed])
         candidates = float(sides[by_row].rows @ sides[by_column].tiles) / leaves
-        if kept_over(self._kernel, self._options):
-            leaves, results = self._merged(shape, sides, by_row, by_column, results)
+        if stationary_indices(self._kernel, self._options):
+            leaves, results = self._merge_results(shape, sides, by_row, by_column, results)
         visits = leaves * -math.expm1(-results / leaves)
         rows = leaves * candidates * (1.0 - (1.0 - 1.0 / candidates) ** (results / leaves))
         return visits, results / visits, (visits if candidates == 1.0 else rows) / visits
 
-    def _merged(
+    def _merge_results(
         self, shape: Shape, sides: Mapping[str, _Side], by_row: str, by_column: str, results: float
     ) -> tuple[float, float]:
-        """Tiles of the result that some leaf reaches, and its nonzeros once all of its leaves are added."""
+        """Return the nonempty tiles of the result, and the nonzeros of their sums."""
         maps = [_tile_map(sides[name].tiled, self._rank(name)) for name in (by_row, by_column)]
-        reached = float((maps[0].T @ maps[1]).nnz)
+        nonempty_tiles = float((maps[0].T @ maps[1]).nnz)
         places = math.prod(shape[index] for index in self._kernel.indices[self._kernel.result])
-        return reached, reached * places * -math.expm1(-results / (reached * places))
+        return nonempty_tiles, nonempty_tiles * places * -math.expm1(-results / (nonempty_tiles * places))
 
-    def _meeting(self, extent: int) -> float:
-        """Return the mean number of products at a place that has a product, within a tile."""
+    def _mean_overlap(self, extent: int) -> float:
+        """Return the mean number of products at a place with a product, within a tile."""
         shares = [
             corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
             for name in self._kernel.inputs
@@ -142,18 +143,18 @@ class CountedModel:
         first, second = (shape[index] for index in self._kernel.indices[name])
         key = (name, first, second)
         if key not in self._sides:
-            self._sides[key] = self._counted(name, shape)
+            self._sides[key] = self._count_side(name, shape)
         return self._sides[key]
 
-    def _counted(self, name: str, shape: Shape) -> _Side:
+    def _count_side(self, name: str, shape: Shape) -> _Side:
         tiled = cut_one(self._kernel, name, self._tensors[name], shape)
         rank = self._rank(name)
-        at, places = tiled.ids[rank], tiled.grid[rank]
+        positions, places = tiled.ids[rank], tiled.grid[rank]
         return _Side(
             tiled,
-            tiles=np.bincount(at, minlength=places).astype(np.float64),
-            moved=np.bincount(at, tiled.moved(self._metric), places).astype(np.float64),
-            rows=np.bincount(at, _nonempty(tiled, 1 - rank), places).astype(np.float64),
+            tiles=np.bincount(positions, minlength=places).astype(np.float64),
+            moved=np.bincount(positions, tiled.moved(self._metric), places).astype(np.float64),
+            rows=np.bincount(positions, _nonempty(tiled, 1 - rank), places).astype(np.float64),
             fullest=int(tiled.held(self._metric).max(initial=0)),
         )
 
@@ -169,17 +170,17 @@ def _is_matrix_product(kernel: Kernel) -> bool:
 
 
 def _nonempty(tiled: Tiled, rank: int) -> Integers:
-    """Count the nonempty coordinates of a rank in each tile of a matrix."""
+    """Return the number of nonempty coordinates of a rank in each tile of a matrix."""
     if rank == 0:
         return tiled.fibers[0]
     members = with_last(tiled.places, tiled.shape, 0)
     other = members // tiled.shape[0]
-    kept = other[first_of_each(other)]
-    return np.bincount(np.searchsorted(tiled.tiles, kept // tiled.shape[1]), minlength=len(tiled))
+    distinct = other[first_of_each(other)]
+    return np.bincount(np.searchsorted(tiled.tiles, distinct // tiled.shape[1]), minlength=len(tiled))
 
 
 def _tile_map(tiled: Tiled, summed: int) -> sparse.csr_array:
-    """A matrix with a one at every nonempty tile, the summed index first."""
+    """Return a matrix with a one at every nonempty tile, with the summed index as rows."""
     places = (tiled.ids[summed], tiled.ids[1 - summed])
     shape = (tiled.grid[summed], tiled.grid[1 - summed])
     return sparse.csr_array((np.ones(len(tiled), np.int64), places), shape=shape)

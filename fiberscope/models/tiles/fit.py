@@ -1,4 +1,4 @@
-"""Check that tiles fit: cut the tensors anew, since statistics of other tiles bound no fullest tile."""
+"""Check that tiles fit, by partitioning: statistics of other tiles do not bound the fullest tile."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterator, Mapping
 
 from fiberscope.models.tiles.base import Shape, cut_one, pack_one
 from fiberscope.models.tiles.kernel import Kernel
-from fiberscope.models.tiles.reorder import grown
+from fiberscope.models.tiles.reorder import growing_indices
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric
 
 __all__ = ["Fitter"]
 
-_ROUNDS = 8  # of a tile factor that is still too large
+_ROUNDS = 8  # attempts to reduce a tile factor that is too large
 
 
 class Fitter:
-    """Cuts the operands of a kernel and compares their fullest tile with the buffer.
+    """Partitioning of a kernel's operands, for a comparison of their fullest tile with the buffer.
 
     Args:
         kernel: names the operands.
         tensors: the tensors by name.
         capacity: the capacity of the buffer of each operand, in the metric's unit.
         metric: the metric of sizes.
-        packed: the shape of base tiles that others are packed of, in words; they are cut anew without it.
+        packed: the shape of the base tiles of which tiles consist; None: tensors are partitioned anew.
     """
 
     def __init__(
@@ -41,64 +41,67 @@ class Fitter:
         self._cache: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """Return the space of the fullest tile of any operand in a buffer."""
+        """Return the size of the fullest tile of any operand in a buffer."""
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._cache:
-            held = [self._held(name, shape) for name in self.kernel.inputs]
-            self._cache[key] = max(int(occupancy.max(initial=0)) for occupancy in held)
+            sizes = [self._tile_sizes(name, shape) for name in self.kernel.inputs]
+            self._cache[key] = max(int(occupancy.max(initial=0)) for occupancy in sizes)
         return self._cache[key]
 
-    def _held(self, name: str, shape: Shape) -> Integers:
+    def _tile_sizes(self, name: str, shape: Shape) -> Integers:
         tensor = self._tensors[name]
         if self._packed is None:
             return cut_one(self.kernel, name, tensor, shape).held(self._metric)
         return pack_one(self.kernel, name, tensor, shape, self._packed).words
 
-    def rounded(self, sizes: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
-        """A shape cut to the extents, and down to whole numbers, or whole base tiles if these are packed."""
+    def round_shape(self, sizes: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
+        """Return a shape limited to the extents, and rounded down to integers or to whole base tiles."""
         units = dict.fromkeys(sizes, 1) if self._packed is None else self._packed
-        whole = {
+        multiples = {
             index: max(1, math.floor(size / units[index])) * units[index] for index, size in sizes.items()
         }
         return {
             index: extents[index] if sizes[index] >= extents[index] else min(extents[index], size)
-            for index, size in whole.items()
+            for index, size in multiples.items()
         }
 
     def fits(self, shape: Shape) -> bool:
         """Return whether every tile fits."""
         return self.fullest(shape) <= self.capacity
 
-    def enlarged(
+    def enlarge(
         self, shape: Mapping[str, float], factor: float, extents: Mapping[str, int], every: bool
     ) -> tuple[dict[str, int], float] | None:
-        """A shape times the largest factor, coming down from one, with which all tiles fit.
+        """Return a shape times the largest factor with which all tiles fit.
 
         Args:
-            shape: before it is rounded down.
-            factor: TileFactor.
-            extents: that shapes are cut to.
-            every: whether all indices grow, by the root of the factor, or those of the result, by all of it.
+            shape: before rounding.
+            factor: TileFactor, with which the search begins.
+            extents: limits of the shape.
+            every: whether all indices grow, by the root of the factor, or the indices of the result, by the
+                factor.
 
         Returns:
-            The shape and the factor; None where none above 1 was found in eight rounds.
+            The shape and the factor; None if eight attempts found no factor above 1.
         """
-        growing = self.kernel.order if every else grown(self.kernel)
+        scaled_indices = self.kernel.order if every else growing_indices(self.kernel)
         for _round in range(_ROUNDS):
             if factor <= 1.0:
                 return None
-            by = math.sqrt(factor) if every else factor
-            sizes = {index: size * by if index in growing else size for index, size in shape.items()}
-            enlarged_sizes = self.rounded(sizes, extents)
-            if self.fits(enlarged_sizes):
-                return enlarged_sizes, factor
-            factor *= self.capacity / self.fullest(enlarged_sizes)
+            scale = math.sqrt(factor) if every else factor
+            sizes = {
+                index: size * scale if index in scaled_indices else size for index, size in shape.items()
+            }
+            candidate = self.round_shape(sizes, extents)
+            if self.fits(candidate):
+                return candidate, factor
+            factor *= self.capacity / self.fullest(candidate)
         return None
 
-    def grown_in_sums(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
-        """A shape that covers the tensors but for the summed indices, doubled in these as often as it fits.
+    def grow_summed_indices(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
+        """Double a shape in its summed indices as often as it fits; other indices cover the tensors.
 
-        Doubled tiles are pairs of whole ones, so that no row is cut anew.
+        A doubled tile is a pair of whole tiles, so that no row is partitioned anew.
         """
         sizes = dict(shape)
         for index in self.kernel.contracted:

@@ -1,7 +1,7 @@
-"""The paper's model with its outputs set right by a sample: some tiles' products are really multiplied.
+"""The paper's model with a correction of its outputs: products of a sample of tiles are computed.
 
-What operands have in common shows in two ratios, of results that are not empty and of their nonzeros to what
-is predicted, taken once, of the base tiling. They scale the prediction of every other shape.
+Two ratios describe the correlation of the operands: computed over predicted nonempty results, and computed
+over predicted nonzeros of a result. The ratios of the base tiling scale the predictions of every shape.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.base import Prediction, Shape, cut
+from fiberscope.models.tiles.base import Prediction, Shape, cut_all
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import Points, join, level_counts
 from fiberscope.models.tiles.options import Options
@@ -28,7 +28,7 @@ from fiberscope.workloads.tiles.tiling import Tiled
 
 __all__ = ["Joint"]
 
-_LEAF = "leaf"  # an index of its own, longer than those of kernels are
+_LEAF = "leaf"  # an additional index; its name is longer than those of kernels
 
 
 class Joint:
@@ -38,8 +38,8 @@ class Joint:
         kernel: a product.
         tensors: operands of the kernel, by name.
         statistics: statistics of the operands, by name.
-        base: shape of the base tiles that the statistics describe.
-        options: the readings, the share of the first operand's tiles that is multiplied, and the seed.
+        base: shape of the base tiles of the statistics.
+        options: variants of the prediction, the share of sampled tiles, and the seed.
 
     Raises:
         InputError: the kernel is a sum.
@@ -59,7 +59,7 @@ class Joint:
         self.visits, self.nonzeros = self._ratios(tensors, base)
 
     def predict(self, shape: Shape) -> Prediction:
-        """The traffic of a shape: inputs as printed, outputs scaled."""
+        """Return the traffic of a shape: inputs of the paper's model, outputs scaled."""
         printed = predict(self._kernel, self._statistics, shape, self._options)
         extents = [shape[index] for index in self._kernel.stored(self._kernel.result)]
         nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzeros)
@@ -70,10 +70,10 @@ class Joint:
         return replace(printed, output=times * visits * size, visits=visits, nonzeros=nonzeros)
 
     def _ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
-        """Return two ratios to the prediction, of nonempty results and of their nonzeros; 1 without."""
+        """Return computed over predicted nonempty results, and the same of nonzeros; 1 without results."""
         kernel = self._kernel
-        tiled = cut(kernel, tensors, base)
-        leaves = _sampled_leaves(kernel, tiled, self._options)
+        tiled = cut_all(kernel, tensors, base)
+        leaves = _sample_leaves(kernel, tiled, self._options)
         number = len(leaves[_column(kernel.inputs[0])])
         expected = predict(
             kernel, self._statistics, base, self._options.model_copy(update={"output": "streamed"})
@@ -81,36 +81,36 @@ class Joint:
         if number == 0 or expected.output_nonzeros == 0:
             return 1.0, 1.0
         operands = [
-            ((_LEAF, *kernel.indices[name]), _repeated(tiled[name], leaves[_column(name)]))
+            ((_LEAF, *kernel.indices[name]), _repeat_tiles(tiled[name], leaves[_column(name)]))
             for name in kernel.inputs
         ]
         counts = level_counts(operands, kernel.indices[kernel.result], [_LEAF], {**base, _LEAF: 1})
         visits, nonzeros = counts[0], counts[-1]
-        walked = {name: (kernel.indices[name], tensor_tiles) for name, tensor_tiles in tiled.items()}
-        _fetched, every = walk(kernel.order, walked)
-        return visits / number * every / expected.visits, nonzeros / max(1, visits) / expected.nonzeros
+        operand_tiles = {name: (kernel.indices[name], tensor_tiles) for name, tensor_tiles in tiled.items()}
+        _fetched, iterations = walk(kernel.order, operand_tiles)
+        return visits / number * iterations / expected.visits, nonzeros / max(1, visits) / expected.nonzeros
 
 
 def _column(name: str) -> str:
     return f"tile of {name}"
 
 
-def _sampled_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options) -> Points:
-    """The iterations that some of the first operand's tiles take part in: of each operand the tile."""
+def _sample_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options) -> Points:
+    """Return the iterations of a sample of the first operand's tiles: the tile of each operand."""
     sampled: Points = {"": np.zeros(1, np.int64)}
     for place, name in enumerate(kernel.inputs):
         tiles = tiled[name]
-        chosen = np.arange(len(tiles))
+        selection = np.arange(len(tiles))
         if place == 0:
             number = min(len(tiles), max(LEAST_SAMPLED, math.ceil(options.leaves * len(tiles))))
-            chosen = np.sort(np.random.default_rng(options.seed).choice(len(tiles), number, replace=False))
-        ids = {index: ids[chosen] for index, ids in zip(kernel.indices[name], tiles.ids, strict=True)}
-        sampled = join(sampled, {**ids, _column(name): chosen})
+            selection = np.sort(np.random.default_rng(options.seed).choice(len(tiles), number, replace=False))
+        ids = {index: ids[selection] for index, ids in zip(kernel.indices[name], tiles.ids, strict=True)}
+        sampled = join(sampled, {**ids, _column(name): selection})
     return sampled
 
 
-def _repeated(tiled: Tiled, tiles: Integers) -> SparseTensor:
-    """The entries of tiles, each as often as it is named, with the place where it is as the first rank."""
+def _repeat_tiles(tiled: Tiled, tiles: Integers) -> SparseTensor:
+    """Return the elements of tiles; the first rank is the place of the tile in ``tiles``."""
     counts = tiled.nonzeros[tiles]
     leaf = np.repeat(np.arange(len(tiles)), counts)
     entries = np.arange(len(leaf)) + np.repeat(tiled.starts[tiles] - (np.cumsum(counts) - counts), counts)

@@ -1,4 +1,4 @@
-"""Tiles for a machine that takes them from outside, as whole microtiles, chosen before it is built."""
+"""Choice of tiles for a machine, as whole microtiles, before the machine is built."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 def with_tiles(
     accelerator: Accelerator[AnyConfiguration], configured: AnyConfiguration, operands: Sequence[CsrArray]
 ) -> AnyConfiguration:
-    """A machine's parameters with the tiles that they ask to be chosen; as they are, if they ask for none.
+    """Return a machine's parameters with chosen tiles; unchanged if the parameters do not ask for a choice.
 
     Args:
         accelerator: the accelerator.
@@ -25,7 +25,7 @@ def with_tiles(
         operands: operands of the problem.
 
     Raises:
-        InputError: not even one dense microtile of each operand fits.
+        InputError: a dense microtile of each operand does not fit.
     """
     room = accelerator.tile_room(configured)
     if room is None:

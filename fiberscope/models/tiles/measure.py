@@ -1,7 +1,7 @@
-"""The meter: what a tiled kernel moves, counted by walking its outer loops with the real tiles.
+"""Measurement of a tiled kernel's traffic, by walking its outer loops with the real tiles.
 
-It is the judge of every prediction and every scheme. Words have 4 bytes: a value, a coordinate, or an entry
-of a segment array each. Rules: ``docs/d2t2.md``, *The meter*.
+Predictions and schemes are judged by this measurement. A word has 4 bytes: a value, a coordinate, or an
+entry of a segment array. Rules: ``docs/d2t2.md``, *The meter*.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.base import cut, pack_all
+from fiberscope.models.tiles.base import cut_all, pack_all
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.walk import Fetched, Overflow, walk
 from fiberscope.workloads.canonical import CsrArray, Integers
@@ -26,12 +26,12 @@ from fiberscope.workloads.tiles.tiling import Tiled
 
 __all__ = ["MeasuredTraffic", "OutputRule", "OutputTraffic", "Points", "join", "level_counts", "measure"]
 
-PRODUCTS = 1 << 24  # of patterns that are multiplied at once
-MOST = 1 << 62  # that one number tells apart
+PRODUCTS = 1 << 24  # products of patterns that are multiplied at once
+MOST = 1 << 62  # bound of the numbers of points
 
-# Nonzeros, or places where several operands have one: for each index a coordinate of every one of them.
+# Nonzeros, or places where several operands have nonzeros: by index, the coordinates of all points.
 Points = dict[str, Integers]
-_POINT: Points = {"": np.zeros(1, np.int64)}  # one, without coordinates
+_POINT: Points = {"": np.zeros(1, np.int64)}  # a point without coordinates
 OutputRule = Literal["auto", "streamed", "stationary"]
 
 
@@ -41,12 +41,12 @@ def level_counts(
     outside: Sequence[str],
     shape: Mapping[str, int],
 ) -> list[int]:
-    """Over all visits the fibers of the partial tiles at each level: visits first, nonzeros last.
+    """Return the fibers of partial tiles at each level, over all visits: visits first, nonzeros last.
 
     Args:
         operands: each with the indices of its ranks.
-        output: indices of the output as it is stored.
-        outside: summed indices at whose every tile a partial result is written.
+        output: indices of the output in storage order.
+        outside: summed indices; each of their tiles writes a partial result.
         shape: sides of a tile by index.
     """
     points = [dict(zip(indices, tensor.coordinates, strict=True)) for indices, tensor in operands]
@@ -62,43 +62,49 @@ def _count(points: Points) -> int:
 
 def join(left: Points, right: Points) -> Points:
     """Return all pairs of points that agree in their common indices."""
-    ours, theirs, many = _meeting(left, right)
-    order = np.argsort(theirs, kind="stable")
-    counts = np.bincount(theirs, minlength=many)
-    repeated = np.repeat(np.arange(len(ours)), counts[ours])
-    places = np.arange(len(repeated)) - np.repeat(np.cumsum(counts[ours]) - counts[ours], counts[ours])
-    partners = order[(np.cumsum(counts) - counts)[ours[repeated]] + places]
-    kept = {index: column[repeated] for index, column in left.items()}
-    return kept | {index: column[partners] for index, column in right.items() if index not in left}
+    left_numbers, right_numbers, bound = _number_shared(left, right)
+    order = np.argsort(right_numbers, kind="stable")
+    counts = np.bincount(right_numbers, minlength=bound)
+    repeated = np.repeat(np.arange(len(left_numbers)), counts[left_numbers])
+    places = np.arange(len(repeated)) - np.repeat(
+        np.cumsum(counts[left_numbers]) - counts[left_numbers], counts[left_numbers]
+    )
+    partners = order[(np.cumsum(counts) - counts)[left_numbers[repeated]] + places]
+    joined = {index: column[repeated] for index, column in left.items()}
+    return joined | {index: column[partners] for index, column in right.items() if index not in left}
 
 
 def _distinct(left: Points, right: Points, steps: Mapping[str, int]) -> int:
-    """Distinct coordinates, in steps, of where both have a point; indices without a step do not count."""
-    rows, height = _numbered(
+    """Return the number of distinct coordinates of the joined points, by index in units of its step."""
+    rows, height = _number_points(
         [left[index] // step for index, step in steps.items() if index in left], _count(left)
     )
-    own = [right[index] // step for index, step in steps.items() if index in right and index not in left]
-    columns, width = _numbered(own, _count(right))
-    ours, theirs, many = _meeting(left, right)
-    return _nonzeros(_pattern(rows, ours, (height, many)), _pattern(theirs, columns, (many, width)))
+    right_columns = [
+        right[index] // step for index, step in steps.items() if index in right and index not in left
+    ]
+    columns, width = _number_points(right_columns, _count(right))
+    left_numbers, right_numbers, bound = _number_shared(left, right)
+    return _nonzeros(
+        _pattern(rows, left_numbers, (height, bound)), _pattern(right_numbers, columns, (bound, width))
+    )
 
 
-def _meeting(left: Points, right: Points) -> tuple[Integers, Integers, int]:
-    """Numbers of the points of both, equal where they agree, and what these numbers are below."""
+def _number_shared(left: Points, right: Points) -> tuple[Integers, Integers, int]:
+    """Return numbers of the points of both sides, equal where they agree, and a bound of the numbers."""
     shared = [np.concatenate([left[index], right[index]]) for index in right if index in left]
-    numbers, many = _numbered(shared, _count(left) + _count(right))
-    return numbers[: _count(left)], numbers[_count(left) :], many
+    numbers, bound = _number_points(shared, _count(left) + _count(right))
+    return numbers[: _count(left)], numbers[_count(left) :], bound
 
 
-def _numbered(columns: Iterable[Integers], count: int) -> tuple[Integers, int]:
-    """Numbers of points, equal where all columns are, and what they are below: not far above their count."""
-    numbers, below = np.zeros(count, np.int64), 1
+def _number_points(columns: Iterable[Integers], count: int) -> tuple[Integers, int]:
+    """Number points, equally where all columns are equal; return the numbers and their bound."""
+    numbers, bound = np.zeros(count, np.int64), 1
     for column in columns:
         extent = int(column.max(initial=0)) + 1
-        if below * extent > MOST:
-            numbers, below = _dense(numbers)
-        numbers, below = numbers * extent + column, below * extent
-    return (numbers, below) if below <= 4 * count else _dense(numbers)
+        if bound * extent > MOST:
+            numbers, bound = _dense(numbers)
+        numbers, bound = numbers * extent + column, bound * extent
+    return (numbers, bound) if bound <= 4 * count else _dense(numbers)
 
 
 def _dense(numbers: Integers) -> tuple[Integers, int]:
@@ -112,7 +118,7 @@ def _pattern(rows: Integers, columns: Integers, shape: tuple[int, int]) -> CsrAr
 
 
 def _nonzeros(left: CsrArray, right: CsrArray) -> int:
-    """Nonzeros of a product of patterns, in portions of rows whose products are not many."""
+    """Return the nonzeros of a product of patterns, computed in portions of rows."""
     products = np.cumsum(left.astype(np.int64) @ np.diff(right.indptr).astype(np.int64)) // PRODUCTS
     starts = np.flatnonzero(np.diff(products, prepend=-1))
     portions = pairwise([*starts, left.shape[0]])
@@ -121,7 +127,7 @@ def _nonzeros(left: CsrArray, right: CsrArray) -> int:
 
 @dataclass(frozen=True)
 class OutputTraffic:
-    """Written output: partial tiles (visits), words of 4 bytes, nonzeros."""
+    """Traffic of the output: partial tiles (visits), words of 4 bytes, nonzeros."""
 
     visits: int
     words: int
@@ -133,9 +139,9 @@ class MeasuredTraffic:
     """Measured traffic of a tiled kernel.
 
     Args:
-        inputs: the inputs by operand.
+        inputs: traffic by operand.
         output: partial tiles, each written once a visit.
-        iterations: the iterations of the outer loops, in which all operands have a tile.
+        iterations: iterations of the outer loops in which all operands have a tile.
     """
 
     inputs: Mapping[str, Fetched]
@@ -144,11 +150,11 @@ class MeasuredTraffic:
 
     @property
     def total(self) -> int:
-        """Words of all inputs and of the output."""
+        """Return the words of all inputs and of the output."""
         return sum(each.words for each in self.inputs.values()) + self.output.words
 
     def words(self) -> dict[str, int]:
-        """Words by operand, of the output as ``O``, and in all."""
+        """Return the words by operand, of the output as ``O``, and in total."""
         inputs = {name: each.words for name, each in self.inputs.items()}
         return {**inputs, "O": self.output.words, "total": self.total}
 
@@ -162,31 +168,31 @@ def measure(
     overflow: Overflow | None = None,
     base: Mapping[str, int] | None = None,
 ) -> MeasuredTraffic:
-    """Walk the outer loops with the real tiles, and count.
+    """Walk the outer loops with the real tiles, and count the traffic.
 
     Args:
         kernel: a product, with the order of its loops.
-        tensors: operands by name, their ranks as the kernel is written; every entry counts as a nonzero.
+        tensors: operands by name, with their ranks as the kernel writes them; every element is a nonzero.
         shape: sides of a tile by index.
-        output: ``streamed``: a partial result is written at each iteration; ``stationary``, which is ``auto``
-            too: it stays while loops inside of its own run.
-        overflow: the overflow of inputs that may exceed their buffers, what happens then; none by default.
-        base: of inputs whose tiles are packed, the shape of the tiles in them; all are cut anew by default.
+        output: ``streamed``: each iteration writes a partial result; ``stationary`` or ``auto``: a partial
+            result stays while loops inside of its own run.
+        overflow: the handling of tiles that exceed their buffers; None: tiles do not overflow.
+        base: the shape of the base tiles of packed inputs; None: tensors are partitioned anew.
 
     Raises:
-        InputError: the kernel is no single product.
+        InputError: the kernel is not a single product.
     """
     if not kernel.is_product:
         raise InputError(f"{kernel}: only a product of tensors can be measured; measure its terms")
     tiled: Mapping[str, Tiled | Packed] = (
-        cut(kernel, tensors, shape) if base is None else pack_all(kernel, tensors, shape, base)
+        cut_all(kernel, tensors, shape) if base is None else pack_all(kernel, tensors, shape, base)
     )
     operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}
     fetched, iterations = walk(kernel.order, operands, overflow)
-    return MeasuredTraffic(fetched, _written(kernel, tensors, shape, output), iterations)
+    return MeasuredTraffic(fetched, _output_traffic(kernel, tensors, shape, output), iterations)
 
 
-def _written(
+def _output_traffic(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
 ) -> OutputTraffic:
     loops = None if output == "streamed" else kernel.depth(kernel.result)
@@ -195,5 +201,7 @@ def _written(
     ranks = kernel.indices[kernel.result]
     counts = level_counts(operands, ranks, outside, shape)
     visits, nonzeros = counts[0], counts[-1]
-    words = 2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits  # csf_words, over all visits
+    words = (
+        2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits
+    )  # as csf_words, over all visits
     return OutputTraffic(visits, words, nonzeros)

@@ -1,4 +1,4 @@
-"""The shape of a machine's tiles, chosen for its operands."""
+"""Choice of the shape of a machine's tiles for its operands."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["microtiles"]
 
-# What a tiling's name adds to the readings of the paper: to count what A and B share, to let summed indices
-# grow, and to count that a machine reads partial results again.
-_BEYOND = {"d2t2-counted": {"model": "counted", "grow": "contracted", "merge": "read"}}
+# Options of a tiling in addition to the paper's: count common tiles of A and B, let summed indices grow, and
+# count further reads of partial results.
+_TILING_OPTIONS = {"d2t2-counted": {"model": "counted", "grow": "contracted", "merge": "read"}}
 
 
 def microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
-    """The shape of tiles, in microtiles by index, that a method chooses for matrices.
+    """Return the shape of tiles that a method chooses for matrices, in microtiles by index.
 
-    The base tile is as many microtiles long as the largest power of two that is sure to fit; none is cut.
+    The side of the base tile, in microtiles, is the largest power of two that fits if tiles are dense.
+    Microtiles stay whole.
     """
     kernel = Kernel.read(room.kernel, room.order)
     tensors = [SparseTensor.from_matrix(matrix).without_zeros() for matrix in matrices]
     operands = dict(zip(kernel.inputs, tensors, strict=True))
-    base, side = _base(kernel, room), room.microtile
-    options = Options.model_validate({"base": base, "least": side, **_BEYOND.get(room.tiling, {})})
+    base, side = _base_side(kernel, room), room.microtile
+    options = Options.model_validate({"base": base, "least": side, **_TILING_OPTIONS.get(room.tiling, {})})
     method = room.tiling.partition("-")[0]
     tile_plan = plan(kernel, operands, room.words, options, Methods([method], step=side))
     extents = kernel.extents({name: tensor.shape for name, tensor in operands.items()})
     shape = tile_plan.schemes[method].shape
-    return {index: _whole(shape[index], extent, side) for index, extent in extents.items()}
+    return {index: _count_microtiles(shape[index], extent, side) for index, extent in extents.items()}
 
 
-def _whole(size: int, extent: int, side: int) -> int:
-    """Microtiles of a side of a tile: as many as are whole, at least one, or all."""
+def _count_microtiles(size: int, extent: int, side: int) -> int:
+    """Return the microtiles of a side of a tile: whole ones, at least one, or all of the extent."""
     return -(-extent // side) if size >= extent else max(1, size // side)
 
 
-def _base(kernel: Kernel, room: TileRoom) -> int:
-    """The side of the base tile, in coordinates."""
+def _base_side(kernel: Kernel, room: TileRoom) -> int:
+    """Return the side of the base tile, in coordinates."""
     unbounded = dict.fromkeys(kernel.order, room.words)
     largest = max(base_shape(kernel, unbounded, room.words).values())
     if largest < room.microtile:

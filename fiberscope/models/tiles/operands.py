@@ -1,4 +1,4 @@
-"""The operands of a kernel by whatever names them, without zeros."""
+"""Loading of a kernel's operands, without stored zeros."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["load_operands"]
 def load_operands(
     kernel: Kernel, names: Sequence[str], *, transpose_b: bool = False, exact: bool = False
 ) -> dict[str, SparseTensor]:
-    """The inputs of a kernel, from left to right; a second factor that is not named is the first again.
+    """Load the inputs of a kernel, from left to right; a missing second factor equals the first.
 
     Args:
         kernel: names the inputs.
         names: the names of files, matrices or tensors, or generators.
-        transpose_b: the second input is the first one transposed.
+        transpose_b: whether the second input is the transpose of the first.
         exact: refuse a surrogate.
 
     Raises:
-        InputError: too many operands or too few, or a transpose of what is no matrix.
-        WorkloadError: an operand that cannot be had.
+        InputError: a wrong number of operands, or a transpose of a tensor that is not a matrix.
+        WorkloadError: an operand is not available.
     """
     count, expected = len(names), len(kernel.inputs)
     if count != expected and (count, expected) != (1, 2):
@@ -37,27 +37,27 @@ def load_operands(
     if transpose_b and (count, expected) != (1, 2):
         raise InputError("--transpose-b makes the second of two operands; name the first alone")
     tensors = [
-        _kept(name, load_tensor(name, exact=exact).of_order(len(kernel.indices[tensor]), tensor))
+        _drop_zeros(name, load_tensor(name, exact=exact).of_order(len(kernel.indices[tensor]), tensor))
         for name, tensor in zip(names, kernel.inputs, strict=False)
     ]
     if count < expected:
-        tensors.append(_transposed(names[0], tensors[0]) if transpose_b else tensors[0])
+        tensors.append(_transpose(names[0], tensors[0]) if transpose_b else tensors[0])
     return dict(zip(kernel.inputs, tensors, strict=True))
 
 
-def _kept(name: str, tensor: NamedTensor) -> SparseTensor:
-    """The nonzeros; what was left out, or stands in for something, is told."""
+def _drop_zeros(name: str, tensor: NamedTensor) -> SparseTensor:
+    """Return the nonzeros, with warnings about surrogates and stored zeros."""
     if tensor.notice:
         warnings.warn(tensor.notice, stacklevel=2)
     nonzeros = tensor.tensor.without_zeros()
-    if dropped := tensor.tensor.nonzeros - nonzeros.nonzeros:
-        warnings.warn(f"{name}: {dropped:,} entries that are zero are left out", stacklevel=2)
+    if zeros := tensor.tensor.nonzeros - nonzeros.nonzeros:
+        warnings.warn(f"{name}: {zeros:,} entries that are zero are left out", stacklevel=2)
     if not nonzeros.nonzeros:
         warnings.warn(f"{name} has no nonzeros: nothing moves", stacklevel=2)
     return nonzeros
 
 
-def _transposed(name: str, matrix: SparseTensor) -> SparseTensor:
+def _transpose(name: str, matrix: SparseTensor) -> SparseTensor:
     if matrix.order != 2:
         raise InputError(f"--transpose-b: {name} has {matrix.order} ranks; only a matrix has a transpose")
     return matrix.transposed((1, 0))

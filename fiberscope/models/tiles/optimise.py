@@ -1,7 +1,9 @@
-"""The search: a shape by predicted traffic, then the largest size of it that fits, verified on real tiles.
+"""Search for tiles: a shape by predicted traffic, then its largest size that fits, verified on real tiles.
 
-Source: D2T2 (MICRO 2025), Section 5.2. That TileFactor lets every tile fit holds for the base tiling alone;
-the verification, what follows when it fails, and the grid are ours.
+The paper's claim that every tile fits with TileFactor holds for the base tiling alone. The verification, the
+steps after a failed verification, and the grid search are ours.
+
+Source: D2T2 (MICRO 2025), Section 5.2.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.predict import iterations_of, predict
-from fiberscope.models.tiles.reorder import grown, real_shape, reorderings
+from fiberscope.models.tiles.reorder import growing_indices, real_shape, reorderings
 from fiberscope.models.tiles.statistics import Statistics, collect_all
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import Metric, metric_called
 
 __all__ = ["optimise"]
 
-NEAR = 1.01  # of the least traffic: as good as it
+NEAR = 1.01  # factor of the least traffic up to which candidates are equal
 
 Judge = Callable[[Shape], float]
 
@@ -39,16 +41,15 @@ def optimise(
     statistics: Mapping[str, Statistics] | None = None,
     judge: Judge | None = None,
 ) -> Scheme:
-    """The tiles that are expected to move least.
+    """Return the tiles with the least expected traffic.
 
     Args:
-        kernel: what is computed, and the order of its loops.
+        kernel: the expression and the order of its loops.
         tensors: its operands by name, with their ranks as written.
         capacity: the capacity of the buffer of each operand, in the metric's unit.
-        options: readings, model, and kind of search.
+        options: variants of the model, and the kind of search.
         statistics: statistics of the operands' base tiling, by operand; collected if None.
-        judge: measures a shape whose tiles are cut anew; if given, a scheme that moves more than the base
-            tiling is not returned.
+        judge: measures the traffic of a shape; if given, the base tiling replaces a scheme with more traffic.
 
     Raises:
         InputError: no tile fits the capacity, or the operands do not match.
@@ -70,7 +71,7 @@ class _Search:
 
     @cached_property
     def edge(self) -> int:
-        """T, before it is cut to extents."""
+        """Return T before it is limited to the extents."""
         unlimited = dict.fromkeys(self.kernel.order, self.capacity)
         shape = base_shape(self.kernel, unlimited, self.capacity, self.metric, self.options.base)
         return shape[self.kernel.order[0]]
@@ -105,10 +106,10 @@ class _Search:
 
     def scheme(self, judge: Judge | None) -> Scheme:
         self._check_base()
-        scheme = self._on_grid() if self.options.search == "grid" else self._by_reordering()
+        scheme = self._search_grid() if self.options.search == "grid" else self._search_reorderings()
         if judge is None or scheme.shape == self.base or judge(scheme.shape) <= judge(self.base):
             return scheme
-        return self._at_base(scheme, "it moves more than the base tiling")
+        return self._fall_back(scheme, "it moves more than the base tiling")
 
     def _check_base(self) -> None:
         for name, statistics in self.base_statistics.items():
@@ -119,17 +120,19 @@ class _Search:
                     f"{self.capacity}; a smaller base tile fits"
                 )
 
-    def _by_reordering(self) -> Scheme:
+    def _search_reorderings(self) -> Scheme:
         shapes = reorderings(self.kernel, self.edge, self.extents, self.options.rf_below_one)
         candidates = [
-            self._candidate(shape, factor) for factor, shape in shapes if factor == 1 or self._whole(shape)
+            self._candidate(shape, factor)
+            for factor, shape in shapes
+            if factor == 1 or self._is_coarse_enough(shape)
         ]
         best = _least(candidates)
         assert best.rf is not None
-        return self._sized(best.rf, best.shape, tuple(candidates))
+        return self._scale_to_fit(best.rf, best.shape, tuple(candidates))
 
-    def _whole(self, shape: Shape) -> bool:
-        """Return whether no summed index is cut too finely."""
+    def _is_coarse_enough(self, shape: Shape) -> bool:
+        """Return whether no summed index is partitioned too finely."""
         return all(
             shape[index] >= min(self.options.least, self.extents[index]) for index in self.kernel.contracted
         )
@@ -146,34 +149,34 @@ class _Search:
         prediction = self.counted.predict(shape)
         return Candidate(shape, prediction, iterations, factor, fullest, fullest <= self.capacity)
 
-    def _sized(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
-        tile_factor = self.capacity / max(1, self._most_held(shape))
-        every, shape = self.options.size == "all", self.fitter.rounded(shape, self.extents)
-        plain = real_shape(self.kernel, self.edge, factor)
-        enlarged = self.fitter.enlarged(plain, tile_factor, self.extents, every)
+    def _scale_to_fit(self, factor: float, shape: Shape, candidates: tuple[Candidate, ...]) -> Scheme:
+        tile_factor = self.capacity / max(1, self._largest_tile(shape))
+        grow_all, shape = self.options.size == "all", self.fitter.round_shape(shape, self.extents)
+        unrounded_shape = real_shape(self.kernel, self.edge, factor)
+        enlargement = self.fitter.enlarge(unrounded_shape, tile_factor, self.extents, grow_all)
         scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates, self.packed)
-        if enlarged is not None:
-            scheme = replace(scheme, shape=enlarged[0], tf=enlarged[1])
+        if enlargement is not None:
+            scheme = replace(scheme, shape=enlargement[0], tf=enlargement[1])
         elif not self.fitter.fits(shape):
-            return self._at_base(scheme, "not even the shape without a larger size fits")
+            return self._fall_back(scheme, "not even the shape without a larger size fits")
         if self.options.grow == "contracted" and self._covers(scheme.shape):
-            scheme = replace(scheme, shape=self.fitter.grown_in_sums(scheme.shape, self.extents))
+            scheme = replace(scheme, shape=self.fitter.grow_summed_indices(scheme.shape, self.extents))
         return replace(scheme, fullest=self.fitter.fullest(scheme.shape))
 
-    def _most_held(self, shape: Shape) -> int:
+    def _largest_tile(self, shape: Shape) -> int:
         if self.options.max_tile == "reshaped":
             return self.fitter.fullest(shape)
         return max(statistics.max_tile for statistics in self.base_statistics.values())
 
     def _covers(self, shape: Shape) -> bool:
-        return all(shape[index] == self.extents[index] for index in grown(self.kernel))
+        return all(shape[index] == self.extents[index] for index in growing_indices(self.kernel))
 
-    def _at_base(self, scheme: Scheme, reason: str) -> Scheme:
+    def _fall_back(self, scheme: Scheme, reason: str) -> Scheme:
         fullest = self.fitter.fullest(self.base)
         return replace(scheme, shape=self.base, fullest=fullest, rf=1.0, tf=1.0, fallback=reason)
 
-    def _on_grid(self) -> Scheme:
-        """Yield every fitting shape of powers of two times the edge, from 1 to the extents."""
+    def _search_grid(self) -> Scheme:
+        """Return the best fitting shape with sides of powers of two times the edge, up to the extents."""
         if self.options.model != "counted":
             raise InputError("a search on a grid needs the model counted, which knows what fits exactly")
         sizes = [self._sizes(extent) for extent in self.extents.values()]
@@ -184,19 +187,19 @@ class _Search:
         return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
 
     def _sizes(self, extent: int) -> list[int]:
-        """The edge halved down to 1 and doubled up to an extent."""
-        below = (self.edge >> step for step in range(self.edge.bit_length()))
-        above = (self.edge << step for step in range(1, extent.bit_length() + 1))
-        return sorted({min(extent, size) for size in (*below, *above)})
+        """Return the edge halved down to 1, and doubled up to an extent."""
+        halves = (self.edge >> step for step in range(self.edge.bit_length()))
+        doubles = (self.edge << step for step in range(1, extent.bit_length() + 1))
+        return sorted({min(extent, size) for size in (*halves, *doubles)})
 
 
 def _least(candidates: Iterable[Candidate]) -> Candidate:
     """Return the candidate with least traffic; within 1 %, with fewest iterations, then the squarest."""
-    every = list(candidates)
-    least = min(candidate.prediction.total for candidate in every)
-    near = [candidate for candidate in every if candidate.prediction.total <= least * NEAR]
+    all_candidates = list(candidates)
+    least = min(candidate.prediction.total for candidate in all_candidates)
+    similar = [candidate for candidate in all_candidates if candidate.prediction.total <= least * NEAR]
     return min(
-        near,
+        similar,
         key=lambda candidate: (
             candidate.iterations,
             max(candidate.shape.values()) / min(candidate.shape.values()),

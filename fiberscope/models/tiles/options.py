@@ -1,4 +1,4 @@
-"""Options where the paper leaves a choice, or where we go beyond it: readings with name and default."""
+"""Options of the D2T2 model: interpretations of the paper, and extensions."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ class Options(BaseModel):
     """Options of the predicted traffic and of the search for tiles; docs/d2t2_models.md explains each.
 
     Args:
-        model: the paper's (``printed``); one that counts what A and B share (``counted``); the paper's with
-            outputs scaled by sampled products (``joint``).
-        corrs: Corrs as sums over all tiles, as the mean of each tile's shares, or sums without the bias of
-            pairs that the edge of a tile parts.
-        tilecorrs: TileCorrs of whole slices of tiles, of single tiles, or slices without that bias.
-        estimate: outputs by the mean density (``flat``), or by that of each place in a tile.
-        union: the share of a sum: the sum of the shares, at most 1, or that of independent summands.
-        loads: whether a tile is loaded when each of the others may still have something (``each``), or when
-            they have something at a common coordinate.
-        merge: whether partial results that were written are read again to be added up.
-        output: whether a partial result goes to memory at every iteration (``streamed``) or stays while the
-            loops inside of its own run (``stationary``, which is ``auto`` too).
-        rf_below_one: whether tiles that grow in the summed indices are candidates too.
-        size: whether TileFactor enlarges the indices of the result or all of them.
-        max_tile: whether TileFactor starts from the fullest tile of the base tiling or of the chosen shape.
-        grow: whether summed indices may grow once all others are as large as the tensor.
-        tiles: whether the tensors are cut anew or base tiles are packed, of which shapes are then multiples.
-        base: how the base tile follows from the capacity, or its edge.
-        least: the edge below which no summed index is cut: that of a machine's microtile.
+        model: the paper's model (``printed``); counts of common tiles of A and B (``counted``); the paper's
+            model with outputs scaled by sampled products (``joint``).
+        corrs: Corrs as sums over all tiles, as the mean of each tile's shares, or as sums without the bias of
+            pairs that the edge of a tile separates.
+        tilecorrs: TileCorrs of whole slices of tiles, of single tiles, or of slices without that bias.
+        estimate: outputs by the mean density (``flat``), or by the density at each place of a tile.
+        union: the share of a sum: the sum of the shares, at most 1, or the share of independent summands.
+        loads: whether a tile is loaded if each other operand may have a tile (``each``), or if they may have
+            tiles at a common coordinate.
+        merge: whether partial results are read again for accumulation.
+        output: whether each iteration writes a partial result (``streamed``), or the result stays while the
+            loops inside of its own run (``stationary`` or ``auto``).
+        rf_below_one: whether tiles that grow in the summed indices are candidates, too.
+        size: whether TileFactor enlarges the indices of the result or all indices.
+        max_tile: whether TileFactor uses the fullest tile of the base tiling or of the chosen shape.
+        grow: whether summed indices may grow once all other indices cover the tensor.
+        tiles: whether tensors are partitioned anew, or base tiles are packed; shapes are then their
+            multiples.
+        base: the rule for the base tile, or its edge.
+        least: smallest side of a summed index: the side of a machine's microtile.
         metric: the metric of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
-        sample: the share of tiles that Corrs are collected from.
-        leaves: the share of the first operand's tiles whose products ``joint`` multiplies.
-        seed: by which samples are drawn.
+        sample: the share of tiles from which Corrs are collected.
+        leaves: the share of the first operand's tiles whose products ``joint`` computes.
+        seed: the seed of samples.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,4 +1,4 @@
-"""Expected nonzeros of a partial result, and the size of a tile with so many."""
+"""Expected nonzeros of a partial result, and the expected size of its tile."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from fiberscope.models.tiles.probability import Known, corrs_sum, nonzero, union
 from fiberscope.workloads.expressions.expression import Access, Expression, Operation, accesses
 from fiberscope.workloads.tiles.metrics import METRICS
 
-__all__ = ["expected_nonzeros", "expected_size", "kept_over"]
+__all__ = ["expected_nonzeros", "expected_size", "stationary_indices"]
 
 
 def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
-    """Return the expected nonzeros of one visit's partial result; at most the places of its tile."""
+    """Return the expected nonzeros of one visit's partial result, at most the places of its tile."""
     places = math.prod(shape[index] for index in kernel.indices[kernel.result])
     return places * _Estimate(kernel, statistics, shape, options).density()
 
 
 def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
-    """Return the size of a tile with so many nonzeros, spread evenly.
+    """Return the size of a tile with uniformly distributed nonzeros.
 
     Args:
         shape: the shape of the tile, in storage order.
-        nonzeros: expected.
+        nonzeros: expected number.
         metric: the metric of its size.
     """
     places = math.prod(shape)
@@ -41,8 +41,8 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
     return float(METRICS[metric].moved(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
 
-def kept_over(kernel: Kernel, options: Options) -> tuple[str, ...]:
-    """The summed indices over which a partial result stays in its buffer: of loops inside of its own."""
+def stationary_indices(kernel: Kernel, options: Options) -> tuple[str, ...]:
+    """Return the summed indices whose loops a partial result stays in its buffer."""
     if options.output == "streamed":
         return ()
     inside = kernel.order[kernel.depth(kernel.result) + 1 :]
@@ -50,30 +50,30 @@ def kept_over(kernel: Kernel, options: Options) -> tuple[str, ...]:
 
 
 class _Estimate:
-    """The density of a partial result, by the mean density of its operands' tiles or place by place."""
+    """The density of a partial result, from the mean density of its operands' tiles or place by place."""
 
     def __init__(self, kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> None:
         self._kernel, self._statistics, self._shape, self._options = kernel, statistics, shape, options
 
     def density(self) -> float:
-        """Averaged over the places of the tile."""
+        """Return the mean density over the places of the tile."""
         expression = self._kernel.expression
         if self._options.estimate == "flat":
             return self._flat(expression)
         return float(self._by_place(expression).mean())
 
     def _flat(self, part: Expression) -> float:
-        """Sums at the top are of terms that are summed over their own indices, each at most 1."""
-        how = self._options.union
-        if _adds(part):
-            return union((self._flat(operand) for operand in part.operands), how)
-        product = nonzero(part, lambda name: self._statistics[name].pr, how)
+        """Return the density from mean densities; each term of an outer sum is at most 1."""
+        union_rule = self._options.union
+        if _is_sum(part):
+            return union((self._flat(operand) for operand in part.operands), union_rule)
+        product = nonzero(part, lambda name: self._statistics[name].pr, union_rule)
         extent = math.prod(self._shape[index] for index in self._summed(part))
         return min(1.0, product * extent / self._overlap(part))
 
     def _by_place(self, part: Expression) -> Numbers:
-        """Return a value by place of a base tile of the result; other tiles repeat or divide it."""
-        if _adds(part):
+        """Return the density by place of a base tile of the result; other tiles repeat or divide it."""
+        if _is_sum(part):
             return _union([self._by_place(operand) for operand in part.operands], self._options.union)
         results = self._kernel.stored(self._kernel.result)
         scale = math.prod(self._shape[index] / self._base(part, index) for index in self._summed(part))
@@ -81,17 +81,19 @@ class _Estimate:
         shares: Numbers = np.minimum(1.0, sums) / self._overlap(part)
         return shares
 
-    def _product(self, part: Expression, kept: Sequence[str]) -> Numbers:
-        """Multiply shares by place, with the axes of ``kept``; sum over all other indices."""
+    def _product(self, part: Expression, output_indices: Sequence[str]) -> Numbers:
+        """Multiply shares by place, with the axes of ``output_indices``, and sum over all other indices."""
         order = self._kernel.order
         factors = part.operands if isinstance(part, Operation) else (part,)
         operands: list[object] = []
         for factor in factors:
             axes = [index for index in order if index in self._indices(factor)]
             operands += [self._shares(factor, axes), [order.index(index) for index in axes]]
-        have = [index for index in kept if index in self._indices(part)]
-        product = np.einsum(*operands, [order.index(index) for index in have], optimize=True)  # type: ignore[call-overload]
-        return np.expand_dims(product, tuple(at for at, index in enumerate(kept) if index not in have))
+        kept_indices = [index for index in output_indices if index in self._indices(part)]
+        product = np.einsum(*operands, [order.index(index) for index in kept_indices], optimize=True)  # type: ignore[call-overload]
+        return np.expand_dims(
+            product, tuple(at for at, index in enumerate(output_indices) if index not in kept_indices)
+        )
 
     def _shares(self, part: Expression, axes: Sequence[str]) -> Numbers:
         if isinstance(part, Access):
@@ -108,7 +110,7 @@ class _Estimate:
         return [index for index in self._kernel.contracted if index in self._indices(part)]
 
     def _carrier(self, part: Expression, index: str) -> str:
-        """The last tensor of a term that has a contracted index: of A x B, B."""
+        """Return the last tensor of a term that has a contracted index: B in A x B."""
         names = (access.tensor for access in accesses(part) if index in self._kernel.indices[access.tensor])
         return list(names)[-1]
 
@@ -117,7 +119,7 @@ class _Estimate:
         return statistics.tile[statistics.indices.index(index)]
 
     def _overlap(self, part: Expression) -> float:
-        """Return the mean number of products at a place that has a product."""
+        """Return the mean number of products at a place with a product."""
         return math.prod(
             corrs_sum(
                 self._statistics[self._carrier(part, index)], index, self._shape[index], self._options.corrs
@@ -126,12 +128,12 @@ class _Estimate:
         )
 
 
-def _adds(part: Expression) -> TypeGuard[Operation]:
+def _is_sum(part: Expression) -> TypeGuard[Operation]:
     return isinstance(part, Operation) and part.operator != "*"
 
 
-def _union(parts: Sequence[Numbers], how: str) -> Numbers:
-    """Return the union of shares by place; an axis of one place stands for all."""
-    if how == "exact":
+def _union(parts: Sequence[Numbers], union_rule: str) -> Numbers:
+    """Return the union of shares by place; an axis of length 1 broadcasts."""
+    if union_rule == "exact":
         return 1.0 - math.prod((1.0 - part for part in parts), start=np.ones(()))
     return np.minimum(1.0, sum(parts, start=np.zeros(())))

@@ -1,7 +1,7 @@
-"""Count the pairs of members of a set by their distance: the counts under Corrs and TileCorrs.
+"""Counts of pairs of a set's members by distance, for Corrs and TileCorrs.
 
-A set of few members is compared member by member. One of many becomes a row of zeros and ones, of which the
-Fourier transform gives all distances at once; rows are added as spectra and turned back together.
+Members of a small set are compared pairwise. A large set becomes a row of zeros and ones, whose Fourier
+transform gives all distances at once. Spectra of rows are added and transformed back together.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["Numbers", "overlaps", "with_last"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
-_FEW = 16  # members of a set up to which they are compared one by one
+_FEW = 16  # members of a set up to which they are compared pairwise
 _AT_ONCE = 1 << 20  # places of the rows that are transformed together
 
 
 def with_last(places: Integers, shape: tuple[int, ...], rank: int) -> Integers:
-    """Places, the last rank of ``shape`` counting fastest, renumbered and sorted so that another rank does.
+    """Renumber and sort places so that another rank varies fastest, in place of the last rank of ``shape``.
 
-    What lies above the ranks of ``shape`` (a tile's number) stays above.
+    Digits above the ranks of ``shape`` (a tile's number) stay above.
     """
     below = int(np.prod(shape[rank + 1 :], dtype=np.int64))
     if below == 1:
@@ -36,15 +36,15 @@ def with_last(places: Integers, shape: tuple[int, ...], rank: int) -> Integers:
 
 
 def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
-    """For each distance below ``extent``, how many members have one of their own set that far above them.
+    """Return for each distance below ``extent`` the number of pairs of members of a set at that distance.
 
     Args:
-        members: number of the set x extent + position, increasing, all distinct.
-        extent: positions are below it.
-        weights: readings x sets that have members: what each set counts in each reading.
+        members: index of the set x extent + position, increasing, without duplicates.
+        extent: bound of the positions.
+        weights: weight of each nonempty set in each variant: variants x sets.
 
     Returns:
-        Readings x distances, sums over all sets.
+        Weighted counts over all sets: variants x distances.
     """
     starts = np.append(np.flatnonzero(first_of_each(members // extent)), len(members))
     sizes = np.diff(starts)
@@ -57,25 +57,25 @@ def overlaps(members: Integers, extent: int, weights: Numbers) -> Numbers:
 def _by_pairs(
     members: Integers, sizes: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
 ) -> Numbers:
-    """The sets with few members."""
-    kept = np.repeat(few, sizes)
-    members, which = members[kept], np.repeat(np.arange(len(sizes)), sizes)[kept]
+    """Return the counts of small sets."""
+    is_small = np.repeat(few, sizes)
+    members, set_of = members[is_small], np.repeat(np.arange(len(sizes)), sizes)[is_small]
     expected = np.zeros((len(weights), extent))
     expected[:, 0] = weights @ (sizes * few)
     lower = np.arange(len(members))
-    for apart in range(1, _FEW):
-        lower = lower[: np.searchsorted(lower, len(members) - apart)]
-        lower = lower[which[lower + apart] == which[lower]]
-        distances = members[lower + apart] - members[lower]
+    for offset in range(1, _FEW):
+        lower = lower[: np.searchsorted(lower, len(members) - offset)]
+        lower = lower[set_of[lower + offset] == set_of[lower]]
+        distances = members[lower + offset] - members[lower]
         for reading, weight in enumerate(weights):
-            expected[reading] += np.bincount(distances, weight[which[lower]], extent)
+            expected[reading] += np.bincount(distances, weight[set_of[lower]], extent)
     return expected
 
 
 def _by_spectra(
     members: Integers, starts: Integers, few: npt.NDArray[np.bool_], extent: int, weights: Numbers
 ) -> Numbers:
-    """The sets with many members."""
+    """Return the counts of large sets."""
     many = np.flatnonzero(~few)
     if not len(many):
         return np.zeros((len(weights), extent))
@@ -93,7 +93,7 @@ def _rows(members: Integers, starts: Integers, sets: Integers, extent: int) -> N
     """Return a matrix of zeros and ones: row i has ones at the members of set i."""
     sizes = starts[sets + 1] - starts[sets]
     ends = np.cumsum(sizes)
-    at = np.arange(ends[-1]) + np.repeat(starts[sets] - (ends - sizes), sizes)
+    members_of_sets = np.arange(ends[-1]) + np.repeat(starts[sets] - (ends - sizes), sizes)
     rows = np.zeros((len(sets), extent))
-    rows[np.repeat(np.arange(len(sets)), sizes), members[at] % extent] = 1.0
+    rows[np.repeat(np.arange(len(sets)), sizes), members[members_of_sets] % extent] = 1.0
     return rows

@@ -1,4 +1,4 @@
-"""Pictures of a plan for tiles: traffic by reorder factor, and how full which tiles are."""
+"""Pictures of a tiling plan: traffic by reorder factor, and occupancy of tiles."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["drawing"]
+__all__ = ["draw_plan"]
 
 ROW = 3.4  # inches
-PIXELS = (
-    256  # of a picture of tiles, each way; where there are more tiles, the fullest of neighbours is shown
-)
+PIXELS = 256  # of each side of a picture of tiles; a pixel shows the fullest of its tiles
 COLOURS = (READ, WORK, "#CC79A7", "#E69F00")
 
 
-def drawing(plan: Plan) -> Figure:
-    """Candidates, predicted beside measured; then each operand in Conservative's tiles and in those chosen.
+def draw_plan(plan: Plan) -> Figure:
+    """Draw predicted and measured traffic of the candidates, and each operand's tiles.
 
     Raises:
         InputError: matplotlib is missing.
@@ -41,7 +39,7 @@ def drawing(plan: Plan) -> Figure:
 
 
 def _traffic(axes: Axes, plan: Plan) -> None:
-    """Two bars a candidate, tensors stacked."""
+    """Draw two bars for each candidate, with stacked tensors."""
     candidates = plan.chosen.candidates
     predicted = [
         {**candidate.prediction.inputs, "O": candidate.prediction.output} for candidate in candidates
@@ -67,7 +65,7 @@ def _traffic(axes: Axes, plan: Plan) -> None:
 
 
 def _tiles(axes: Axes, plan: Plan, name: str, scheme: Scheme) -> None:
-    """The words of an operand's tiles, the first two ranks upright and across."""
+    """Draw the words of an operand's tiles, the first rank vertically, the second horizontally."""
     tiled = cut_one(plan.kernel, name, plan.tensors[name], scheme.shape)
     sizes = np.array([min(PIXELS, tiles) for tiles in tiled.grid[:2]])
     image = np.zeros(sizes)

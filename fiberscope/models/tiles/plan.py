@@ -1,4 +1,4 @@
-"""Tiles for a kernel on real tensors by D2T2 and by what it is compared with, predicted and measured."""
+"""Tilings of a kernel on real tensors by D2T2 and by baselines, predicted and measured."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ __all__ = ["METHODS", "Methods", "Plan", "plan"]
 
 METHODS = ("conservative", "prescient", "tailors", "drt", "d2t2")
 CHOOSING, MEASURING = "choosing tiles", "measuring tiles"  # stages of progress
-STREAMS = 8  # Tailors' buffer streams through one part in so many, where a tile overflows [ours]
+STREAMS = 8  # 1 / share of Tailors' buffer that streams when a tile overflows [ours]
 
 
 @dataclass(frozen=True)
 class Methods:
-    """Methods that are compared, and their options.
+    """Methods to compare, with their options.
 
     Args:
-        compare: besides D2T2 and Conservative.
-        scan: try every side of squares instead of halving.
-        swiftiles: let Tailors guess its side from a sample of tiles.
-        microtile: side of DRT's.
+        compare: methods in addition to D2T2 and Conservative.
+        scan: whether to try every side of squares instead of bisection.
+        swiftiles: whether Tailors estimates its side from a sample of tiles.
+        microtile: side of DRT's microtiles.
         panel: columns of microtiles of DRT's panel.
-        step: of which sides of squares are multiples.
+        step: divisor of the sides of squares.
     """
 
     compare: Sequence[str] = ()
@@ -50,10 +50,10 @@ class Methods:
     step: int = 1
 
     def check(self) -> None:
-        """Refuse a method that there is not.
+        """Check the names of the methods.
 
         Raises:
-            InputError: naming it.
+            InputError: a method does not exist.
         """
         for name in self.compare:
             if name not in METHODS:
@@ -62,16 +62,16 @@ class Methods:
 
 @dataclass(frozen=True)
 class Plan:
-    """Tiles for a kernel.
+    """Tilings of a kernel.
 
     Args:
         kernel: with the order of its loops.
         tensors: the tensors by name.
         capacity: the capacity of each operand's buffer.
         options: the options of the prediction and the search.
-        statistics: by operand, of the base tiling.
+        statistics: of the base tiling, by operand.
         schemes: the schemes by method.
-        dynamic: what DRT does, if it was asked for.
+        dynamic: DRT's tasks; None without DRT.
     """
 
     kernel: Kernel
@@ -84,41 +84,41 @@ class Plan:
 
     @property
     def chosen(self) -> Scheme:
-        """D2T2's."""
+        """Return D2T2's scheme."""
         return self.schemes["d2t2"]
 
     @cached_property
     def measured(self) -> Mapping[str, MeasuredTraffic]:
         """Return the measured traffic of each method's tiles, without DRT."""
         return {
-            name: self._measured(scheme.shape, scheme.fullest, scheme.packed)
+            name: self._measure(scheme.shape, scheme.fullest, scheme.packed)
             for name, scheme in self.schemes.items()
         }
 
     @cached_property
     def measured_candidates(self) -> Sequence[MeasuredTraffic]:
         """Return the measured traffic of each candidate's tiles."""
-        return [self._measured(candidate.shape) for candidate in self.chosen.candidates]
+        return [self._measure(candidate.shape) for candidate in self.chosen.candidates]
 
     def measure_all(self, progress: Progress) -> None:
-        """Measure the tiles of every method and of every candidate, for the two properties.
+        """Measure the tiles of all methods and candidates, and cache them in the two properties above.
 
         Args:
-            progress: called with the number of tilings that are measured.
+            progress: called with the number of measured tilings.
         """
         schemes, candidates = self.schemes, self.chosen.candidates
         total = len(schemes) + len(candidates)
-        measured, of_candidates = {}, []
+        scheme_traffic, candidate_traffic = {}, []
         for number, (name, scheme) in enumerate(schemes.items()):
             progress(MEASURING, number, total)
-            measured[name] = self._measured(scheme.shape, scheme.fullest, scheme.packed)
+            scheme_traffic[name] = self._measure(scheme.shape, scheme.fullest, scheme.packed)
         for number, candidate in enumerate(candidates, start=len(schemes)):
             progress(MEASURING, number, total)
-            of_candidates.append(self._measured(candidate.shape))
-        vars(self).update(measured=measured, measured_candidates=of_candidates)
+            candidate_traffic.append(self._measure(candidate.shape))
+        vars(self).update(measured=scheme_traffic, measured_candidates=candidate_traffic)
 
     def fullest(self, shape: Shape) -> int:
-        """Return the space of the fullest tile of a shape in a buffer."""
+        """Return the size of the fullest tile of a shape in a buffer."""
         return Fitter(self.kernel, self.tensors, self.capacity, self.metric).fullest(shape)
 
     @property
@@ -126,9 +126,9 @@ class Plan:
         """Return the metric of the sizes of tiles."""
         return metric_called(self.options.metric)
 
-    def _measured(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> MeasuredTraffic:
-        stays = self.capacity - self.capacity // STREAMS
-        overflow = Overflow(self.capacity, stays) if fullest > self.capacity else None
+    def _measure(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> MeasuredTraffic:
+        resident = self.capacity - self.capacity // STREAMS
+        overflow = Overflow(self.capacity, resident) if fullest > self.capacity else None
         return measure(
             self.kernel, self.tensors, shape, output=self.options.output, overflow=overflow, base=packed
         )
@@ -143,24 +143,23 @@ def plan(
     tensor_statistics: Mapping[str, Statistics] | None = None,
     progress: Progress = ignore_progress,
 ) -> Plan:
-    """Tiles that fit the buffers, by D2T2 and by the methods that it is compared with.
+    """Return tilings that fit the buffers, by D2T2 and by the methods to compare.
 
-    D2T2's are measured before they are returned: where they move more than Conservative's, those are taken,
-    and the scheme says so. Operands of which one is empty are not cut.
+    If D2T2's tiling moves more than Conservative's when measured, Conservative's replaces it, and the scheme
+    says so. If an operand is empty, the tensors are not partitioned.
 
     Args:
         kernel: a product, with the order of its loops.
-        tensors: by name, ranks as the kernel writes them.
+        tensors: by name, with their ranks as the kernel writes them.
         capacity: of each operand's buffer, in the unit of the options' metric.
         options: the options of the prediction and the search.
-        methods: to compare with.
+        methods: the methods to compare.
         tensor_statistics: statistics of an earlier run, by operand; None collects them.
-        progress: called with the number of steps that are done: statistics, each method.
+        progress: called with the number of completed steps: statistics, then each method.
 
     Raises:
-        InputError: extents that do not agree, a method that there is not, a capacity that holds nothing, a
-            base tile that does not fit, statistics of other tensors or base tiles, or DRT for another kernel
-            than A times B in the order ikj.
+        InputError: extents disagree, a method does not exist, the capacity is too small, statistics are of
+            other tensors or tiles, or DRT is compared for another kernel than A times B in the order ikj.
     """
     methods.check()
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
@@ -168,7 +167,7 @@ def plan(
     steps = 3 + len(methods.compare)
     progress(CHOOSING, 0, steps)
     if tensor_statistics:
-        statistics = _checked(tensor_statistics, kernel, tensors, base)
+        statistics = _check_statistics(tensor_statistics, kernel, tensors, base)
     else:
         statistics = collect_all(kernel, tensors, base, options)
     progress(CHOOSING, 1, steps)
@@ -192,10 +191,10 @@ def _measured_total(
     return measure(kernel, tensors, shape, output=options.output).total
 
 
-def _checked(
+def _check_statistics(
     statistics: Mapping[str, Statistics], kernel: Kernel, tensors: Mapping[str, SparseTensor], base: Shape
 ) -> Mapping[str, Statistics]:
-    """Statistics of an earlier run, which are to be of these tensors in these tiles."""
+    """Check that statistics of an earlier run are of these tensors and base tiles."""
     for name, tensor_statistics in statistics.items():
         tile = tuple(base[index] for index in kernel.stored(name))
         if (tensor_statistics.tile, tensor_statistics.nonzeros) != (tile, tensors[name].nonzeros):
@@ -209,7 +208,7 @@ def _checked(
 
 
 def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:
-    named_squares = {"conservative": squares.square_of(squares.held(least), least)}
+    named_squares = {"conservative": squares.square_of(squares.tile_sizes(least), least)}
     if "prescient" in methods.compare:
         named_squares["prescient"] = squares.prescient(least, scan=methods.scan)
     if "tailors" in methods.compare:
@@ -223,10 +222,10 @@ def _scheme(name: str, square: Square) -> Scheme:
 
 
 def _dynamic(kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, methods: Methods) -> Dynamic:
-    """DRT's tasks, of a product of matrices."""
+    """Return DRT's tasks for a product of matrices."""
     i, k, j = (*kernel.order, *"???")[:3]
-    wanted = [(i, k), (k, j)]
-    if [kernel.indices[name] for name in kernel.inputs] != wanted or kernel.contracted != (k,):
+    expected_indices = [(i, k), (k, j)]
+    if [kernel.indices[name] for name in kernel.inputs] != expected_indices or kernel.contracted != (k,):
         raise InputError(f"{kernel}: drt is for C[i,j] = A[i,k] * B[k,j] in the order ikj; leave drt out")
     a, b = (tensors[name] for name in kernel.inputs)
     return drt(a, b, capacity, methods.microtile, methods.panel)

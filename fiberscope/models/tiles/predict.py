@@ -1,7 +1,7 @@
-"""The paper's model: the traffic that tiles of a shape cause, from the statistics of the base tiling.
+"""The paper's model: the traffic of a shape of tiles, from the statistics of the base tiling.
 
-Of any kernel of products and sums, in any order of its loops. Sizes, P_tile and PrTileIdx are taken to be
-those of the base tiling whatever the shape; operands are taken as independent.
+The model applies to products and sums of tensors, in any loop order. SizeTile, P_tile and PrTileIdx are those
+of the base tiling for every shape; operands are taken as independent.
 
 Source: D2T2 (MICRO 2025), Sections 4.2 and 5.1, equations 7, 8 and 13 to 20.
 """
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from fiberscope.models.tiles.base import Prediction, Shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import DEFAULTS, Options
-from fiberscope.models.tiles.output import expected_nonzeros, expected_size, kept_over
-from fiberscope.models.tiles.probability import Known, nonzero, partial_sum, rest, tile_corrs
+from fiberscope.models.tiles.output import expected_nonzeros, expected_size, stationary_indices
+from fiberscope.models.tiles.probability import Known, nonzero, partial_sum, share_beside, tile_corrs
 
 __all__ = ["extents_of", "iterations_of", "predict"]
 
@@ -24,15 +24,16 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
     """Return the expected traffic of a shape of tiles.
 
     Args:
-        kernel: what is computed, and the order of its loops.
+        kernel: the expression and the order of its loops.
         statistics: the statistics of each operand, by name.
         shape: the shape of tiles, at most the extents.
-        options: the readings; ``model`` is not looked at: this is the printed one.
+        options: variants of the model; ``model`` is ignored, as this is the printed model.
     """
     blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, statistics).items()}
     repeats = {name: _repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
     inputs = {
-        name: repeats[name] * _once(kernel, statistics, blocks, name, options) for name in kernel.inputs
+        name: repeats[name] * _single_load_traffic(kernel, statistics, blocks, name, options)
+        for name in kernel.inputs
     }
     visits = _visits(kernel, statistics, blocks, options)
     nonzeros = expected_nonzeros(kernel, statistics, shape, options)
@@ -43,7 +44,7 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
 
 
 def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
-    """The extent of every index, in the order of the loops."""
+    """Return the extent of every index in loop order."""
     extents = {
         index: extent
         for name in kernel.inputs
@@ -53,42 +54,44 @@ def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
 
 
 def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
-    """Return the number of iterations of the outer loops, with empty ones."""
+    """Return the number of iterations of the outer loops, with empty iterations."""
     return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, statistics).items())
 
 
-def _once(
+def _single_load_traffic(
     kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str, options: Options
 ) -> float:
     """Return the traffic of a tensor if every needed tile is loaded once."""
-    own, depth = statistics[name], kernel.depth(name)
+    operand, depth = statistics[name], kernel.depth(name)
     bound = kernel.order[: depth + 1]
-    tiles = own.p_tile * math.prod(blocks[index] for index in own.indices)
-    needed = rest(kernel.expression, name, bound, statistics, options.union)
+    tiles = operand.p_tile * math.prod(blocks[index] for index in operand.indices)
+    needed = share_beside(kernel.expression, name, bound, statistics, options.union)
     if options.loads == "common":
-        needed *= _in_common(kernel, statistics, blocks, name)
-    return own.size_tile * tiles * needed
+        needed *= _share_in_common(kernel, statistics, blocks, name)
+    return operand.size_tile * tiles * needed
 
 
-def _in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
-    """Return the probability that the others share a coordinate of each index that is not bound yet."""
+def _share_in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
+    """Return the probability that the other operands share a coordinate of each unbound index."""
     share = 1.0
     for index in kernel.order[kernel.depth(name) + 1 :]:
         others = [statistics[other] for other in kernel.carriers(index)]
         if len(others) > 1:
-            both = math.prod(carrier.pr_tile_index[carrier.indices.index(index)] for carrier in others)
-            share *= 1.0 - (1.0 - both) ** blocks[index]
+            joint_share = math.prod(carrier.pr_tile_index[carrier.indices.index(index)] for carrier in others)
+            share *= 1.0 - (1.0 - joint_share) ** blocks[index]
     return share
 
 
 def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options: Options) -> float:
     """Return how often a tensor's tiles are read: the iterations of outer loops over other indices."""
-    around = (index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name])
-    return math.prod(_passes(kernel, statistics, shape, index, options) for index in around)
+    outer_indices = (
+        index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name]
+    )
+    return math.prod(_iterations(kernel, statistics, shape, index, options) for index in outer_indices)
 
 
-def _passes(kernel: Kernel, statistics: Known, shape: Shape, index: str, options: Options) -> float:
-    """E|y'|: iterations of an outer loop; tiles that grow over empty neighbours save none."""
+def _iterations(kernel: Kernel, statistics: Known, shape: Shape, index: str, options: Options) -> float:
+    """Return E|y'|, the iterations of an outer loop; growth over empty neighbours saves no iterations."""
     carrier = statistics[kernel.carriers(index)[0]]
     rank = carrier.indices.index(index)
     extent, base = carrier.extents[rank], carrier.tile[rank]
@@ -98,10 +101,10 @@ def _passes(kernel: Kernel, statistics: Known, shape: Shape, index: str, options
 
 
 def _visits(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], options: Options) -> float:
-    """Return how often a partial result is written."""
+    """Return the number of writes of partial results."""
     stored = nonzero(kernel.expression, lambda name: statistics[name].p_tile, options.union)
-    kept = kept_over(kernel, options)
-    places = math.prod(size for index, size in blocks.items() if index not in kept)
-    if not kept:
+    stationary = stationary_indices(kernel, options)
+    places = math.prod(size for index, size in blocks.items() if index not in stationary)
+    if not stationary:
         return places * stored
-    return places * (1.0 - (1.0 - stored) ** math.prod(blocks[index] for index in kept))
+    return places * (1.0 - (1.0 - stored) ** math.prod(blocks[index] for index in stationary))

@@ -1,4 +1,4 @@
-"""The probability that an expression has something, and sums of Corrs and TileCorrs as they are read."""
+"""Probabilities that an expression has a nonzero, and sums of Corrs and TileCorrs in each variant."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fiberscope.workloads.expressions.expression import Access, Expression, Oper
 __all__ = [
     "Known",
     "Union",
-    "beginning",
     "corrs",
     "corrs_sum",
     "nonzero",
     "partial_sum",
-    "rest",
+    "share_at_bound",
+    "share_beside",
     "tile_corrs",
     "union",
 ]
@@ -30,52 +30,52 @@ Union: TypeAlias = Literal["sum", "exact"]
 
 
 def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
-    """Corrs of a contracted index by distance inside of a base tile."""
+    """Return Corrs of a contracted index by distance inside of a base tile."""
     by_reading = statistics.corrs[index]
-    return _unparted(by_reading["pooled"]) if reading == "unbiased" else by_reading[reading]
+    return _remove_edge_bias(by_reading["pooled"]) if reading == "unbiased" else by_reading[reading]
 
 
 def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
-    """TileCorrs of an index by distance in the grid."""
+    """Return TileCorrs of an index by distance in the grid."""
     by_reading = statistics.tile_corrs[index]
-    return _unparted(by_reading["slice"]) if reading == "unbiased" else by_reading[reading]
+    return _remove_edge_bias(by_reading["slice"]) if reading == "unbiased" else by_reading[reading]
 
 
 def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> float:
-    """Return how many coordinates of an extent have what one has; no more beyond the base tile's."""
+    """Return the sum of Corrs over an extent, at most the extent of the base tile."""
     return float(corrs(statistics, index, reading)[:extent].sum())
 
 
 def partial_sum(terms: Numbers, number: float) -> float:
-    """Return the sum of the first ``number`` terms; of a part of a term, that part."""
+    """Return the sum of the first ``number`` terms; a fraction counts the next term in part."""
     whole = math.floor(number)
     part = float(terms[whole]) if whole < len(terms) else 0.0
     return float(terms[:whole].sum()) + (number - whole) * part
 
 
-def _unparted(terms: Numbers) -> Numbers:
-    """Weight each distance by the number of pairs within the edge: of n places, n - s are s apart."""
+def _remove_edge_bias(terms: Numbers) -> Numbers:
+    """Weight each distance s by n / (n - s), as only n - s of n places have a partner within the edge."""
     number = len(terms)
     return terms * number / (number - np.arange(number))
 
 
-def union(probabilities: Iterable[float], how: Union) -> float:
-    """Return the probability of any: their sum, at most 1, or that of independent ones."""
-    if how == "exact":
+def union(probabilities: Iterable[float], union_rule: Union) -> float:
+    """Return the probability of a union: the sum, at most 1, or that of independent events."""
+    if union_rule == "exact":
         return 1.0 - math.prod(1.0 - probability for probability in probabilities)
     return min(1.0, sum(probabilities))
 
 
-def nonzero(expression: Expression, of: Callable[[str], float], how: Union) -> float:
-    """Return the probability that an expression has a nonzero, by that of each of its tensors."""
+def nonzero(expression: Expression, probability: Callable[[str], float], union_rule: Union) -> float:
+    """Return the probability that an expression has a nonzero, from the probabilities of its tensors."""
     if isinstance(expression, Access):
-        return of(expression.tensor)
+        return probability(expression.tensor)
     assert isinstance(expression, Operation)
-    parts = [nonzero(part, of, how) for part in expression.operands]
-    return math.prod(parts) if expression.operator == "*" else union(parts, how)
+    parts = [nonzero(part, probability, union_rule) for part in expression.operands]
+    return math.prod(parts) if expression.operator == "*" else union(parts, union_rule)
 
 
-def beginning(statistics: Statistics, bound: Collection[str]) -> float:
+def share_at_bound(statistics: Statistics, bound: Collection[str]) -> float:
     """Return the probability that a tensor has tiles at given outer coordinates of its bound indices."""
     return math.prod(
         share
@@ -84,16 +84,20 @@ def beginning(statistics: Statistics, bound: Collection[str]) -> float:
     )
 
 
-def rest(expression: Expression, tensor: str, bound: Collection[str], statistics: Known, how: Union) -> float:
-    """Return the probability that an expression has a nonzero beside one of its tensors, given ``bound``."""
+def share_beside(
+    expression: Expression, tensor: str, bound: Collection[str], statistics: Known, union_rule: Union
+) -> float:
+    """Return the probability that the other operands of an expression have a nonzero, given ``bound``."""
     if isinstance(expression, Access):
         return 1.0
     assert isinstance(expression, Operation)
-    (own,) = (part for part in expression.operands if tensor in {access.tensor for access in accesses(part)})
-    inside = rest(own, tensor, bound, statistics, how)
+    (operand,) = (
+        part for part in expression.operands if tensor in {access.tensor for access in accesses(part)}
+    )
+    inside = share_beside(operand, tensor, bound, statistics, union_rule)
     if expression.operator != "*":
         return inside
-    others = (part for part in expression.operands if part is not own)
+    others = (part for part in expression.operands if part is not operand)
     return inside * math.prod(
-        nonzero(part, lambda name: beginning(statistics[name], bound), how) for part in others
+        nonzero(part, lambda name: share_at_bound(statistics[name], bound), union_rule) for part in others
     )

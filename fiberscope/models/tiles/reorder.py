@@ -1,8 +1,8 @@
-"""The shapes that are compared: those of equal size at most, longer in what only one operand carries.
+"""Candidate shapes: at most as large as the base tile, and longer in indices of a single operand.
 
-RF, the reorder factor, makes a square of edge T one of T RF x T / RF; powers of two are tried.
+The reorder factor RF turns a square of edge T into a tile of T RF x T / RF; candidates are powers of two.
 
-Source: D2T2 (MICRO 2025), Section 5.2, equation 21; for more than two ranks the paper gives no rule, and ours
+Source: D2T2 (MICRO 2025), Section 5.2, equation 21. The paper has no rule for more than two ranks; our rule
 is that no operand's tile has more places than its base tile.
 """
 
@@ -13,55 +13,55 @@ from collections.abc import Iterator, Mapping
 
 from fiberscope.models.tiles.kernel import Kernel
 
-__all__ = ["grown", "real_shape", "reorderings"]
+__all__ = ["growing_indices", "real_shape", "reorderings"]
 
 
-def grown(kernel: Kernel) -> tuple[str, ...]:
-    """The indices that tiles grow in: those of the result."""
+def growing_indices(kernel: Kernel) -> tuple[str, ...]:
+    """Return the indices in which tiles grow: those of the result."""
     return tuple(index for index in kernel.order if index not in kernel.contracted)
 
 
 def reorderings(
     kernel: Kernel, edge: int, extents: Mapping[str, int], below_one: bool
 ) -> Iterator[tuple[float, dict[str, int]]]:
-    """Each reorder factor with its shape, from 1 up, before those below one.
+    """Yield each reorder factor with its shape: from 1 up, then factors below 1.
 
     Args:
-        kernel: says which indices are summed over.
+        kernel: its summed indices.
         edge: T of the base tiling.
-        extents: the extents of the indices; shapes are cut to them.
-        below_one: whether 1/2 and 1/4 are tried.
+        extents: the extents of the indices, which limit shapes.
+        below_one: whether to try 1/2 and 1/4.
     """
     factor = 1.0
     while factor <= edge and (factor == 1.0 or not _covers(kernel, edge, extents, factor / 2)):
-        yield factor, _cut(real_shape(kernel, edge, factor), extents)
+        yield factor, _limit_shape(real_shape(kernel, edge, factor), extents)
         factor *= 2
     if below_one:
         for factor in (0.5, 0.25):
             if edge * factor >= 1:
-                yield factor, _cut(real_shape(kernel, edge, factor), extents)
+                yield factor, _limit_shape(real_shape(kernel, edge, factor), extents)
 
 
 def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
-    """The shape of a reorder factor, before it is rounded down and cut to the extents."""
+    """Return the shape of a reorder factor, before rounding and limiting to the extents."""
     if factor == 1.0:
         return dict.fromkeys(kernel.order, float(edge))
     sizes = dict.fromkeys(kernel.contracted, _summed_edge(edge, factor, len(kernel.contracted)))
-    for number, index in enumerate(grown(kernel)):
-        rooms = list(_rooms(kernel, edge, sizes, index))
-        sizes[index] = min(rooms) if rooms and number else min([edge * factor, *rooms])
+    for number, index in enumerate(growing_indices(kernel)):
+        limits = list(_limits(kernel, edge, sizes, index))
+        sizes[index] = min(limits) if limits and number else min([edge * factor, *limits])
     return {index: sizes[index] for index in kernel.order}
 
 
 def _summed_edge(edge: int, factor: float, indices: int) -> float:
-    """Return the edge of a summed index: T / RF, or for several the root of RF each, as powers of two."""
+    """Return the edge of a summed index: T / RF; for several, T over a root of RF as a power of two."""
     if indices <= 1:
         return edge / factor
     return 2.0 ** math.floor(math.log2(max(1.0, edge / factor ** (1 / indices))))
 
 
-def _rooms(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) -> Iterator[float]:
-    """Yield the room that each operand leaves to an index, in places of its base tile."""
+def _limits(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) -> Iterator[float]:
+    """Yield the limit that each operand's base tile sets for an index."""
     for name in kernel.carriers(index):
         others = [other for other in kernel.indices[name] if other != index]
         if all(other in sizes for other in others):
@@ -69,10 +69,10 @@ def _rooms(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) ->
 
 
 def _covers(kernel: Kernel, edge: int, extents: Mapping[str, int], factor: float) -> bool:
-    """Return whether a factor's shape is as large as the tensors in all that grows."""
+    """Return whether a factor's shape covers the tensors in all growing indices."""
     shape = real_shape(kernel, edge, factor)
-    return all(shape[index] >= extents[index] for index in grown(kernel))
+    return all(shape[index] >= extents[index] for index in growing_indices(kernel))
 
 
-def _cut(shape: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
+def _limit_shape(shape: Mapping[str, float], extents: Mapping[str, int]) -> dict[str, int]:
     return {index: max(1, min(extents[index], math.floor(size))) for index, size in shape.items()}

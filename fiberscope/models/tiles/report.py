@@ -1,4 +1,4 @@
-"""A plan for tiles as a document, as tables, and as one sentence that says why."""
+"""A tiling plan as a document, as tables, and as a sentence that explains the choice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
     """Return a plan as plain data.
 
     Args:
-        plan: for tiles.
+        plan: the plan.
         measured: whether to measure every candidate and every scheme.
     """
     schemes = {name: _scheme(scheme, plan, measured) for name, scheme in plan.schemes.items()}
@@ -47,55 +47,58 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
 
 
 def why(plan: Plan) -> str:
-    """Explain the advantage of the chosen tiles over Conservative's, in a sentence."""
+    """Explain the advantage of the chosen tiles over Conservative's in a sentence."""
     chosen, candidates = plan.chosen, plan.chosen.candidates
     if not candidates:
         return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."
     if chosen.fallback:
         return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
     best = _candidate_of(candidates, chosen)
-    saved = {
+    savings = {
         name: words - best.prediction.inputs[name] for name, words in candidates[0].prediction.inputs.items()
     }
-    name = max(saved, key=saved.__getitem__)
-    grown = _grown(plan, best)
-    if saved[name] <= 0:
-        return f"Squares are predicted to move least; {grown}{_passed_over(candidates, best)}."
-    before, now = (candidate.prediction.repeats[name] for candidate in (candidates[0], best))
-    times = f"{now:.3g} times instead of {before:.3g}"
-    return f"{name} is fetched {times}; {grown}{_passed_over(candidates, best)}."
+    name = max(savings, key=savings.__getitem__)
+    growth = _describe_growth(plan, best)
+    if savings[name] <= 0:
+        return f"Squares are predicted to move least; {growth}{_describe_rejected(candidates, best)}."
+    base_repeats, repeats = (candidate.prediction.repeats[name] for candidate in (candidates[0], best))
+    times = f"{repeats:.3g} times instead of {base_repeats:.3g}"
+    return f"{name} is fetched {times}; {growth}{_describe_rejected(candidates, best)}."
 
 
-def _passed_over(candidates: Iterable[Candidate], chosen: Candidate) -> str:
+def _describe_rejected(candidates: Iterable[Candidate], chosen: Candidate) -> str:
     """Describe candidates with less predicted traffic that lost to an equal one with fewer iterations."""
     least = min(candidates, key=lambda candidate: candidate.prediction.total)
     if least.prediction.total == chosen.prediction.total:
         return ""
     less = percent(1 - least.prediction.total / chosen.prediction.total, signed=False)
-    return f"; {_by(least.shape)} is predicted to move {less} less, in more iterations of the outer loops"
+    return (
+        f"; {_format_shape(least.shape)} is predicted to move {less} less, "
+        "in more iterations of the outer loops"
+    )
 
 
-def _grown(plan: Plan, candidate: Candidate) -> str:
-    """Describe what the rest of the buffer was used for: tiles end at the tensors' extents."""
+def _describe_growth(plan: Plan, candidate: Candidate) -> str:
+    """Describe the growth of tiles by TileFactor; tiles end at the tensors' extents."""
     shape, contracted = plan.chosen.shape, plan.kernel.contracted
     ratio = max(shape[index] / candidate.shape[index] for index in shape if index not in contracted)
     if ratio > 1:
-        grown = f"TileFactor makes tiles {ratio:.3g} times as long"
+        growth = f"TileFactor makes tiles {ratio:.3g} times as long"
     else:
-        grown = "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
+        growth = "the tiles are as long as the tensors" if _spans(plan) else "no larger tiles fit"
     longer = [index for index in contracted if shape[index] > candidate.shape[index]]
-    return ", ".join([grown, *(f"{index} grows to {shape[index]:,}" for index in longer)])
+    return ", ".join([growth, *(f"{index} grows to {shape[index]:,}" for index in longer)])
 
 
 def _spans(plan: Plan) -> bool:
-    """Return whether the indices that grow have reached their extents."""
+    """Return whether the growing indices have reached their extents."""
     extents = plan.kernel.extents({name: of_tensor.extents for name, of_tensor in plan.statistics.items()})
     free = [index for index in extents if index not in plan.kernel.contracted]
     return all(plan.chosen.shape[index] == extents[index] for index in free)
 
 
 def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
-    """The candidate that a scheme was made from."""
+    """Return the candidate of a scheme."""
     return next(
         candidate
         for candidate in candidates
@@ -104,7 +107,7 @@ def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidat
 
 
 def tables(plan: Plan, *, measured: bool) -> list[Table]:
-    """Statistics, candidates, and schemes."""
+    """Return the tables of statistics, candidates, and schemes."""
     return [_statistics(plan), *_candidates(plan, measured), _schemes(plan, measured)]
 
 
@@ -127,7 +130,8 @@ def _statistics(plan: Plan) -> Table:
         )
         fills = " ".join(f"{fill:.4g}" for fill in of_tensor.pr_tile_index)
         table.add(
-            f"{name}, base tiles of {_by(dict(zip(of_tensor.indices, of_tensor.tile, strict=True)))}",
+            f"{name}, base tiles of "
+            f"{_format_shape(dict(zip(of_tensor.indices, of_tensor.tile, strict=True)))}",
             f"{of_tensor.nonzeros:,}",
             f"{of_tensor.tiles:,}",
             f"{of_tensor.size_tile:,.4g}",
@@ -150,7 +154,7 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
         words = _predicted(candidate.prediction)
         cells = [
             f"{candidate.rf:g}" if candidate.rf else "",
-            _by(candidate.shape),
+            _format_shape(candidate.shape),
             *(f"{part:,.0f}" for part in words.values()),
         ]
         if measured:
@@ -160,26 +164,34 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
 
 
 def _schemes(plan: Plan, measured: bool) -> Table:
-    moved = ["A", "B"] if plan.dynamic else list(plan.kernel.inputs)
-    columns = ("Method", "Tile", "Fullest tile", *(f"{name}, words" for name in moved), "O", "Total", "Saves")
+    operands = ["A", "B"] if plan.dynamic else list(plan.kernel.inputs)
+    columns = (
+        "Method",
+        "Tile",
+        "Fullest tile",
+        *(f"{name}, words" for name in operands),
+        "O",
+        "Total",
+        "Saves",
+    )
     table = Table("Schemes" + (", measured" if measured else ""), columns if measured else columns[:3], 2)
     least = plan.measured["conservative"].total if measured else 0
     for name, scheme in plan.schemes.items():
-        cells = [name, _by(scheme.shape), f"{scheme.fullest:,}"]
-        table.add(*cells, *(_moved(plan.measured[name].words(), least) if measured else ()))
+        cells = [name, _format_shape(scheme.shape), f"{scheme.fullest:,}"]
+        table.add(*cells, *(_traffic_cells(plan.measured[name].words(), least) if measured else ()))
     if plan.dynamic is not None:
         cells = ["drt", f"{len(plan.dynamic.tasks):,} tasks", ""]
-        table.add(*cells, *(_moved(plan.dynamic.words(), least) if measured else ()))
+        table.add(*cells, *(_traffic_cells(plan.dynamic.words(), least) if measured else ()))
     return table
 
 
-def _moved(words: Mapping[str, int], least: int) -> list[str]:
+def _traffic_cells(words: Mapping[str, int], least: int) -> list[str]:
     saves = f"{least / words['total']:.3g} x" if words["total"] else ""
     return [*(f"{each:,}" for each in words.values()), saves]
 
 
-def _by(shape: Mapping[str, int]) -> str:
-    """``i 16 x k 1 x j 16``."""
+def _format_shape(shape: Mapping[str, int]) -> str:
+    """Format a shape, as ``i 16 x k 1 x j 16``."""
     return " x ".join(f"{index} {size:,}" for index, size in shape.items())
 
 
@@ -206,7 +218,7 @@ def _scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
 
 
 def _dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
-    """DRT's shape is that of its microtiles; what it moves is known with its tasks."""
+    """Return DRT's scheme: the shape of its microtiles, its tasks, and their traffic."""
     tasks = [
         {"i": task.i, "k": task.k, "j": task.j, "A": task.a_words, "B": task.b_words}
         for task in dynamic.tasks
@@ -238,7 +250,7 @@ def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
 
 
 def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
-    """Words by operand, of the output and in all, and what else was counted."""
+    """Return words by operand, of the output and in total, and the other counts of a measurement."""
     return {
         **measured.words(),
         "fetches": {name: each.fetches for name, each in measured.inputs.items()},
@@ -252,10 +264,10 @@ def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
 
 
 def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
-    """The statistics of a kernel's inputs in a document.
+    """Read the statistics of a kernel's inputs from a document.
 
     Raises:
-        InputError: it cannot be read, is no such document, or has not all of them.
+        InputError: the document cannot be read, is of another kind, or lacks an input.
     """
     text = read_text(path)
     try:

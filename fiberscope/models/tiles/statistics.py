@@ -1,8 +1,7 @@
-"""Statistics of a tensor for D2T2: six statistics of its base tiling, kept as JSON that can be reused.
+"""Statistics of a tensor for D2T2: six statistics of its base tiling, and their JSON.
 
-Every reading of the paper's that leaves a choice is collected and has its name: Corrs ``pooled`` and
-``per_tile``, TileCorrs ``slice`` and ``pooled``. All are those of nonempty tiles; last tiles may be ragged,
-and count as whole ones.
+Every interpretation of the paper is collected under a name: Corrs ``pooled`` and ``per_tile``, TileCorrs
+``slice`` and ``pooled``. Statistics are over nonempty tiles; ragged tiles at the edge count as whole tiles.
 
 Source: D2T2 (MICRO 2025), Sections 4.3 and 4.4.
 """
@@ -44,16 +43,16 @@ __all__ = [
 
 LEAST_SAMPLED = 32  # least number of sampled tiles, for any share
 
-Correlations: TypeAlias = Mapping[str, Numbers]  # by reading: correlation at each distance; 1 at distance 0
+Correlations: TypeAlias = Mapping[str, Numbers]  # by variant: correlation at each distance; 1 at distance 0
 VERSION = 1
-CORRS, TILE_CORRS = {"pooled", "per_tile"}, {"pooled", "slice"}  # possible readings of each statistic
+CORRS, TILE_CORRS = {"pooled", "per_tile"}, {"pooled", "slice"}  # variants of each statistic
 _Count: TypeAlias = Annotated[int, Field(ge=0, le=2**62, strict=True)]
 _Number: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The tiles that Corrs are of: drawn uniformly, without replacement; all else is of every tile."""
+    """The tiles of Corrs, drawn uniformly without replacement; other statistics are of all tiles."""
 
     share: float
     seed: int
@@ -67,7 +66,7 @@ class _Beginnings:
 
 @dataclass(frozen=True)
 class _Document:
-    """The JSON of statistics; ``Statistics`` says what each is."""
+    """The JSON of statistics; see ``Statistics`` for the fields."""
 
     indices: list[str]
     extents: list[_Count]
@@ -87,7 +86,7 @@ class _Document:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Statistics of one tensor; ranks are in the order of the loops.
+    """Statistics of one tensor; ranks are in loop order.
 
     Args:
         indices: the indices of its ranks.
@@ -95,18 +94,18 @@ class Statistics:
         tile: the extents of a base tile.
         metric: the metric of the sizes.
         nonzeros: the nonzeros of the tensor.
-        tiles: how many hold something.
-        size_tile: the mean size of these, 0 without any.
-        max_tile: what the fullest takes of a buffer.
-        fullest: its outer coordinate by index, none without any.
-        pr_tile_index: for each rank, how full a fiber of tiles is on average.
-        beginnings: for each rank, for each way of the coordinates up to it inside of a tile, the last
-            counting fastest, how many tiles have something there.
-        corrs: for each contracted index, by reading, for each distance below T, which share of what lies at a
-            coordinate lies also at the coordinate so far above it, in the same tile.
-        tile_corrs: for each index, by reading, for each distance between tiles, how often two such tiles (or
-            slices of tiles) both hold something, as a share of those that do.
-        sample: which tiles ``corrs`` is of.
+        tiles: number of nonempty tiles.
+        size_tile: mean size of nonempty tiles; 0 without any.
+        max_tile: size of the fullest tile in a buffer.
+        fullest: outer coordinate of the fullest tile by index; empty without nonempty tiles.
+        pr_tile_index: for each rank, the mean share of nonempty coordinates in a fiber of tiles.
+        beginnings: for each rank, the number of tiles with a nonzero at each tuple of inner coordinates up to
+            the rank; the last coordinate varies fastest.
+        corrs: for each contracted index and variant, by distance below T: the share of the nonzeros at a
+            coordinate with a nonzero at that distance above, in the same tile.
+        tile_corrs: for each index and variant, by distance in tiles: the share of nonempty tiles (or slices
+            of tiles) with a nonempty tile at that distance.
+        sample: the tiles of ``corrs``.
     """
 
     indices: tuple[str, ...]
@@ -126,23 +125,28 @@ class Statistics:
 
     @property
     def p_tile(self) -> float:
-        """The share of the grid's tiles that hold something."""
+        """Return the share of nonempty tiles in the grid."""
         return math.prod(self.pr_tile_index)
 
     @property
     def pr(self) -> float:
-        """The mean share of a nonempty tile's places that are nonzero."""
+        """Return the mean share of nonzeros in a nonempty tile."""
         return self.nonzeros / (self.tiles * math.prod(self.tile)) if self.tiles else 0.0
 
     @cached_property
     def prob_index(self) -> tuple[Numbers, ...]:
-        """For each rank, the share of tiles with something at coordinates up to it among those with something
-        at the ones before; 0 where there are none."""
+        """Return for each rank the conditional probabilities of inner coordinates.
+
+        An entry is the share of tiles with a nonzero at coordinates up to the rank, among tiles with a
+        nonzero at the coordinates before; 0 without such tiles.
+        """
         before = np.array([self.tiles])
         probabilities = []
         for counts, size in zip(self.beginnings, self.tile, strict=True):
-            of = np.repeat(before, size)
-            probabilities.append(np.divide(counts, of, out=np.zeros(len(counts)), where=of > 0))
+            denominators = np.repeat(before, size)
+            probabilities.append(
+                np.divide(counts, denominators, out=np.zeros(len(counts)), where=denominators > 0)
+            )
             before = counts
         return tuple(probabilities)
 
@@ -162,22 +166,22 @@ def collect(
     metric: Metric = METRICS["words"],
     written: Tiled | None = None,
 ) -> Statistics:
-    """The statistics of a base tiling.
+    """Return the statistics of a base tiling.
 
     Args:
-        tiled: with its ranks in the order of the loops.
+        tiled: with its ranks in loop order.
         indices: the indices of its ranks.
-        contracted: those that the kernel sums over, for which Corrs are collected.
-        sample: the share of tiles that Corrs are collected from, at least 32 tiles.
-        seed: by which they are drawn.
+        contracted: the summed indices, for which Corrs are collected.
+        sample: the share of tiles from which Corrs are collected, at least 32 tiles.
+        seed: seed of the sample.
         metric: the metric of sizes.
-        written: the same tiles with the ranks as the kernel writes them, which are what is moved; ``tiled``
-            if left out.
+        written: the same tiles with ranks as the kernel writes them, which determine sizes; default:
+            ``tiled``.
     """
     sizes = tiled if written is None else written
-    held = sizes.held(metric)
+    in_buffer = sizes.held(metric)
     number = min(len(tiled), max(LEAST_SAMPLED, math.ceil(sample * len(tiled))))
-    chosen = _chosen(len(tiled), number, seed)
+    sample_tiles = _draw_tiles(len(tiled), number, seed)
     return Statistics(
         indices=tuple(indices),
         extents=tiled.extents,
@@ -186,11 +190,13 @@ def collect(
         nonzeros=len(tiled.places),
         tiles=len(tiled),
         size_tile=float(sizes.moved(metric).mean()) if len(tiled) else 0.0,
-        max_tile=int(held.max(initial=0)),
-        fullest=_fullest(sizes, tiled.order, indices, held),
+        max_tile=int(in_buffer.max(initial=0)),
+        fullest=_fullest(sizes, tiled.order, indices, in_buffer),
         pr_tile_index=_pr_tile_index(tiled),
         beginnings=tuple(_beginnings(tiled, rank) for rank in range(1, tiled.ranks + 1)),
-        corrs={name: _corrs(tiled, rank, chosen) for rank, name in enumerate(indices) if name in contracted},
+        corrs={
+            name: _corrs(tiled, rank, sample_tiles) for rank, name in enumerate(indices) if name in contracted
+        },
         tile_corrs={name: _tile_corrs(tiled, rank) for rank, name in enumerate(indices)},
         sample=Sample(sample, seed, number),
     )
@@ -199,18 +205,20 @@ def collect(
 def collect_all(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, options: Options = DEFAULTS
 ) -> dict[str, Statistics]:
-    """The statistics of each operand by name, of its base tiling.
+    """Return the statistics of each operand's base tiling by name.
 
     Args:
-        kernel: names the operands and says which indices it sums over.
+        kernel: names the operands and their summed indices.
         tensors: with their ranks as the kernel writes them.
         shape: the shape of base tiles.
-        options: the metric, and what Corrs are sampled by.
+        options: the metric, and the sample of Corrs.
     """
-    return {name: _collected(kernel, name, tensors[name], shape, options) for name in kernel.inputs}
+    return {name: _collect_operand(kernel, name, tensors[name], shape, options) for name in kernel.inputs}
 
 
-def _collected(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, options: Options) -> Statistics:
+def _collect_operand(
+    kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, options: Options
+) -> Statistics:
     written, order = [shape[index] for index in kernel.indices[name]], kernel.storage(name)
     in_order = order == tuple(range(len(order)))
     return collect(
@@ -224,16 +232,18 @@ def _collected(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, op
     )
 
 
-def _fullest(sizes: Tiled, order: Sequence[int], indices: Sequence[str], held: Integers) -> dict[str, int]:
-    if not len(held):
+def _fullest(
+    sizes: Tiled, order: Sequence[int], indices: Sequence[str], in_buffer: Integers
+) -> dict[str, int]:
+    if not len(in_buffer):
         return {}
     by_rank = dict(zip(sizes.order, sizes.ids, strict=True))
-    at = int(np.argmax(held))
-    return {index: int(by_rank[rank][at]) for index, rank in zip(indices, order, strict=True)}
+    place = int(np.argmax(in_buffer))
+    return {index: int(by_rank[rank][place]) for index, rank in zip(indices, order, strict=True)}
 
 
 def _pr_tile_index(tiled: Tiled) -> tuple[float, ...]:
-    """Distinct beginnings of tiles' coordinates up to a rank, over those before it times the rank's tiles."""
+    """Return for each rank the mean share of nonempty coordinates in a fiber of tiles."""
     probabilities, before = [], min(1, len(tiled))
     for rank, tiles in enumerate(tiled.grid, start=1):
         below = math.prod(tiled.grid[rank:])
@@ -252,26 +262,26 @@ def _beginnings(tiled: Tiled, ranks: int) -> Integers:
     return counts
 
 
-def _chosen(tiles: int, number: int, seed: int) -> Integers:
-    """The tiles of a sample, increasing."""
+def _draw_tiles(tiles: int, number: int, seed: int) -> Integers:
+    """Return the tiles of a sample in increasing order."""
     if number == tiles:
         return np.arange(tiles)
     return np.sort(np.random.default_rng(seed).choice(tiles, number, replace=False))
 
 
-def _corrs(tiled: Tiled, rank: int, chosen: Integers) -> Correlations:
+def _corrs(tiled: Tiled, rank: int, sample_tiles: Integers) -> Correlations:
     places = tiled.places
-    if len(chosen) < len(tiled):
-        kept = np.zeros(len(tiled), bool)
-        kept[chosen] = True
-        places = places[np.repeat(kept, tiled.nonzeros)]
+    if len(sample_tiles) < len(tiled):
+        is_sampled = np.zeros(len(tiled), bool)
+        is_sampled[sample_tiles] = True
+        places = places[np.repeat(is_sampled, tiled.nonzeros)]
     extent = tiled.shape[rank]
     members = with_last(places, tiled.shape, rank)
     first = np.flatnonzero(first_of_each(members // extent))
     tile_of = np.searchsorted(tiled.tiles, members[first] // tiled.volume)
     weights = np.stack([np.ones(len(first)), 1.0 / tiled.nonzeros[tile_of]])
     pooled, per_tile = overlaps(members, extent, weights)
-    return {"pooled": _normalised(np.rint(pooled)), "per_tile": _normalised(per_tile)}
+    return {"pooled": _normalise(np.rint(pooled)), "per_tile": _normalise(per_tile)}
 
 
 def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
@@ -280,12 +290,12 @@ def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
     sets = int(first_of_each(members // tiles).sum())
     slices = np.unique(tiled.ids[rank])
     return {
-        "slice": _normalised(np.rint(overlaps(slices, tiles, np.ones((1, min(1, len(slices)))))[0])),
-        "pooled": _normalised(np.rint(overlaps(members, tiles, np.ones((1, sets)))[0])),
+        "slice": _normalise(np.rint(overlaps(slices, tiles, np.ones((1, min(1, len(slices)))))[0])),
+        "pooled": _normalise(np.rint(overlaps(members, tiles, np.ones((1, sets)))[0])),
     }
 
 
-def _normalised(counts: Numbers) -> Numbers:
+def _normalise(counts: Numbers) -> Numbers:
     """Divide by the correlation at distance 0; without data, only distance 0 correlates."""
     shares: Numbers = counts / counts[0] if counts[0] else np.eye(1, len(counts))[0]
     return shares
@@ -319,19 +329,19 @@ def to_document(statistics: Statistics) -> dict[str, Any]:
 
 
 def to_json(statistics: Statistics) -> str:
-    """A text from which ``from_json`` makes the same statistics again."""
+    """Return the JSON of statistics, which ``from_json`` reads."""
     return json.dumps(to_document(statistics))
 
 
 def from_json(text: str, where: str) -> Statistics:
-    """The statistics that a text holds.
+    """Return the statistics of a JSON text.
 
     Args:
         text: as ``to_json`` writes it.
-        where: it comes from; named in errors.
+        where: the source of the text, for messages.
 
     Raises:
-        InputError: it is no JSON, or of another version, or incomplete, or a value is of another type.
+        InputError: the text is not JSON, is incomplete, or has another version or a value of a wrong type.
     """
     try:
         document = json.loads(text)

@@ -1,8 +1,8 @@
-"""The outer loops of a tiled kernel, walked over the nonempty tiles: which tiles are fetched, and how often.
+"""Walk over the outer loops of a tiled kernel, which counts the fetches of nonempty tiles.
 
-An operand's tiles are a tree, a level for each of its indices in loop order. At each loop the nodes of all
-operands that carry its index step to those children that all of them have (hierarchical skipping), for all
-points of the loops above at once.
+An operand's tiles are a tree with a level for each index in loop order. At each loop, the nodes of all
+operands with the loop's index advance to the children that all of them have (hierarchical skipping). All
+points of the outer loops advance together.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from fiberscope.workloads.tiles.tiling import Tiled
 
 __all__ = ["Fetched", "Overflow", "walk"]
 
-POINTS = 1 << 21  # of a loop that are worked on at once
-TABLE = 1 << 24  # places of a table that finds children, at the most
+POINTS = 1 << 21  # points of a loop in a portion
+TABLE = 1 << 24  # largest size of a lookup table of children
 
 
 @dataclass(frozen=True)
 class Overflow:
-    """Treatment of a tile that exceeds its buffer: a part streams, anew at each use, and the rest stays.
+    """Handling of a tile that exceeds its buffer: a part streams at each use, and the rest stays.
 
-    Source: Tailors (Xue et al., MICRO 2023), for the idea; that it is of these words is our reading.
+    Source: Tailors (Xue et al., MICRO 2023); the size of the part is our interpretation.
 
     Args:
         capacity: the capacity of the buffer, in words.
-        stays: of those, how many stay.
+        stays: words that stay.
     """
 
     capacity: int
     stays: int
 
     def words(self, words: Integers, uses: Integers) -> Integers:
-        """Words that are fetched of tiles that are used so often in a row."""
+        """Return the fetched words of tiles with a number of consecutive uses."""
         streamed = self.stays + uses * (words - self.stays)
         moved: Integers = np.where(words > self.capacity, streamed, words)
         return moved
@@ -58,15 +58,15 @@ def walk(
     operands: Mapping[str, tuple[Sequence[str], Tiled | Packed]],
     overflow: Overflow | None = None,
 ) -> tuple[dict[str, Fetched], int]:
-    """Walk the tiles: return the fetches of each buffer, and the iterations with a tile of every operand.
+    """Walk over the tiles; return the fetches of each operand, and the iterations with all operands.
 
-    A tile is fetched when its last index is bound and an iteration below needs it; it stays while deeper
-    indices run, and no longer.
+    A tile is fetched when its last index is bound and an inner iteration needs it. The tile stays while
+    deeper indices iterate, and no longer.
 
     Args:
         order: the order of the outer loops.
-        operands: the operands by name: the indices of the ranks, and the tiles.
-        overflow: the overflow of operands whose tiles may exceed their buffer, what happens then.
+        operands: by name, the indices of the ranks, and the tiles.
+        overflow: the handling of tiles that exceed their buffer; None: tiles do not overflow.
     """
     trees = [_Tree(sorted(indices, key=order.index), indices, tiled) for indices, tiled in operands.values()]
     walker = _Walk(order, trees, overflow)
@@ -75,11 +75,11 @@ def walk(
 
 
 class _Tree:
-    """An operand's nonempty tiles as a tree, a level an index; the root is node 0.
+    """An operand's nonempty tiles as a tree with a level for each index; the root is node 0.
 
     Args:
-        indices: in the order of the loops.
-        ranks: the same as the tiles are stored.
+        indices: in loop order.
+        ranks: the same indices in storage order.
         tiled: the tiles.
     """
 
@@ -96,31 +96,31 @@ class _Tree:
             parents, above = level.nodes, len(level.coordinates)
 
     def level(self, index: str) -> _Level | None:
-        """Return the level at which the tree branches by an index; None if it never does."""
+        """Return the level of an index, or None."""
         return self.levels[self.indices.index(index)] if index in self.indices else None
 
 
 class _Level:
-    """The children of the nodes of one level: node n's are ``first[n] : first[n + 1]``, by coordinate.
+    """The children of the nodes of one level: those of node n are ``first[n] : first[n + 1]``, by coordinate.
 
     Args:
-        parents: of each tile the node above.
-        column: of each tile the coordinate at this level.
-        above: how many nodes are above.
+        parents: for each tile the parent node.
+        column: for each tile the coordinate at this level.
+        above: number of parent nodes.
     """
 
     def __init__(self, parents: Integers, column: Integers, above: int) -> None:
         self.extent = int(column.max(initial=0)) + 1
         keys = parents * self.extent + column  # sorted, as the tiles are
-        new = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
-        self.nodes = np.cumsum(new) - 1  # of each tile
-        self.keys = keys[new]
-        self.coordinates = column[new]
-        self.first = np.append(0, np.cumsum(np.bincount(parents[new], minlength=above)))
+        is_first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+        self.nodes = np.cumsum(is_first) - 1  # of each tile
+        self.keys = keys[is_first]
+        self.coordinates = column[is_first]
+        self.first = np.append(0, np.cumsum(np.bincount(parents[is_first], minlength=above)))
         self.table = self._table(above * self.extent)
 
     def _table(self, places: int) -> Integers | None:
-        """The child at each key, -1 where there is none; None where that would be too large."""
+        """Return a table of the child at each key, -1 without a child; None above ``TABLE`` keys."""
         if places > TABLE:
             return None
         table = np.full(places, -1, np.int64)
@@ -128,19 +128,19 @@ class _Level:
         return table
 
     def counts(self, nodes: Integers) -> Integers:
-        """Count the children of each node."""
-        many: Integers = self.first[nodes + 1] - self.first[nodes]
-        return many
+        """Return the number of children of each node."""
+        child_counts: Integers = self.first[nodes + 1] - self.first[nodes]
+        return child_counts
 
     def find(self, nodes: Integers, coordinates: Integers) -> Integers:
-        """The child of each node at a coordinate; -1 where it has none."""
+        """Return the child of each node at a coordinate; -1 without a child."""
         keys = nodes * self.extent + coordinates
         if self.table is not None:
             positions = self.table.take(keys, mode="clip")
         else:
             places = np.searchsorted(self.keys, keys)
             positions = np.where(np.append(self.keys, -1)[places] == keys, places, -1)
-        positions[coordinates >= self.extent] = -1  # no key is theirs
+        positions[coordinates >= self.extent] = -1
         return positions
 
 
@@ -150,10 +150,10 @@ class _Walk:
         self.fetched = [Fetched() for _ in trees]
 
     def go(self, depth: int, nodes: Sequence[Integers]) -> Integers:
-        """Walk the loops from ``depth`` on, from points at each of which every tree is at a node.
+        """Walk over the loops from ``depth`` on, from points with a node of every tree.
 
         Returns:
-            Of each point, how many iterations were reached below it.
+            For each point the number of iterations below.
         """
         if depth == len(self.order):
             return np.ones(len(nodes[0]), np.int64)
@@ -167,7 +167,7 @@ class _Walk:
         return np.concatenate(sums)
 
     def _fetch(self, index: str, nodes: Sequence[Integers], uses: Integers) -> None:
-        """Count the fetches of operands whose last index this is."""
+        """Count the fetches of operands with this last index."""
         for tree, tiles, fetched in zip(self.trees, nodes, self.fetched, strict=True):
             if tree.indices[-1] == index:
                 needed = tiles[uses > 0]
@@ -179,44 +179,44 @@ class _Walk:
                 fetched.nonzeros += int(tree.nonzeros[needed].sum())
 
 
-def _sums(places: Integers, numbers: Integers, many: int) -> Integers:
-    """Sums of the numbers that belong to each of so many places; the places increase."""
+def _sums(places: Integers, numbers: Integers, place_count: int) -> Integers:
+    """Return the sums of numbers by place; places are increasing."""
     before = np.append(0, np.cumsum(numbers))
-    ends = np.searchsorted(places, np.arange(many + 1))
+    ends = np.searchsorted(places, np.arange(place_count + 1))
     return np.diff(before[ends])
 
 
 def _portions(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> Iterator[list[Integers]]:
-    """The points in portions whose children are not many."""
-    portions = np.cumsum(_fewest(levels, nodes)[1]) // POINTS
+    """Yield the points in portions with a bounded number of children."""
+    portions = np.cumsum(_driving_tree(levels, nodes)[1]) // POINTS
     starts = np.flatnonzero(np.diff(portions, prepend=-1))
     for first, last in pairwise([*starts, len(portions)]):
         yield [each[first:last] for each in nodes]
 
 
-def _fewest(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[int, Integers]:
-    """The tree with the fewest children below the points, and how many each point's node has there."""
+def _driving_tree(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[int, Integers]:
+    """Return the tree with the fewest children below the points, and the children of each point."""
     counts = {place: level.counts(nodes[place]) for place, level in enumerate(levels) if level is not None}
     least = min(counts, key=lambda place: int(counts[place].sum()))
     return least, counts[least]
 
 
 def _step(levels: Sequence[_Level | None], nodes: Sequence[Integers]) -> tuple[Integers, list[Integers]]:
-    """The points one loop deeper: of each the point above, and each tree's node."""
-    driver, counts = _fewest(levels, nodes)
+    """Return the points of the next loop: the parent of each point, and the node of each tree."""
+    driver, counts = _driving_tree(levels, nodes)
     level = levels[driver]
     assert level is not None
     parents = np.repeat(np.arange(len(counts)), counts)
     offsets = np.cumsum(counts) - counts
     children = np.arange(len(parents)) + (level.first[nodes[driver]] - offsets)[parents]
     coordinates = level.coordinates[children]
-    stepped: list[Integers] = []
+    next_nodes: list[Integers] = []
     for place, other in enumerate(levels):
         if place == driver:
-            stepped.append(children)
+            next_nodes.append(children)
         elif other is None:
-            stepped.append(nodes[place][parents])
+            next_nodes.append(nodes[place][parents])
         else:
-            stepped.append(other.find(nodes[place][parents], coordinates))
-    met = np.logical_and.reduce([each >= 0 for each in stepped])
-    return (parents, stepped) if met.all() else (parents[met], [each[met] for each in stepped])
+            next_nodes.append(other.find(nodes[place][parents], coordinates))
+    in_all = np.logical_and.reduce([each >= 0 for each in next_nodes])
+    return (parents, next_nodes) if in_all.all() else (parents[in_all], [each[in_all] for each in next_nodes])

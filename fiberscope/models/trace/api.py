@@ -59,7 +59,7 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.ranked_names import without_ranks
 from fiberscope.workloads.verification import Comparison, overflows_in_words
 
-__all__ = ["Prepared", "model", "prepare", "roots_of", "specified"]
+__all__ = ["Prepared", "load_outline", "model", "prepare", "roots_of"]
 
 UNBOUNDED = 2**40  # coordinates: more than a tensor has
 
@@ -72,20 +72,20 @@ def model(
     exact: bool = False,
     progress: Progress | bool | None = None,
 ) -> Report:
-    """Run a cascade on real tensors, verify its results, count what its machine did, and report.
+    """Run a cascade on real tensors, verify its results, and report the counts of its machine.
 
     Args:
-        specification: the name of an accelerator, of a variant of its specification (``extensor-energy``), or
-            the path of a YAML file.
-        factors: operands of a product: A, and B where it is not A again.
-        tensors: or operands by name; the rows of a matrix are the first declared rank of its tensor.
+        specification: the name of an accelerator, the name of a variant of its specification
+            (``extensor-energy``), or the path of a YAML file.
+        factors: the operands A and B of a product; without B, A is both.
+        tensors: operands by name, instead of ``factors``; the rows of a matrix are the first declared rank.
         settings: by key: symbols, parameters of the machine, and options of the model as ``semantics``.
-        exact: refuse a surrogate for a matrix that cannot be had.
-        progress: called now and then with stage, work done and work in all; False hides a notebook's bar.
+        exact: refuse a surrogate for a matrix that is not available.
+        progress: a callback with stage, work done and total work; False hides the progress bar of a notebook.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError: what was given cannot be modelled.
-        VerificationError: a result is wrong; it has the report.
+        ConfigurationError, WorkloadError, InputError: specification, operands or settings are invalid.
+        VerificationError: a result is wrong; the error has the report.
     """
     request = RecordedRequest(
         command="model",
@@ -104,23 +104,23 @@ def model(
 
 @dataclass(frozen=True)
 class Prepared:
-    """A specification with its operands.
+    """A specification with its operands, ready to run.
 
     Args:
-        specification: what runs.
-        operands: what it runs on.
-        options: how it is counted.
-        roots: where the sources of what runs begin.
-        chosen: what the machine chose for these operands, in words.
-        problem: that the operands are of, where they were not given by name.
-        count_cached: counts the traffic behind the machine's cache; None where that was not asked for.
+        specification: the cascade, its mapping and its architecture.
+        operands: the tensors by name.
+        options: options of the model.
+        roots: roots of the sources, for the digest in the report.
+        choices: descriptions of the symbols that the machine chose for these operands.
+        problem: the problem with these operands; None if the operands have names.
+        count_cached: counts the traffic behind the machine's cache; None without ``functional_cache``.
     """
 
     specification: Specification
     operands: Mapping[str, CascadeOperand]
     options: Options
     roots: Roots
-    chosen: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     problem: Problem | None = None
     count_cached: Callable[[], CachedTraffic] | None = None
 
@@ -132,8 +132,8 @@ class Prepared:
         output = declared[specification.einsums[-1].output]
         return trees(self.operands.values(), declared, output, specification.shapes)
 
-    def modelled(self) -> ModelledRun:
-        """Run it and count."""
+    def evaluate(self) -> ModelledRun:
+        """Run the cascade, and return its counts, energies and verification."""
         counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
         metrics = counting.metrics(outcome)
@@ -144,10 +144,17 @@ class Prepared:
             solved = ProblemAnswer(self.problem.title, *self.checked(outcome.tensors))
         cached = None if self.count_cached is None or outcome.interrupted else self.count_cached()
         inputs = self.specification, self.operands, self.options
-        return ModelledRun(*inputs, outcome, metrics, energies, self.chosen, solved, cached)
+        return ModelledRun(*inputs, outcome, metrics, energies, self.choices, solved, cached)
 
     def checked(self, tensors: Mapping[str, FiberTree]) -> tuple[str, Comparison]:
-        """Return the reference of the problem's answer, and the comparison of final tensors with it."""
+        """Compare a problem's answer with its reference.
+
+        Args:
+            tensors: all tensors at the end of the run, by name.
+
+        Returns:
+            The name of the reference, and the comparison.
+        """
         assert self.problem is not None
         name = self.problem.inputs[-1]
         iteration = self.specification.iteration
@@ -158,10 +165,10 @@ class Prepared:
         return self.problem.reference, self.problem.check(answer)
 
     def stamps(self) -> list[Stamps]:
-        """Run it, and say where in space and time each body was.
+        """Run the cascade, and return the positions of its bodies in space and time.
 
         Raises:
-            KeyboardInterrupt: it was interrupted.
+            KeyboardInterrupt: the run was interrupted.
         """
         watcher = Watcher()
         if run(self.specification, self.trees, watcher.observe).interrupted:
@@ -169,23 +176,27 @@ class Prepared:
         return watcher.stamps()
 
     def run(self, tell: Progress = ignore_progress, source: Source | None = None) -> Report:
-        """Run it, and report, also by what it was made.
+        """Run the cascade, and return the report.
+
+        Args:
+            tell: progress callback.
+            source: the entry of the report that names the request and its sources.
 
         Raises:
-            VerificationError: a result is wrong; it has the report.
+            VerificationError: a result is wrong; the error has the report.
         """
         tell("modelling", 0, 0)
         start = time.perf_counter()
-        modelled = self.modelled()
+        modelled_run = self.evaluate()
         seconds = time.perf_counter() - start
-        report_ = report(modelled, Timing(seconds, seconds), source)
-        wrong = modelled.outcome.wrong
+        report_ = report(modelled_run, Timing(seconds, seconds), source)
+        wrong = modelled_run.outcome.wrong
         if wrong is not None:
             overflows = f", {overflows_in_words(wrong.overflows)}" if wrong.overflows else ""
             error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}{overflows}"
             raise VerificationError(f"{wrong.einsum} is wrong: {error}", report_)
-        if modelled.solved is not None and not modelled.solved.comparison.passed:
-            raise VerificationError(f"the answer is not that of {modelled.solved.reference}", report_)
+        if modelled_run.solved is not None and not modelled_run.solved.comparison.passed:
+            raise VerificationError(f"the answer is not that of {modelled_run.solved.reference}", report_)
         return report_
 
 
@@ -197,35 +208,35 @@ def prepare(
     exact: bool = False,
     progress: Progress = ignore_progress,
 ) -> Prepared:
-    """Return what ``model`` runs, without running it; the arguments are those of ``model``.
+    """Return the run of a call of ``model`` without its execution; the arguments are those of ``model``.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: as ``model``.
     """
     options, others = _options(settings or {})
-    drafted, maker = _drafted(specification, others)
+    drafted, maker = _read_draft(specification, others)
     if options.functional_cache:
         _check_cache(specification, drafted)
-    ready = _prepared(specification, factors, tensors or {}, drafted, maker, options, exact, progress)
+    ready = _prepare_operands(specification, factors, tensors or {}, drafted, maker, options, exact, progress)
     if not options.functional_cache:
         return ready
-    return replace(ready, count_cached=partial(_cached, drafted, ready))
+    return replace(ready, count_cached=partial(_count_cached, drafted, ready))
 
 
-def _check_cache(specification: str, drafted: Draft) -> None:
-    """Refuse a functional cache of a machine without one.
+def _check_cache(specification: str, outline_draft: Draft) -> None:
+    """Refuse a functional cache of a machine without a cache.
 
     Raises:
-        InputError: naming the machines that have one.
+        InputError: the machine has no cache; the message lists machines with a cache.
     """
-    if drafted.machine is None or drafted.machine[0].cached is None:
+    if outline_draft.machine is None or outline_draft.machine[0].cached is None:
         able = [name for name in accelerators.names() if accelerators.find(name).cached is not None]
         raise InputError(
             f"functional_cache: {specification} has no cache to count; machines that have: {', '.join(able)}"
         )
 
 
-def _cached(drafted: Draft, ready: Prepared) -> CachedTraffic:
+def _count_cached(drafted: Draft, ready: Prepared) -> CachedTraffic:
     """Count the traffic behind the machine's cache."""
     assert drafted.machine is not None
     kind, configuration = drafted.machine
@@ -233,7 +244,7 @@ def _cached(drafted: Draft, ready: Prepared) -> CachedTraffic:
     return kind.cached(configuration, *_factors(drafted, ready.operands))
 
 
-def _prepared(
+def _prepare_operands(
     specification: str,
     factors: Sequence[object],
     tensors: Mapping[str, object],
@@ -243,7 +254,8 @@ def _prepared(
     exact: bool,
     progress: Progress,
 ) -> Prepared:
-    outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
+
+    outline = drafted.complete(_placeholders(drafted))  # reports errors before operands are loaded
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     by_name, ranks = without_ranks(tensors, {name: declared[name] for name in outline.inputs})
     named = names_of(factors, by_name)
@@ -251,7 +263,7 @@ def _prepared(
         factors, by_name, named = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
         a, b = (*factors, None)[:2]
-        return _solving(drafted, maker.load(a, b, exact, progress), options)
+        return _prepare_problem(drafted, maker.load(a, b, exact, progress), options)
     check_names(specification, outline.inputs, named)
 
     def tell(done: int, total: int) -> None:
@@ -265,28 +277,31 @@ def _prepared(
         return Prepared(outline, operands, options, roots_of(drafted.source, options.energies))
     if not all(operand.factor for operand in operands.values()):
         return Prepared(drafted.complete(), operands, options, roots_of(drafted.source, options.energies))
-    symbols, chosen = _chosen(drafted, operands)
+    symbols, choices = _choose_symbols(drafted, operands)
     roots = roots_of(drafted.source, options.energies)
-    return Prepared(drafted.with_symbols(symbols), operands, options, roots, chosen)
+    return Prepared(drafted.with_symbols(symbols), operands, options, roots, choices)
 
 
 def _multiplies_matrices(outline: Specification) -> bool:
-    """Return whether a cascade reads two matrices A and B, of which B is A if only A is given."""
+    """Return whether a cascade reads two matrices A and B, so that A alone stands for both."""
     ranks = {name: len(outline.tensors[name].ranks) for name in outline.inputs}
     return ranks == {"A": MATRIX, "B": MATRIX}
 
 
-def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
-    """A machine's specification with the inputs of a problem; what the machine chooses follows from that."""
-    assert drafted.machine is not None  # that solves the problem
+def _prepare_problem(drafted: Draft, problem: Problem, options: Options) -> Prepared:
+    """Return the run of a machine's specification on the inputs of a problem."""
+
+    assert drafted.machine is not None
     kind, configuration = drafted.machine
-    symbols, chosen = _symbols(kind, configuration, problem.machine_inputs()) if drafted.missing else ({}, ())
+    symbols, choices = (
+        _symbols(kind, configuration, problem.machine_inputs()) if drafted.missing else ({}, ())
+    )
     roots = roots_of(drafted.source, options.energies)
-    return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, chosen, problem)
+    return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, choices, problem)
 
 
 def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:
-    """Return the roots of a trace's sources: of model and machine, its file, and the energies."""
+    """Return the roots of a run's sources: model, machine, specification file, and energy table."""
     modules = (
         machine_modules(accelerators.find(specification.machine)) if specification.machine else frozenset()
     )
@@ -298,18 +313,20 @@ def roots_of(specification: SpecificationText, energies: str | None = None) -> R
     )
 
 
-def specified(name: str, settings: Mapping[str, object]) -> Specification:
-    """A specification without operands; symbols that a run would choose are as large as can be.
+def load_outline(name: str, settings: Mapping[str, object]) -> Specification:
+    """Load a specification without operands.
+
+    A symbol that a machine chooses for its operands has the largest value.
 
     Raises:
         ConfigurationError: as ``model``.
     """
-    drafted, _maker = _drafted(name, _options(settings)[1])
+    drafted, _maker = _read_draft(name, _options(settings)[1])
     return drafted.complete(_placeholders(drafted))
 
 
-def _drafted(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
-    """The specification, and what makes its problem, if its machine solves one with inputs of its own."""
+def _read_draft(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemMaker | None]:
+    """Read a specification, and the inputs of its machine's problem (None if the machine multiplies)."""
     entries = {key: Entry.wrap(value) for key, value in settings.items() if key.startswith(SECTION)}
     drafted = draft(name, {key: value for key, value in settings.items() if key not in entries})
     if drafted.machine is None:
@@ -321,41 +338,41 @@ def _drafted(name: str, settings: Mapping[str, object]) -> tuple[Draft, ProblemM
 
 
 def _placeholders(drafted: Draft) -> dict[str, float]:
-    """Sizes in the place of those that a machine chooses for its operands."""
+    """Return sizes for the symbols that a machine chooses for its operands."""
     return dict.fromkeys(drafted.missing, UNBOUNDED) if drafted.machine else {}
 
 
 def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
-    """Settings of the model, and the others."""
+    """Split settings into the options of the model and the other settings."""
     own = {key: value for key, value in settings.items() if key in Options.model_fields}
     entries = {key: Entry.wrap(value) for key, value in own.items()}
     others = {key: value for key, value in settings.items() if key not in own}
     return validate(Options, entries, "the model"), others
 
 
-def _chosen(
+def _choose_symbols(
     drafted: Draft, operands: Mapping[str, CascadeOperand]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """Values that the machine chooses for symbols without one, and what it says of the choice."""
+    """Return the symbols that the machine chooses for its operands, and descriptions of the choices."""
     assert drafted.machine is not None  # else all symbols have values
     kind, configuration = drafted.machine
     return _symbols(kind, configuration, _factors(drafted, operands))
 
 
 def _factors(drafted: Draft, operands: Mapping[str, CascadeOperand]) -> Sequence[CsrArray]:
-    """A and B as the machine has them."""
+    """Return A and B in the orientation of the machine."""
     return [_factor(operands[name], drafted, left=name == "A") for name in ("A", "B")]
 
 
 def _symbols(
     accelerator: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """Return the symbols that the machine chooses, after its tiles if it asks for that."""
+    """Return the symbols that the machine chooses, and descriptions; the machine's tiles are chosen first."""
     return accelerator.symbols(with_tiles(accelerator, configuration, matrices), *matrices)
 
 
 def _factor(operand: CascadeOperand, drafted: Draft, *, left: bool) -> CsrArray:
-    """An operand as the machine has it: the rows of A and the columns of B are those of the product."""
+    """Return an operand as a matrix whose rows (of A) or columns (of B) are those of the product."""
     declared = drafted.cascade.declared
     output = declared[drafted.cascade.last_output]
     rows, _columns = matrix_ranks(operand, declared[operand.name], output)

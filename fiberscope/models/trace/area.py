@@ -1,4 +1,4 @@
-"""The parts of a specification's architecture that have area: each component by its class."""
+"""Area of a specification's architecture: the parts of each component, by its class."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ATTRIBUTES = ("width", "depth", "inputs", "radix")
 
 
 def chip_parts(specification: Specification) -> ChipParts:
-    """Return the number of instances of each component, and the price of one.
+    """Return the number of instances of each component, and the price of an instance.
 
-    A component that several configurations have is one.
+    A component of several configurations counts once.
     """
     return {
         name: (component.all_instances, _part(component))

@@ -1,4 +1,4 @@
-"""Formats and bindings of a specification, checked against the mapping and the architecture."""
+"""Reader of the sections ``format`` and ``bindings``, with checks against mapping and architecture."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _OPTIONAL = ("style", "leader")
 
 
 def read_format(tensor: str, name: str, schema: FormatSchema, document: Document) -> Format:
-    """A format of a tensor.
+    """Return a format of a tensor.
 
     Raises:
-        ConfigurationError: a rank that its order has not, or bits that its layout cannot have.
+        ConfigurationError: a rank is not in the rank order, or the layout lacks bits.
     """
     path: Path = ("format", tensor, name)
     for rank, stored in schema.ranks.items():
@@ -67,7 +67,7 @@ def _rank_format(schema: RankFormatSchema) -> RankFormat:
 
 @dataclass
 class _Collected:
-    """The bindings of an Einsum while they are read."""
+    """Bindings of an Einsum, by kind of component."""
 
     storage: list[StorageBinding] = field(default_factory=list)
     intersectors: list[IntersectorBinding] = field(default_factory=list)
@@ -78,12 +78,13 @@ class _Collected:
 
 @dataclass(frozen=True)
 class BindingReader:
-    """Reads the bindings of one Einsum.
+    """Reader of the bindings of one Einsum.
 
     Args:
-        einsum: with its mapping, and without bindings.
-        tensors: all, with their formats.
-        configurations: all.
+        einsum: the Einsum with its mapping, without bindings.
+        tensors: all tensors with their formats.
+        configurations: all configurations of the architecture.
+        document: the file, for the places in messages.
     """
 
     einsum: Einsum
@@ -92,10 +93,10 @@ class BindingReader:
     document: Document
 
     def read(self, steps: Sequence[StepSchema]) -> Bindings:
-        """The bindings that the entries say.
+        """Return the bindings of a list of entries; the first entry names the configuration.
 
         Raises:
-            ConfigurationError: something in them cannot be.
+            ConfigurationError: an entry does not fit the Einsum, its formats or its architecture.
         """
         path: Path = ("bindings", self.einsum.name)
         first = steps[0] if steps else StepSchema()
@@ -118,7 +119,7 @@ class BindingReader:
         )
 
     def _step(
-        self, step: StepSchema, components: Mapping[str, Component], into: _Collected, path: Path
+        self, step: StepSchema, components: Mapping[str, Component], collected: _Collected, path: Path
     ) -> None:
         if step.component is None:
             raise self.document.error(path, "an entry should name a component:")
@@ -129,7 +130,7 @@ class BindingReader:
         for at, binding in enumerate(step.bindings):
             place = (*path, "bindings", at)
             self._check_keys(component, binding, place)
-            self._bind(component, binding, into, place)
+            self._bind(component, binding, collected, place)
 
     def _check_keys(self, component: Component, binding: BindingSchema, path: Path) -> None:
         expected = _KEYS[component.kind]
@@ -144,18 +145,18 @@ class BindingReader:
             if name not in optional and getattr(binding, name) is None:
                 raise self.document.error(path, f"a binding of a {component.kind} needs {aliases[name]}")
 
-    def _bind(self, component: Component, schema: BindingSchema, into: _Collected, path: Path) -> None:
+    def _bind(self, component: Component, schema: BindingSchema, collected: _Collected, path: Path) -> None:
         if component.kind in ("DRAM", "Cache", "Buffet"):
-            into.storage += self._storage(component, schema, path)
+            collected.storage += self._storage(component, schema, path)
         elif component.kind == "Intersector":
-            into.intersectors.append(self._intersector(component, schema, path))
+            collected.intersectors.append(self._intersector(component, schema, path))
         elif component.kind == "Merger":
-            into.mergers.append(self._merger(component, schema, path))
+            collected.mergers.append(self._merger(component, schema, path))
         elif component.kind == "Compute":
-            into.compute.append(self._compute(component, str(schema.op), path))
+            collected.compute.append(self._compute(component, str(schema.op), path))
         else:
             self._check_loop(str(schema.rank), (*path, "rank"))
-            into.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
+            collected.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
 
     def _storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
         tensor = self._tensor(schema, path)
@@ -169,13 +170,13 @@ class BindingReader:
             self._check_loop(evict_on, (*path, "evict-on"), others=(_ROOT,))
         kinds = stored.stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
         bindings = []
-        for held, kind in kinds:
-            self._check_width(component, stored, held, kind, path)
+        for stored_rank, kind in kinds:
+            self._check_width(component, stored, stored_rank, kind, path)
             bindings.append(
                 StorageBinding(
                     component.name,
                     tensor.name,
-                    held,
+                    stored_rank,
                     kind,  # type: ignore[arg-type]
                     stored.name,
                     evict_on,
@@ -202,7 +203,7 @@ class BindingReader:
         return tensor.formats[str(schema.format)]
 
     def _check_width(self, component: Component, stored: Format, rank: str, kind: str, path: Path) -> None:
-        """A line should hold an element, and the layout have what is bound."""
+        """Check that a line holds an element, and that the layout of the rank has the bound kind of data."""
         rank_format = stored.ranks[rank]
         if (kind == "elem") != (rank_format.layout == "interleaved"):
             expected = "elem" if rank_format.layout == "interleaved" else "coord or payload"
@@ -246,7 +247,7 @@ class BindingReader:
     def _check_sums(
         self, component: Component, before: Sequence[str], after: Sequence[str], path: Path
     ) -> None:
-        """Check that what a merger sums differs in its last rank only, which the output lacks."""
+        """Check that a reducing merger exchanges the last two ranks, and that the last rank is reduced."""
         summed = set(self.einsum.ranks) - set(self.einsum.computed.output.ranks)
         cut = [
             split for split in self.einsum.partitioning if isinstance(split, Split) and split.rank in summed
@@ -272,7 +273,7 @@ class BindingReader:
 
 
 def _operations(einsum: Einsum) -> set[str]:
-    """The functions that an Einsum's bodies compute."""
+    """Return the names of the functions that an Einsum computes."""
     expression = einsum.computed.expression
     operations = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}
     reduces = set(einsum.ranks) - set(einsum.computed.output.ranks)

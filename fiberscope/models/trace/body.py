@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Innermost body of a loop nest: a few operations on the values of its tensors."""
+"""Innermost body of a loop nest: the operations of an expression on the values of its tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fiberscope.models.trace.output import OutputRank
 
 
 def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
-    """The result of an operation; the smaller or the larger of NaN and another value is NaN."""
+    """Return the result of an operation; ``MIN`` and ``MAX`` of NaN and another value are NaN."""
     if operation == MUL:
         return left * right
     if operation == ADD:
@@ -50,9 +50,9 @@ def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noex
 
 
 def apply_seldom(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
-    """The result of one of the others."""
+    """Return the result of an operation that ``apply`` leaves out, for speed."""
     if operation == DIV:
-        return divided(left, right)
+        return divide(left, right)
     if operation == OR:
         return 1.0 if left != 0 or right != 0 else 0.0
     if operation == AND:
@@ -68,8 +68,8 @@ def apply_seldom(operation: int, left: float, right: float) -> float:  # C: cpde
     return math.sqrt(left) if left >= 0 else math.nan
 
 
-def divided(dividend: float, divisor: float) -> float:  # C: cpdef, noexcept
-    """A quotient; of a division by zero infinity, or no number."""
+def divide(dividend: float, divisor: float) -> float:  # C: cpdef, noexcept
+    """Return a quotient; a division by zero gives an infinity or NaN."""
     if divisor != 0:
         return dividend / divisor
     if dividend > 0:
@@ -78,25 +78,26 @@ def divided(dividend: float, divisor: float) -> float:  # C: cpdef, noexcept
 
 
 class Body:  # C: final
-    """Operations one after the other, each on the results of earlier ones, and what is done with the last.
+    """The program of an expression: operations on registers, and an update of the output.
 
-    Registers hold the operands first: the inputs' values, then constants; each operation adds one. An
-    operation that is not computed has the value that is not stored, and is absent. An operation counts where
-    it is computed and its result is an operand of another that counts, or the result of the expression: of
-    ``(a + b) * c`` the sum does not count where ``c`` has no element.
+    Registers hold the values of the inputs, then constants, then the result of each operation. A result is
+    absent where the operation is not computed; its value is then the empty value of the output. An operation
+    counts where its result is present and a counted operation, or the output, needs the result. The sum in
+    ``(a + b) * c`` does not count where ``c`` has no element.
 
-    Attributes: ``counts`` of operations by counter; ``adds`` of those that accumulated; ``zero_sums`` of
-    updates that left an element empty, which the next update of the element then does not add to.
+    Attributes: ``counts`` of operations by counter; ``adds``: updates that accumulated; ``zero_sums``:
+    updates that left an element empty. The next update of that element stores its value without an addition.
 
     Args:
         inputs: the last ranks of the tensors.
         constants: numbers of the expression.
-        operations, ones, others: opcodes, and the registers of their operands.
+        operations: opcodes, in the order of execution.
+        lefts, rights: registers of the operands of each operation.
         modes: for each operation ``ALL`` or ``ANY``.
-        counters: for each which count it adds to, or ``UNCOUNTED``.
-        names: how many counts there are.
+        counters: for each operation the index of its counter, or ``UNCOUNTED``.
+        names: number of counters.
         target: the output's last rank.
-        reduction: the opcode that accumulates; -1: the result replaces what was there.
+        reduction: the opcode that accumulates; -1: a result replaces the value of the element.
     """
 
     def __init__(
@@ -104,8 +105,8 @@ class Body:  # C: final
         inputs: Sequence[Cursor],
         constants: Sequence[float],
         operations: Sequence[int],
-        ones: Sequence[int],
-        others: Sequence[int],
+        lefts: Sequence[int],
+        rights: Sequence[int],
         modes: Sequence[int],
         counters: Sequence[int],
         names: int,
@@ -114,7 +115,7 @@ class Body:  # C: final
     ) -> None:
         self.inputs = list(inputs)
         self.operations = np.array(operations, np.int64)
-        self.ones, self.others = np.array(ones, np.int64), np.array(others, np.int64)
+        self.lefts, self.rights = np.array(lefts, np.int64), np.array(rights, np.int64)
         self.modes, self.counters = np.array(modes, np.int64), np.array(counters, np.int64)
         self.operands = len(inputs) + len(constants)
         self.values = np.array([0.0] * len(inputs) + [*constants] + [0.0] * len(operations), np.float64)
@@ -126,7 +127,7 @@ class Body:  # C: final
         self.adds = self.zero_sums = 0
 
     def run(self) -> int:
-        """Compute the expression where the nest is, and update the output."""
+        """Compute the expression at the current point of the nest, and update the output."""
         for place in range(len(self.inputs)):
             leaf: Cursor = self.inputs[place]
             self.values[place] = leaf.value
@@ -146,13 +147,13 @@ class Body:  # C: final
         for step in range(len(self.operations) - 1, -1, -1):
             register = self.operands + step
             if self.used[register] and self.present[register]:
-                self.used[self.ones[step]] = self.used[self.others[step]] = 1
+                self.used[self.lefts[step]] = self.used[self.rights[step]] = 1
                 if self.counters[step] != UNCOUNTED:
                     self.counts[self.counters[step]] += 1
         return 0
 
     def _compute(self, step: int) -> int:
-        left, right = self.ones[step], self.others[step]
+        left, right = self.lefts[step], self.rights[step]
         if self.modes[step] == ALL:
             computed = self.present[left] and self.present[right]  # C: bint
         else:
@@ -165,7 +166,7 @@ class Body:  # C: final
         return 0
 
     def _update(self, value: float) -> None:  # C: noexcept
-        """The first value of an element is stored, and a later one accumulated."""
+        """Store the first value of an element, or accumulate a later value."""
         target = self.target
         if self.reduction < 0 or target.value == target.empty:
             target.value = value

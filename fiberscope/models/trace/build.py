@@ -1,4 +1,4 @@
-"""Makes the loops of an Einsum, with the cursors of its inputs and the ranks of its output."""
+"""Construction of a loop nest: the loops of an Einsum, the cursors of its inputs, the ranks of its output."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ from fiberscope.workloads.expressions.expression import Access, Index, Take, acc
 
 __all__ = ["REPLACES", "Nest"]
 
-REPLACES = -1  # instead of the operation that accumulates: the output is written once, or again alike
+
+REPLACES = -1  # in place of an opcode: an update replaces the value of the output
 
 
 class Nest:
-    """A loop nest that is ready to run, once.
+    """A loop nest, ready for one run.
 
-    Attributes: ``inputs`` has for each operand its levels, ``output`` those of the output.
+    Attributes: ``inputs`` has the levels of each operand, ``output`` the levels of the output.
 
     Args:
-        plan: the Einsum.
-        operands: in the order of the equation, prepared.
-        specification: that it is from.
+        plan: loops and partitions of the Einsum.
+        operands: prepared operands in the order of the equation.
+        specification: the specification of the Einsum.
     """
 
     def __init__(self, plan: LoopPlan, operands: Sequence[Operand], specification: Specification) -> None:
@@ -58,7 +59,7 @@ class Nest:
             specification.symbols,
         )
         self.state = NestState(len(plan.loops), sum(len(flat.ranks) for flat in plan.flattened.values()))
-        self.cursors = [level.cursor for levels in self.inputs for level in levels]  # all there are
+        self.cursors = [level.cursor for levels in self.inputs for level in levels]
         self.leaders = {unit.rank: unit.leader for unit in plan.einsum.bindings.intersectors if unit.leader}
         self.loops = [_loop(self, depth) for depth in range(len(plan.loops))]
         self.body = _body(self)
@@ -68,7 +69,7 @@ class Nest:
             self.loops[-1].body = self.body
 
     def run(self) -> None:
-        """Run the loops."""
+        """Run the loops once."""
         for cursor in self.cursors:
             cursor.attach(self.state)
         for output in self.output:
@@ -80,7 +81,7 @@ class Nest:
         self._run_below([level for level in self.output if level.depth == BEFORE])
 
     def _run_below(self, fixed: Sequence[OutputLevel]) -> None:
-        """Run with those ranks of the output open whose coordinate no loop moves."""
+        """Open the ranks of the output with a constant coordinate, run the loops, and close these ranks."""
         fiber = 0
         for level in fixed:
             level.growing.begin(fiber)
@@ -95,27 +96,27 @@ class Nest:
             level.growing.finish()
 
     def mark_bodies(self) -> None:
-        """Keep the iterations in which the output's last rank is computed."""
+        """Have the loop of the output's last rank record the iterations in which the rank is computed."""
         depth = self.output[-1].depth
         if depth != BEFORE:
             self.loops[depth].marks_body = True
 
     def place(self, index: Index) -> Cursor:
-        """A cursor that only knows a coordinate."""
+        """Return a cursor without elements that computes the coordinate of an index."""
         cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
         set_index(self.plan, cursor, index, None)
         self.cursors.append(cursor)
         return cursor
 
     def everywhere(self, loop: str) -> Cursor:
-        """A cursor at every coordinate of a loop."""
+        """Return a cursor that is present at every coordinate of a loop."""
         cursor = everywhere(self.plan, loop)
         self.cursors.append(cursor)
         return cursor
 
 
 def _loop(nest: Nest, depth: int) -> Loop:
-    loop = _iterating(nest, depth)
+    loop = _make_loop(nest, depth)
     loop.intersects = isinstance(loop, LeaderFollower | Intersection | Coiteration)
     plan, name = nest.plan, nest.plan.loops[depth]
     for levels in nest.inputs:
@@ -125,7 +126,7 @@ def _loop(nest: Nest, depth: int) -> Loop:
         if level.depth == depth and level.loops:
             loop.output, loop.above = level.growing, above
         elif level.depth == depth:
-            loop.placed.append(Place(level.growing, nest.place(level.index), above))
+            loop.output_places.append(Place(level.growing, nest.place(level.index), above))
         above = level.growing
     for flatten in plan.flattened.values():
         if plan.lowest(flatten.name) == name:
@@ -137,8 +138,8 @@ def _loop(nest: Nest, depth: int) -> Loop:
     return loop
 
 
-def _iterating(nest: Nest, depth: int) -> Loop:
-    """The loop of the kind that its tensors ask for."""
+def _make_loop(nest: Nest, depth: int) -> Loop:
+    """Return the loop class that the presence condition of the tensors needs, with its cursors."""
     plan, name = nest.plan, nest.plan.loops[depth]
     leader = plan.leader(name)
     cursors: list[Cursor] = []
@@ -147,7 +148,7 @@ def _iterating(nest: Nest, depth: int) -> Loop:
     numbers = iter(range(len(nest.operands)))
 
     def number_of(access: Access) -> int | None:
-        """The number of the cursor of the tensor whose turn it is."""
+        """Return the index of the cursor of the next tensor; None if the tensor has no rank in the loop."""
         number = next(numbers)
         level = _level(nest, nest.inputs[number], depth, name)
         if level is None:
@@ -159,14 +160,15 @@ def _iterating(nest: Nest, depth: int) -> Loop:
 
     def add_everywhere() -> int:
         cursors.append(nest.everywhere(name))
-        follows.append(leader is not None)  # it is in every piece
+
+        follows.append(leader is not None)
         names.append("")
         return len(cursors) - 1
 
     terms = condition(plan.equation.expression, number_of, add_everywhere)
     if leader is not None and terms is not None:
         first = next(place for place, tensor in enumerate(names) if tensor == leader and not follows[place])
-        terms, order = _led(terms, first)
+        terms, order = _move_to_front(terms, first)
         return Pieces(depth, [cursors[n] for n in order], nest.state, terms, [follows[n] for n in order])
     if terms is None:
         return Scan(depth, [nest.everywhere(name)], nest.state)
@@ -174,22 +176,22 @@ def _iterating(nest: Nest, depth: int) -> Loop:
         return Scan(depth, cursors, nest.state)
     first_tensor = nest.leaders.get(name)
     if first_tensor in names and all(code >= 0 or code == BOTH for code in terms):
-        order = _led(terms, names.index(first_tensor))[1]
+        order = _move_to_front(terms, names.index(first_tensor))[1]
         return LeaderFollower(depth, [cursors[n] for n in order], nest.state)
     if terms == [0, 1, BOTH]:
         return Intersection(depth, cursors, nest.state)
     return Coiteration(depth, cursors, nest.state, terms)
 
 
-def _led(terms: Sequence[int], first: int) -> tuple[list[int], list[int]]:
-    """A condition and the order of its cursors with one of them moved to the front."""
+def _move_to_front(terms: Sequence[int], first: int) -> tuple[list[int], list[int]]:
+    """Move one cursor of a condition to the front; return the condition and the order of the cursors."""
     count = max(terms) + 1
     order = [first, *(number for number in range(count) if number != first)]
     return [order.index(code) if code >= 0 else code for code in terms], order
 
 
 def _level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str) -> InputLevel | None:
-    """The rank of a tensor that takes part in a loop."""
+    """Return the rank of a tensor that takes part in a loop; None if there is no such rank."""
     for place, level in enumerate(levels):
         if level.loops and level.depth == depth:
             return level
@@ -206,8 +208,8 @@ def _body(nest: Nest) -> Body:
         leaves,
         program.constants,
         program.operations,
-        program.ones,
-        program.others,
+        program.lefts,
+        program.rights,
         program.modes,
         program.counts,
         len(program.counters),
@@ -217,7 +219,7 @@ def _body(nest: Nest) -> Body:
 
 
 def _leaf(nest: Nest, number: int) -> Cursor:
-    """The last rank of a tensor; for a scalar, its value."""
+    """Return the cursor of a tensor's last rank, or a cursor with the value of a scalar."""
     if nest.inputs[number]:
         return nest.inputs[number][-1].cursor
     values = nest.operands[number].tree.values
@@ -228,7 +230,11 @@ def _leaf(nest: Nest, number: int) -> Cursor:
 
 
 def _reduction(nest: Nest) -> int:
-    """The operation that accumulates, or ``REPLACES``."""
+    """Return the opcode that accumulates, or ``REPLACES``.
+
+    Raises:
+        InputError: the specification's function for ``+`` is not built in.
+    """
     equation = nest.plan.equation
     output_ranks = {index.rank for index in equation.output.indices}
     reduced = {rank for access in accesses(equation.expression) for rank in access.ranks} - output_ranks

@@ -1,8 +1,8 @@
 # cython: infer_types=True
-"""Traffic of caches for given accesses: the best possible, and that of a cache as it is built.
+"""Traffic of a cache for recorded accesses: Belady's OPT with bypass, and a set-associative cache.
 
-Belady's cache knows the future, and lets by what others would suffer for. The accesses of all bindings are
-listed while the loop nest runs, and replayed at its end, when the next use of every line is known.
+The accesses of all bindings are recorded while the loop nest runs. They are replayed at the end, when the
+next use of every line is known.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.memory.tags import Sets, TagStore
-from fiberscope.models.trace.recorder import LineTable, Recorder, doubled
+from fiberscope.models.trace.recorder import LineTable, Recorder, double_array
 from fiberscope.sim import raw_words
 
 WORD_BITS = 5  # 32 bits a word
@@ -18,9 +18,9 @@ WORD = (1 << WORD_BITS) - 1
 
 
 class Instants:  # C: final
-    """Instants from 0 to ``size - 1``; each operation takes as many steps as a number has digits to base 32.
+    """A set of integers from 0 to ``size - 1``: a tree of bit words with 32 children a node.
 
-    Attributes: ``count``: how many are in it.
+    Attributes: ``count``: number of members.
     """
 
     def __init__(self, size: int) -> None:
@@ -33,11 +33,11 @@ class Instants:  # C: final
             if size <= 1:
                 break
         self.levels = len(starts)
-        self.starts = array("q", starts)  # of each level's words; the last has one word
+        self.starts = array("q", starts)  # first word of each level; the last level has one word
         self.bits = array("I", bytes(4 * total))
 
     def add(self, instant: int) -> None:  # C: noexcept
-        """Put in an instant that is not in it."""
+        """Add an instant that is not a member."""
         bit = 1
         self.count += 1
         for level in range(self.levels):
@@ -49,7 +49,7 @@ class Instants:  # C: final
             instant >>= WORD_BITS
 
     def remove(self, instant: int) -> bool:  # C: noexcept
-        """Take out an instant; returns whether it was in it."""
+        """Remove an instant, and return whether the instant was a member."""
         bit = 1
         if not self.bits[instant >> WORD_BITS] >> (instant & WORD) & bit:
             return False
@@ -63,7 +63,7 @@ class Instants:  # C: final
         return True
 
     def latest(self) -> int:  # C: noexcept
-        """The latest instant, or -1."""
+        """Return the largest member, or -1 if the set is empty."""
         if self.count == 0:
             return -1
         place = 0  # C: long
@@ -72,52 +72,57 @@ class Instants:  # C: final
         return place
 
 
-READ, WRITE, PINNED = 0, 1, 2  # pinned: a write that is never written back
+READ, WRITE, PINNED = 0, 1, 2  # PINNED: a write without a write-back
 KIND_BITS = 2
 KIND = (1 << KIND_BITS) - 1
-LINES = 1 << (31 - KIND_BITS)  # an access is a line's number and its kind, in 32 bits
+
+LINES = 1 << (31 - KIND_BITS)  # an access has the number of its line and its kind in 32 bits
 NEVER = -1
-OWNERS = 256  # a byte's worth
+
+OWNERS = 256
 
 
 class AccessList:  # C: final
-    """The accesses to a cache, in their order; lines are numbered as they come."""
+    """Accesses to a cache in their order. Lines have numbers in the order of their first access."""
 
     def __init__(self) -> None:
         self.length = 0
         self.lines = 0
         self.accesses = array("i", bytes(4 << 10))
-        self.owners = array("B", bytes(1 << 10))  # by line: the binding that it belongs to
+        self.owners = array("B", bytes(1 << 10))  # by line: the number of its binding
 
     def add_line(self, owner: int) -> int:
-        """A number for a new line.
+        """Return the number of a new line.
+
+        Args:
+            owner: number of the line's binding.
 
         Raises:
-            OverflowError: there are as many lines as 29 bits can tell apart.
+            OverflowError: the cache has more than 2**29 different lines.
         """
         if self.lines == LINES:
             raise OverflowError(f"a cache is asked for more than {LINES} different lines")
         if self.lines == len(self.owners):
-            self.owners = doubled("B", self.owners)
+            self.owners = double_array("B", self.owners)
         self.owners[self.lines] = owner
         self.lines += 1
         return self.lines - 1
 
     def add(self, line: int, kind: int) -> None:
-        """An access."""
+        """Append an access of a kind ``READ``, ``WRITE`` or ``PINNED``."""
         if self.length == len(self.accesses):
-            self.accesses = doubled("i", self.accesses)
+            self.accesses = double_array("i", self.accesses)
         self.accesses[self.length] = line << KIND_BITS | kind
         self.length += 1
 
     def clear(self) -> None:
-        """Let all accesses go, and their memory."""
+        """Remove all accesses and release their memory."""
         self.accesses = array("i", bytes(4 << 10))
         self.length = 0
 
 
 class CacheFeed(Recorder):
-    """One binding of a cache: lists its accesses.
+    """Recorder of one binding of a cache: appends its accesses to the cache's list.
 
     Args:
         cache: the list of all bindings of the cache.
@@ -131,46 +136,45 @@ class CacheFeed(Recorder):
         self.owner = owner
         self.last_line = -1
         self.last = -1
-        self.numbers = array("i", bytes(4 << 10))  # in the cache, by number in the table
+        self.numbers = array("i", bytes(4 << 10))  # number in the cache, by number in the table
         self.table = LineTable()
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """An access to an element; see ``Recorder``."""
+        """Record an access to an element; see ``Recorder``."""
         line = self.line_of(fiber, position)
         if line != self.last_line:
             self.last_line = line
-            self._meet(line)
+            self._look_up_line(line)
         kind = READ if not write else WRITE if position < self.shape else PINNED
         self.cache.add(self.last, kind)
 
-    def _meet(self, line: int) -> None:
+    def _look_up_line(self, line: int) -> None:
         lines = self.table.count
         number = self.table.number(line)
         if number == lines:
-            self._number_new()
+            self._number_line()
         self.last = self.numbers[number]
 
-    def _number_new(self) -> None:
+    def _number_line(self) -> None:
         number = self.table.count - 1
         if number == len(self.numbers):
-            self.numbers = doubled("i", self.numbers)
+            self.numbers = double_array("i", self.numbers)
         self.numbers[number] = self.cache.add_line(self.owner)
 
 
 class BeladyCache:  # C: final
-    """Traffic of a fully associative cache that is empty at first and knows the future.
+    """Traffic of a fully associative cache with Belady's OPT replacement and bypass; empty at first.
 
-    A hit costs nothing. A miss of a read brings the line; that of a write does not. A line that is not used
-    again leaves at once; another stays if there is room, or if some line is used later still: of those, the
-    one used last leaves. What was written in the cache is written back when it leaves, or at once if it
-    does not stay.
+    A read miss fetches the line, a write miss does not. A line without a further use leaves at once. Another
+    line stays if the cache has space, or if some line has a later next use: the line with the latest next use
+    is evicted. A dirty line is written back when it is evicted, or at once if it bypasses the cache.
 
     Attributes: ``lines_read``, ``lines_written``: by owner.
 
     Source: Belady, IBM Systems Journal 5(2), 1966; with bypass, as the public TeAAL tool counts.
 
     Args:
-        lines: that it holds.
+        lines: capacity.
     """
 
     def __init__(self, lines: int) -> None:
@@ -183,40 +187,42 @@ class BeladyCache:  # C: final
         self.accesses = listed.accesses
         self.owners = listed.owners
         self.next_uses = _next_uses(listed)  # C: int[::1]
-        self.uses = Instants(listed.length)  # next uses of the lines that are held: each tells its line
+        self.uses = Instants(
+            listed.length
+        )  # next uses of the lines in the cache: each instant identifies a line
         self.dirty = array("B", bytes(listed.lines + 1))
         for now in range(listed.length):
             self._access(now)
 
     def _access(self, now: int) -> None:
         line, kind = self.accesses[now] >> KIND_BITS, self.accesses[now] & KIND
-        held = self.uses.remove(now)
-        if not held and kind == READ:
+        is_hit = self.uses.remove(now)
+        if not is_hit and kind == READ:
             self.lines_read[self.owners[line]] += 1
         if kind == WRITE:
             self.dirty[line] = 1
-        after = self.next_uses[now]  # C: long
-        if after == NEVER or (self.uses.count >= self.capacity and not self._make_room(after)):
-            self._leave(line)
+        next_use = self.next_uses[now]  # C: long
+        if next_use == NEVER or (self.uses.count >= self.capacity and not self._evict_later_than(next_use)):
+            self._evict(line)
         else:
-            self.uses.add(after)
+            self.uses.add(next_use)
 
-    def _make_room(self, after: int) -> bool:  # C: noexcept
-        """Let the line go that is used last, if that is later than ``after``."""
+    def _evict_later_than(self, after: int) -> bool:  # C: noexcept
+        """Evict the line with the latest next use, if that use is later than ``after``; return whether."""
         last = self.uses.latest()
         if last < after:
             return False
         self.uses.remove(last)
-        self._leave(self.accesses[last] >> KIND_BITS)
+        self._evict(self.accesses[last] >> KIND_BITS)
         return True
 
-    def _leave(self, line: int) -> None:  # C: noexcept
+    def _evict(self, line: int) -> None:  # C: noexcept
         self.lines_written[self.owners[line]] += self.dirty[line]
         self.dirty[line] = 0
 
 
 def _next_uses(listed: AccessList) -> array[int]:  # C: cdef
-    """For each access when its line is used again."""
+    """Return for each access the instant of the next access to its line, or ``NEVER``."""
     following = array("i", [NEVER]) * (listed.lines + 1)  # C: int[::1]
     uses = array("i", [NEVER]) * (listed.length + 1)  # C: int[::1]
     accesses = listed.accesses  # C: int[::1]
@@ -231,16 +237,16 @@ REUSE = 3  # SRRIP's largest prediction, of two bits (Jaleel et al., ISCA 2010)
 
 
 class SetAssociativeCache:  # C: final
-    """Traffic of a cache of sets and ways that is empty at first, and replaces as SRRIP does.
+    """Traffic of a set-associative cache with SRRIP replacement; empty at first.
 
-    A line's address is its number in the order of first use. A miss of a read brings the line; that of a
-    write only takes its place. A line that was written is written back when it is replaced, or at the end.
+    The address of a line is its number in the order of first use. A read miss fetches the line, a write miss
+    only allocates it. A dirty line is written back when it is evicted, or at the end of the run.
 
     Attributes: ``lines_read``, ``lines_written``: by owner.
 
     Args:
-        lines: that it holds, at least as many as ways.
-        ways: of a set; lines that fill no whole set are left out.
+        lines: capacity, at least as many lines as ways; lines beyond the last whole set are left out.
+        ways: ways of a set.
     """
 
     def __init__(self, lines: int, ways: int) -> None:
@@ -260,20 +266,20 @@ class SetAssociativeCache:  # C: final
             self._write_back(place)
 
     def _access(self, line: int, kind: int) -> None:
-        of = self.sets.set_of(line)
-        place = self.tags.find(of, line)
+        set_index = self.sets.set_of(line)
+        place = self.tags.find(set_index, line)
         if place >= 0:
             self.tags.note_read(place)
         else:
-            place = self._bring(of, line, kind)
+            place = self._allocate(set_index, line, kind)
         if kind == WRITE:
             self.tags.dirty[place] = 1
 
-    def _bring(self, of: int, line: int, kind: int) -> int:
-        """Give a line the place of another; returns the place."""
+    def _allocate(self, set_index: int, line: int, kind: int) -> int:
+        """Allocate a line in a set, and return its entry."""
         if kind == READ:
             self.lines_read[self.owners[line]] += 1
-        place = self.tags.victim(of)
+        place = self.tags.victim(set_index)
         self._write_back(place)
         self.tags.place_line(place, line, 0)
         return place

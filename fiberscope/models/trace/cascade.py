@@ -1,4 +1,4 @@
-"""The cascade of a specification: what its Einsums say, checked against the declaration."""
+"""Reader of the section ``einsum`` of a specification, with checks against its declaration."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ __all__ = ["Cascade", "read_cascade"]
 
 @dataclass(frozen=True)
 class Cascade:
-    """The part of a specification that says what is computed.
+    """The computation of a specification.
 
     Args:
         declared: the ranks of each tensor.
-        statements: by name of the Einsum, in their order, each with its place in the document.
-        operators: of each Einsum, the defaults among them.
+        statements: by name of the Einsum, in order, each with its place in the document.
+        operators: the functions for ``*``, ``+`` and ``-`` of each Einsum, defaults included.
+        functions: functions of the specification, by name.
         empty: the value that each tensor does not store.
+        shapes: shapes of ranks, by rank.
+        iteration: the iteration of the cascade; None if the cascade runs once.
     """
 
     declared: Mapping[str, tuple[str, ...]]
@@ -49,15 +52,20 @@ class Cascade:
 
     @property
     def last_output(self) -> str:
-        """The tensor that the last Einsum makes."""
+        """Return the output of the last Einsum."""
         return _output(list(self.statements.values())[-1][0])
 
 
 def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Document) -> Cascade:
-    """The cascade in a section ``einsum``, in which the names of symbols may stand for numbers.
+    """Return the cascade of a section ``einsum``.
+
+    Args:
+        schema: the section.
+        symbols: names that may stand for numbers in expressions.
+        document: the file, for the places in messages.
 
     Raises:
-        ConfigurationError: something in it cannot be.
+        ConfigurationError: the section is inconsistent.
     """
     reader = _Reader(schema, symbols, document)
     declared = reader.declared()
@@ -179,7 +187,7 @@ class _Reader:
     def _check_alias(self, alias: Alias, declared: Mapping[str, tuple[str, ...]], path: Path) -> None:
         for tensor in (alias.output, alias.source):
             self._check_tensor(tensor, declared, alias.text, path)
-        fault = _unlike(alias.output, alias.source, declared)
+        fault = _describe_rank_difference(alias.output, alias.source, declared)
         if fault:
             raise self._complaint(path, alias.text, fault)
 
@@ -201,7 +209,7 @@ class _Reader:
             )
 
     def _check_terms(self, statement: Equation, path: Path) -> None:
-        """Check that terms of a sum or a comparison have the same points."""
+        """Check that all terms of a sum or a comparison have the same ranks."""
         own_ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
         for term in _terms(statement.expression):
             ranks = {rank for access in accesses(term) for rank in access.ranks}
@@ -261,7 +269,7 @@ class _Reader:
                 raise self.document.error(path, message, key=True)
             if source not in outputs:
                 raise self.document.error(path, f"no Einsum makes {source}; {nearest(source, outputs)}")
-            fault = _unlike(target, source, declared)
+            fault = _describe_rank_difference(target, source, declared)
             if fault:
                 raise self.document.error(path, fault)
         if iterate.until_empty is not None and iterate.until_empty not in outputs:
@@ -278,17 +286,17 @@ class _Reader:
         operators: Mapping[str, Mapping[str, str]],
         iteration: Iteration | None,
     ) -> dict[str, float]:
-        """Return the value that each tensor does not store; a carried tensor has that of its source."""
+        """Return the value that each tensor does not store; a target of ``carry`` has that of its source."""
         for tensor in self.schema.empty:
             if tensor not in declared:
                 message = f"{tensor} is not declared; {nearest(tensor, declared)}"
                 raise self.document.error(("einsum", "empty", tensor), message, key=True)
         values = dict.fromkeys(declared, 0.0)
-        carried = iteration.carry if iteration else {}
+        carry = iteration.carry if iteration else {}
         for _pass in range(len(declared)):
             for name, (statement, _path) in statements.items():
                 values[_output(statement)] = _empty_of(statement, operators[name], values)
-            values |= {target: values[source] for target, source in carried.items()}
+            values |= {target: values[source] for target, source in carry.items()}
             values |= self.schema.empty
         return values
 
@@ -302,8 +310,8 @@ def _refuse_names(document: Document, path: Path, names: list[str], *, key: bool
             raise document.error(path, f"{name!r} is no name: letters, digits and _ make one", key=key)
 
 
-def _unlike(left: str, right: str, declared: Mapping[str, tuple[str, ...]]) -> str:
-    """Describe how the ranks of two names of one tensor differ; empty if they are equal."""
+def _describe_rank_difference(left: str, right: str, declared: Mapping[str, tuple[str, ...]]) -> str:
+    """Describe the difference between the ranks of two names of one tensor; empty if the ranks are equal."""
     if declared[left] == declared[right]:
         return ""
     ranks = [f"[{', '.join(declared[name])}]" for name in (left, right)]
@@ -357,6 +365,6 @@ def _empty_of(statement: Statement, operators: Mapping[str, str], values: Mappin
 
 
 def _adds(statement: Equation) -> bool:
-    """Return whether ``+`` is done: in the expression, or by reducing a rank."""
+    """Return whether an Einsum computes ``+``: in its expression, or by reducing a rank."""
     ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
     return "+" in operators_of(statement.expression) or bool(ranks - set(statement.output.ranks))

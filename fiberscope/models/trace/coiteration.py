@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Loops over any number of fibers at once, and over pieces that are cut where one tensor is."""
+"""Loops that co-iterate over several fibers, and loops over the pieces of a partition by occupancy."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fiberscope.models.trace.nest import Loop
 
 
 class Coiteration(Loop):
-    """Goes through any number of fibers, and runs the body where a condition on their presence holds.
+    """A loop over several fibers whose body runs where a condition on their presence holds.
 
-    The smallest coordinate at any head is looked at next, until the condition cannot hold any more.
+    The loop visits the smallest coordinate of all cursors, until the condition cannot hold any more.
 
     Args:
-        condition: numbers of cursors, and after two of them (or two results) how they are combined.
+        condition: postfix expression of cursor numbers and the operators ``BOTH`` and ``EITHER``.
     """
 
     def __init__(
@@ -27,53 +27,53 @@ class Coiteration(Loop):
         super().__init__(depth, cursors, state)
         self.condition = np.array(condition, np.int64)
         self.stack = np.zeros(len(condition) + 1, np.uint8)
-        self.here = np.zeros(len(cursors) + 1, np.uint8)
+        self.at_coordinate = np.zeros(len(cursors) + 1, np.uint8)
 
     def iterate(self) -> int:
-        """Run the body where the condition holds."""
-        while self._can_go_on():
+        """Run the body at each coordinate at which the condition holds."""
+        while self._can_hold():
             self.steps += 1
             coordinate = self._next_coordinate()
             self._look_at(coordinate)
             if self._holds():
                 self._take_all()
                 self.visit(coordinate)
-            self._pass(coordinate)
+            self._advance_past(coordinate)
         for item in self.cursors:
             cursor: Cursor = item
-            if cursor.at != ENDED:
-                cursor.look()
+            if cursor.head_coordinate != ENDED:
+                cursor.record_coordinate()
         return 0
 
-    def _can_go_on(self) -> bool:  # C: noexcept
-        """Return whether the condition could hold somewhere in what is left."""
+    def _can_hold(self) -> bool:  # C: noexcept
+        """Return whether the condition can hold in the remaining elements."""
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
-            self.here[place] = cursor.at != ENDED
+            self.at_coordinate[place] = cursor.head_coordinate != ENDED
         return self._holds()
 
     def _next_coordinate(self) -> int:  # C: noexcept
         coordinate = ENDED  # C: long
         for item in self.cursors:
             cursor: Cursor = item
-            coordinate = min(coordinate, cursor.at)
+            coordinate = min(coordinate, cursor.head_coordinate)
         return coordinate
 
     def _look_at(self, coordinate: int) -> int:
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
-            self.here[place] = cursor.at == coordinate
-            if self.here[place]:
-                cursor.look()
+            self.at_coordinate[place] = cursor.head_coordinate == coordinate
+            if self.at_coordinate[place]:
+                cursor.record_coordinate()
         return 0
 
     def _holds(self) -> bool:  # C: noexcept
-        """The condition, of what is in ``here``."""
+        """Return whether the condition holds for the presence flags in ``at_coordinate``."""
         height = 0  # C: long
         for item in range(len(self.condition)):
             code = self.condition[item]
             if code >= 0:
-                self.stack[height] = self.here[code]
+                self.stack[height] = self.at_coordinate[code]
                 height += 1
                 continue
             height -= 1
@@ -87,30 +87,30 @@ class Coiteration(Loop):
         return 0
 
     def _take(self, place: int) -> int:
-        """The body has a cursor's element, or is told that there is none."""
+        """Enter a cursor's element, or mark the tensor as absent in the body."""
         cursor: Cursor = self.cursors[place]
-        if self.here[place]:
-            cursor.use()
+        if self.at_coordinate[place]:
+            cursor.record_payload()
             cursor.take()
         else:
             cursor.leave()
         return 0
 
-    def _pass(self, coordinate: int) -> None:  # C: noexcept
+    def _advance_past(self, coordinate: int) -> None:  # C: noexcept
         for item in self.cursors:
             cursor: Cursor = item
-            if cursor.at == coordinate:
+            if cursor.head_coordinate == coordinate:
                 cursor.advance()
 
 
 class Pieces(Coiteration):
-    """Goes through the pieces of a leader's fiber; the first cursor holds where they begin.
+    """A loop over the pieces of a leader's fiber; the first cursor has the coordinates at which they begin.
 
-    Others that were cut alike have the same coordinates; of those that were not, ``followers``, the inner
-    loops take the part that lies in the piece.
+    Tensors with the same partition have the same coordinates as the leader. In the other tensors, the
+    ``followers``, the inner loops read the elements that lie in the piece.
 
     Args:
-        followers: for each cursor whether it follows: it is then the rank that is cut.
+        followers: for each cursor whether its tensor is a follower: the cursor is then the partitioned rank.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Pieces(Coiteration):
         self.followers = np.array(followers, np.uint8)
 
     def run(self) -> int:
-        """Go through the pieces; the ranks that follow begin where they are cut."""
+        """Run the loop over pieces; followers keep their position."""
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             if not self.followers[place]:
@@ -138,32 +138,36 @@ class Pieces(Coiteration):
         begin, end = 0, ENDED  # C: begin=long
         if self.outer_piece != NO_WINDOW:
             begin, end = self.state.begins[self.outer_piece], self.state.ends[self.outer_piece]
-        if leader.at == ENDED:
+        if leader.head_coordinate == ENDED:
             return self._visit_piece(begin, end, ENDED)
-        while leader.at != ENDED:
-            coordinate, leading = leader.at, leader.head
-            following = leader.coordinates[leading + 1] if leading + 1 < leader.high else end  # C: long
-            self._visit_piece(begin, following, coordinate)
-            begin = following
-            self._pass(coordinate)
+        while leader.head_coordinate != ENDED:
+            coordinate, leader_head = leader.head_coordinate, leader.head
+            next_begin = (
+                leader.coordinates[leader_head + 1] if leader_head + 1 < leader.high else end
+            )  # C: long
+            self._visit_piece(begin, next_begin, coordinate)
+            begin = next_begin
+            self._advance_past(coordinate)
         return 0
 
     def _visit_piece(self, begin: int, end: int, coordinate: int) -> int:
-        """Visit a piece if anything is to be done there; without a leader all of each fiber is one."""
-        led = coordinate != ENDED
+        """Run the body for a piece if the condition holds; without a leader a whole fiber is one piece."""
+        has_leader = coordinate != ENDED
         self.state.begins[self.depth], self.state.ends[self.depth] = begin, end
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             if self.followers[place]:
-                self.here[place] = cursor.in_piece(begin, end)
+                self.at_coordinate[place] = cursor.in_piece(begin, end)
             else:
-                self.here[place] = cursor.at == (coordinate if led else cursor.at) < ENDED
-                if self.here[place]:
-                    cursor.look()
+                self.at_coordinate[place] = (
+                    cursor.head_coordinate == (coordinate if has_leader else cursor.head_coordinate) < ENDED
+                )
+                if self.at_coordinate[place]:
+                    cursor.record_coordinate()
         self.steps += 1
         if self._holds():
             self._take_pieces()
-            return self.visit(coordinate if led else 0)
+            return self.visit(coordinate if has_leader else 0)
         return 0
 
     def _take_pieces(self) -> int:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""One rank of a tensor that a loop nest reads: the fiber that it is in, and the element at its head."""
+"""Cursor on one rank of an input: its current fiber, and the next element of that fiber."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Array: TypeAlias = "npt.NDArray[Any]"
 
 
 class Blocks(Protocol):
-    """Has the ranks below a root hold one block of the tree after the other."""
+    """A source of blocks of a tree, for the cursors of the ranks below the root."""
 
     def load(self) -> int:
-        """Go on to the next block; returns the root's elements up to its end."""
+        """Load the next block; return the number of root elements up to the end of the block."""
 
 
 class Cursor:  # C: final
-    """A rank of an input's tree as a loop goes through it.
+    """A rank of an input's tree, as a loop reads it.
 
-    The loop's coordinate c and the rank's w are tied by ``w = scale * c + offset``: an index is an affine
-    function of the loops' coordinates, of which all but one are known when the loop begins.
+    The loop's coordinate c and the rank's coordinate w satisfy ``w = scale * c + offset``. An index is an
+    affine function of the coordinates of the loops, and all but one of them are known when the loop begins.
 
-    Attributes: ``first``, ``last`` hold the current fiber's elements between them, ``head`` is the next
-    one to look at and ``at`` its coordinate in the loop; ``present`` says whether the rank has an element
-    where the body is, and ``value`` is the tensor's there, if the rank is its last.
+    Attributes: ``first`` and ``last`` bound the elements of the current fiber. ``head`` is the next element
+    and ``head_coordinate`` its coordinate in the loop. ``present`` says whether the rank has an element at
+    the current point, and ``value`` is the tensor's value there if the rank is the last.
 
     Args:
         segments, coordinates: of the rank, as in ``FiberTree``.
-        values: of the tensor, if this is its last rank, else none.
-        shape: of the loop: its coordinates are below it.
+        values: values of the tensor if the rank is its last, else none.
+        shape: of the loop: its coordinates are below the shape.
     """
 
     def __init__(self, segments: Array, coordinates: Array, values: Array, shape: int) -> None:
@@ -45,44 +45,44 @@ class Cursor:  # C: final
         )  # C: segments=const long[::1], values=const double[::1], coordinates=const long[::1]
         self.shape = shape  # C: public
         self.below: Cursor | None = None  # C: public
-        self.whole = False  # C: public; iterates over the shape, whether there are elements or not
-        self.step = 1  # C: public; from one coordinate to the next, of a rank that is iterated whole
+        self.whole = False  # C: public; visits every coordinate of the shape, empty coordinates too
+        self.step = 1  # C: public; distance of two coordinates, of a rank that is visited whole
         self.scale, self.constant = 1, 0  # C: scale=public, constant=public
         self.bound = np.zeros(0, np.int64)  # C: public; the loops whose coordinates are in the offset
         self.coefficients = np.zeros(0, np.int64)  # C: public
-        self.window = NO_WINDOW  # C: public; the loop whose current piece this rank is confined to
+        self.window = NO_WINDOW  # C: public; the loop whose current piece bounds this rank
         self.empty = 0.0  # C: public
-        self.looked: list[Recorder] = []  # C: public; told of every element looked at
-        self.used: list[Recorder] = []  # C: public; told of those whose body runs
-        self.placed = False  # C: public; whether they are told of coordinates, as of what is visited whole
-        self.sought = 0  # the coordinate that was looked up last
-        self.reached: list[Recorder] = []  # C: public; told of fibers: their subtrees are moved whole
-        self.records = False  # whether there are any of the first two
+        self.coordinate_recorders: list[Recorder] = []  # C: public; record each coordinate that is read
+        self.payload_recorders: list[Recorder] = []  # C: public; record each element for which the body runs
+        self.by_coordinate = False  # C: public; record coordinates, not positions
+        self.lookup_coordinate = 0  # the coordinate of the last lookup
+        self.fiber_recorders: list[Recorder] = []  # C: public; record each fiber: its subtree is moved whole
+        self.has_recorders = False  # whether coordinates or payloads are recorded
         self.fiber = 0
         self.first = self.last = 0
         self.low = self.high = 0
         self.head = 0
         self.offset = 0
         self.end = 0
-        self.at = ENDED
-        self.blocks: Blocks | None = None  # that the ranks below come in; none: they hold all of it
-        self.before = 0  # elements of this rank in blocks that are gone
-        self.origin, self.loaded = 0, ENDED  # the root's elements that the ranks below hold
+        self.head_coordinate = ENDED
+        self.blocks: Blocks | None = None  # source of the ranks below; None: the cursors hold the whole tree
+        self.before = 0  # elements of this rank in earlier blocks
+        self.origin, self.loaded = 0, ENDED  # range of root elements in the current block
         self.present = False  # C: public
         self.value = 0.0  # C: public
 
     def attach(self, state: NestState) -> None:  # C: cpdef
-        """Take part in a nest, at the root."""
+        """Attach the cursor to a nest, at the root."""
         self.state = state
-        self.records = bool(self.looked or self.used)
+        self.has_recorders = bool(self.coordinate_recorders or self.payload_recorders)
         self.last = self.segments[1] if len(self.segments) == 2 else 0
 
     def feed_by(self, blocks: Blocks) -> None:  # C: cpdef
-        """Let the ranks below this root come in blocks; its elements are then entered in their order."""
+        """Have the ranks below this root loaded block by block; its elements are then entered in order."""
         self.blocks, self.loaded = blocks, 0
 
     def hold(self, segments: Array, coordinates: Array, values: Array) -> None:  # C: cpdef
-        """Hold another block of the rank."""
+        """Replace the arrays of the rank by those of the next block."""
         self.before += len(self.coordinates)
         self.segments, self.coordinates, self.values = segments, coordinates, values
 
@@ -94,7 +94,7 @@ class Cursor:  # C: final
         return 0
 
     def enter(self, element: int) -> int:  # C: cdef
-        """Go into an element: the rank below is at its fiber, or its value is the tensor's."""
+        """Enter an element: set the fiber of the rank below, or the tensor's value."""
         self.present = True
         below = self.below
         if below is None:
@@ -108,7 +108,7 @@ class Cursor:  # C: final
         return 0
 
     def leave(self) -> None:  # C: cdef, noexcept
-        """There is no element where the body is: all below is empty."""
+        """Mark the tensor as absent at the current point, with empty fibers in all ranks below."""
         self.present = False
         below = self.below
         if below is None:
@@ -117,7 +117,7 @@ class Cursor:  # C: final
             below.first = below.last = 0
 
     def find(self, coordinate: int, low: int, high: int) -> int:  # C: cdef, noexcept
-        """The first element from ``low`` to ``high`` whose coordinate is not below the given one."""
+        """Return the first element from ``low`` to ``high`` whose coordinate is at least ``coordinate``."""
         while low < high:
             middle = (low + high) >> 1
             if self.coordinates[middle] < coordinate:
@@ -127,14 +127,14 @@ class Cursor:  # C: final
         return low
 
     def confine(self) -> None:  # C: cdef, noexcept
-        """Take the range of the loop's piece: ``low`` to ``high`` of the fiber."""
+        """Set ``low`` and ``high`` to the elements of the fiber in the loop's current piece."""
         self.low, self.high = self.first, self.last
         if self.window != NO_WINDOW and not self.whole:
             self.low = self.find(self.state.begins[self.window], self.first, self.last)
             self.high = self.find(self.state.ends[self.window], self.low, self.last)
 
     def in_piece(self, begin: int, end: int) -> bool:  # C: cdef, noexcept
-        """Return whether the fiber is read whole, or has elements from one coordinate up to another."""
+        """Return whether the fiber is visited whole, or has elements from ``begin`` up to ``end``."""
         if self.whole:
             return True
         place = self.find(begin, self.first, self.last)
@@ -142,20 +142,20 @@ class Cursor:  # C: final
 
     def begin(self) -> int:  # C: cdef
         """Go to the first element of the fiber that the loop visits."""
-        if self.reached:
-            self._reach()
+        if self.fiber_recorders:
+            self._record_fiber()
         if self.whole:
             return self._begin_whole()
         if self.scale == 1 and len(self.bound) == 0 and self.constant == 0:
             self.confine()
             self.head = self.low
-            self.at = self.coordinates[self.head] if self.head < self.high else ENDED
+            self.head_coordinate = self.coordinates[self.head] if self.head < self.high else ENDED
             return 0
         self._begin_projected()
         return 0
 
-    def _reach(self) -> int:
-        for recorder in self.reached:
+    def _record_fiber(self) -> int:
+        for recorder in self.fiber_recorders:
             recorder.touch(self.fiber, 0, False, self.state.serials[recorder.evict_level])
         return 0
 
@@ -166,12 +166,12 @@ class Cursor:  # C: final
             end = min(end, self.state.ends[self.window])
         self.low, self.high = self.first, self.last
         self.end = end
-        self.at = begin if begin < end else ENDED
-        self.head = self.find(self.at, self.low, self.high)
+        self.head_coordinate = begin if begin < end else ENDED
+        self.head = self.find(self.head_coordinate, self.low, self.high)
         return 0
 
     def _begin_projected(self) -> None:  # C: noexcept
-        """Find the elements whose coordinate is one of the loop's."""
+        """Find the elements whose coordinates map to coordinates of the loop."""
         self.offset = self.index()
         begin, end = 0, self.shape  # C: begin=long, end=long
         if self.window != NO_WINDOW:
@@ -180,25 +180,25 @@ class Cursor:  # C: final
         first, last = (
             self.scale * begin + self.offset,
             self.scale * (end - 1) + self.offset,
-        )  # C: one=long, other=long
+        )  # C: first=long, last=long
         self.low = self.find(min(first, last), self.first, self.last)
         self.high = self.find(max(first, last) + 1, self.low, self.last) if begin < end else self.low
         self.head = self.low if self.scale > 0 else self.high - 1
-        self._settle()
+        self._skip_unmapped()
 
-    def _settle(self) -> None:  # C: noexcept
-        """Pass the elements that the loop has no coordinate for."""
-        way = 1 if self.scale > 0 else -1
+    def _skip_unmapped(self) -> None:  # C: noexcept
+        """Skip elements without a coordinate in the loop."""
+        step = 1 if self.scale > 0 else -1
         while self.low <= self.head < self.high:
             distance = self.coordinates[self.head] - self.offset  # C: long
             if distance % self.scale == 0:
-                self.at = distance // self.scale
+                self.head_coordinate = distance // self.scale
                 return
-            self.head += way
-        self.at = ENDED
+            self.head += step
+        self.head_coordinate = ENDED
 
     def index(self) -> int:  # C: noexcept
-        """The rank's coordinate by the loops whose coordinates are known."""
+        """Return the coordinate of the rank that the coordinates of the outer loops determine."""
         offset = self.constant  # C: long
         for place in range(len(self.bound)):
             offset += self.coefficients[place] * self.state.point[self.bound[place]]
@@ -207,24 +207,26 @@ class Cursor:  # C: final
     def advance(self) -> None:  # C: cdef, noexcept
         """Go to the next element."""
         if self.whole:
-            if self.head < self.high and self.coordinates[self.head] == self.at:
+            if self.head < self.high and self.coordinates[self.head] == self.head_coordinate:
                 self.head += 1
-            self.at += self.step
-            if self.at >= self.end:
-                self.at = ENDED
+            self.head_coordinate += self.step
+            if self.head_coordinate >= self.end:
+                self.head_coordinate = ENDED
         elif self.scale == 1 and len(self.bound) == 0:
             self.head += 1
-            self.at = self.coordinates[self.head] - self.constant if self.head < self.high else ENDED
+            self.head_coordinate = (
+                self.coordinates[self.head] - self.constant if self.head < self.high else ENDED
+            )
         else:
             self.head += 1 if self.scale > 0 else -1
-            self._settle()
+            self._skip_unmapped()
 
     def is_plain(self) -> bool:  # C: cdef, noexcept
-        """Return whether its coordinates are the loop's, and nobody is told of them."""
-        return not (self.records or self.whole or self.scale != 1 or self.constant or len(self.bound))
+        """Return whether the coordinates of the rank are those of the loop, and no recorder is attached."""
+        return not (self.has_recorders or self.whole or self.scale != 1 or self.constant or len(self.bound))
 
     def seek(self, coordinate: int, place: int) -> int:  # C: cdef, noexcept
-        """The first element from a place on whose coordinate is not below the given one."""
+        """Return the first element from ``place`` on whose coordinate is at least ``coordinate``."""
         reach = 1  # C: long
         while place + reach < self.high and self.coordinates[place + reach] < coordinate:
             place += reach
@@ -232,56 +234,59 @@ class Cursor:  # C: final
         return self.find(coordinate, place, min(place + reach, self.high))
 
     def take(self) -> int:  # C: cdef
-        """Go into the element at the head, if there is one."""
-        if self.whole and (self.head == self.high or self.coordinates[self.head] != self.at):
+        """Enter the element at the head, if the fiber has an element there."""
+        if self.whole and (self.head == self.high or self.coordinates[self.head] != self.head_coordinate):
             self.leave()
             return 0
         return self.enter(self.head)
 
-    def look(self) -> int:  # C: cdef
-        """Tell of the head's coordinate."""
-        if self.records:
-            self.tell(self.looked, self._place())
+    def record_coordinate(self) -> int:  # C: cdef
+        """Record a read of the head's coordinate."""
+        if self.has_recorders:
+            self.record(self.coordinate_recorders, self._place())
         return 0
 
-    def use(self) -> int:  # C: cdef
-        """Tell of the head's payload: the body runs for it."""
-        if self.records:
-            self.tell(self.used, self._place())
+    def record_payload(self) -> int:  # C: cdef
+        """Record a read of the head's payload: the body runs for the element."""
+        if self.has_recorders:
+            self.record(self.payload_recorders, self._place())
         return 0
 
     def _place(self) -> int:  # C: noexcept
-        """Return the place of the head's element in its fiber."""
+        """Return the position, or the coordinate, of the head's element in its fiber."""
         if self.whole:
-            return self.at
-        return self.coordinates[self.head] if self.placed else self.head - self.first
+            return self.head_coordinate
+        return self.coordinates[self.head] if self.by_coordinate else self.head - self.first
 
-    def tell(self, recorders: list[Recorder], position: int) -> int:  # C: cdef
+    def record(self, recorders: list[Recorder], position: int) -> int:  # C: cdef
         """Record a read at a position of the fiber."""
         for recorder in recorders:  # C: Recorder
             recorder.touch(self.fiber, position, False, self.state.serials[recorder.evict_level])
         return 0
 
     def look_up(self, coordinate: int) -> bool:
-        """Go into the element of a coordinate; tells where it is, or would be. Returns whether it is."""
-        if self.reached and self.first < self.last:
-            self._reach()
+        """Enter the element at a coordinate, record the lookup, and return whether the element exists."""
+        if self.fiber_recorders and self.first < self.last:
+            self._record_fiber()
         place = self.find(coordinate, self.first, self.last)
         is_present = place < self.last and self.coordinates[place] == coordinate
         self.head = place
-        self.sought = coordinate
-        if self.records:
-            self.tell(self.looked, coordinate if self.placed else place - self.first)
+        self.lookup_coordinate = coordinate
+        if self.has_recorders:
+            self.record(self.coordinate_recorders, coordinate if self.by_coordinate else place - self.first)
         if is_present:
             self.enter(place)
         else:
             self.leave()
         return is_present
 
-    def use_looked_up(self) -> int:  # C: cdef
-        """Tell of the payload of the element that was looked up: the body runs for it."""
-        if self.records and (self.present or self.whole):
-            self.tell(self.used, self.sought if self.placed else self.head - self.first)
+    def record_lookup_payload(self) -> int:  # C: cdef
+        """Record a read of the payload of the element that was looked up: the body runs for the element."""
+        if self.has_recorders and (self.present or self.whole):
+            self.record(
+                self.payload_recorders,
+                self.lookup_coordinate if self.by_coordinate else self.head - self.first,
+            )
         return 0
 
 
@@ -289,17 +294,17 @@ class NestState:  # C: final
     """Position of a loop nest.
 
     Args:
-        loops: how many there are.
-        parts: of flattened ranks, whose coordinates follow those of the loops.
+        loops: number of loops.
+        parts: number of parts of flattened ranks; their coordinates follow those of the loops.
     """
 
     def __init__(self, loops: int, parts: int) -> None:
-        # Bodies begun of each loop; the first is the root's
+        # Number of bodies that each loop has begun; the first entry is the root
         self.serials = np.zeros(loops + 1, np.int64)  # C: public
-        # The same when the output was last computed
+        # ``serials`` at the last update of the output
         self.last_body = np.zeros(loops + 1, np.int64)  # C: public
-        # The loops' coordinates, then those of parts
+        # Coordinates of the loops, then of the parts
         self.point = np.zeros(loops + parts, np.int64)  # C: public
-        # Of the pieces that the loops over partitions are in
+        # Bounds of the current pieces of the loops over partitions
         self.begins = np.zeros(loops, np.int64)  # C: public
         self.ends = np.zeros(loops, np.int64)  # C: public

@@ -1,4 +1,4 @@
-"""The energy of a run: actions by component, each with its energy from a table, and what they add up to."""
+"""Energy of a run: the number of each action, times its energy from a table, with totals."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ActionTotal:
     """Energy of one action of a component in an Einsum.
 
     Args:
-        einsum, component: whose it was.
-        tensor: that was moved; empty for what is no memory.
-        action: by its name in the table.
-        count: how many there were.
-        energy: the energy of one action; None if the table has none.
+        einsum, component: names.
+        tensor: the tensor that a memory moves; empty for other components.
+        action: name of the action in the table.
+        count: number of actions.
+        energy: the energy of one action; None if the table has no entry.
     """
 
     einsum: str
@@ -39,7 +39,7 @@ class ActionTotal:
 
     @property
     def picojoules(self) -> float:
-        """Return the energy of all of them; 0 where the table does not say."""
+        """Return the energy of all actions; 0 if the table has no entry."""
         return self.count * self.energy.picojoules if self.energy else 0.0
 
 
@@ -49,19 +49,19 @@ class Energy:
 
     Args:
         table: the name of the table of energies.
-        spent: the actions.
-        off_chip: the memories outside of the chip.
+        totals: energies by Einsum, component and action.
+        off_chip: names of the off-chip memories.
     """
 
     table: str
-    spent: Sequence[ActionTotal]
+    totals: Sequence[ActionTotal]
     off_chip: frozenset[str] = frozenset()
 
     @property
     def items(self) -> list[EnergyItem]:
-        """The energy of each component by action; of what moves a tensor, by that too."""
+        """Return the energy of each component by action; a memory's action names its tensor."""
         costs: dict[tuple[str, str], Cost] = {}
-        for each in self.spent:
+        for each in self.totals:
             action = f"{each.action} {each.tensor}".rstrip() if each.energy else each.action
             key = (each.component, action)
             source = each.energy.source if each.energy else ""
@@ -77,19 +77,19 @@ class Energy:
 
     @property
     def by_tensor(self) -> dict[str, float]:
-        """The energy of moving each tensor."""
+        """Return the energy of moving each tensor."""
         return self._by(lambda each: each.tensor)
 
     @property
     def by_einsum(self) -> dict[str, float]:
-        """The energy of each Einsum."""
+        """Return the energy of each Einsum."""
         return self._by(lambda each: each.einsum)
 
     @property
     def unknown(self) -> list[str]:
-        """Actions that the table does not have: they count nothing."""
+        """Return the actions without an entry in the table; their energy counts as 0."""
         return list(
-            dict.fromkeys(f"{each.component}.{each.action}" for each in self.spent if not each.energy)
+            dict.fromkeys(f"{each.component}.{each.action}" for each in self.totals if not each.energy)
         )
 
     @property
@@ -103,7 +103,7 @@ class Energy:
 
     def _by(self, owner: Callable[[ActionTotal], str]) -> dict[str, float]:
         total: dict[str, float] = {}
-        for each in self.spent:
+        for each in self.totals:
             if owner(each):
                 total[owner(each)] = total.get(owner(each), 0.0) + each.picojoules
         return total
@@ -112,15 +112,15 @@ class Energy:
 def energy(
     specification: Specification, metrics: Mapping[str, Any], runs: Sequence[EinsumRun], table: EnergyTable
 ) -> Energy:
-    """The energy of a cascade's run.
+    """Return the energy of a cascade's run.
 
-    Actions are: of a memory ``read`` and ``write``, as many as move the bits that it gave and took; of a
-    compute unit its operations; of an intersector ``try``, each of its steps, and ``success``, each match; of
-    a merger ``merge``, each step; of a sequencer ``iterate``, each body that it starts.
+    The actions are ``read`` and ``write`` of a memory, as many as its bits need; the operations of a compute
+    unit; ``try`` (a step) and ``success`` (a match) of an intersector; ``merge`` (a step) of a merger; and
+    ``iterate`` (a body) of a sequencer.
 
     Args:
-        specification: that ran; of ``extensor-energy`` the machine is ``extensor``.
-        metrics: what was counted, as ``Model.metrics`` says it.
+        specification: the cascade; the machine of ``extensor-energy`` is ``extensor``.
+        metrics: counts as ``Model.metrics`` returns them.
         runs: the runs of the Einsums.
         table: energies of actions.
     """
@@ -131,7 +131,7 @@ def energy(
             einsum_runs = [run for run in runs if run.prepared.einsum.name == einsum.name]
             for name, counts in metrics[einsum.name].items():
                 finder = _Finder(specification.name.partition("-")[0], components[name], table)
-                totals += finder.spent(einsum.name, counts, _matches(einsum_runs, name))
+                totals += finder.totals(einsum.name, counts, _matches(einsum_runs, name))
     off_chip = {
         name
         for architecture in specification.configurations.values()
@@ -142,7 +142,7 @@ def energy(
 
 
 def _matches(runs: Sequence[EinsumRun], component: str) -> int:
-    """Bodies of the loops at which a component intersects."""
+    """Return the number of bodies of the loops at which a component intersects."""
     return sum(
         run.bodies[bound.rank]
         for run in runs
@@ -153,13 +153,13 @@ def _matches(runs: Sequence[EinsumRun], component: str) -> int:
 
 @dataclass(frozen=True)
 class _Finder:
-    """Finds what the actions of one component of a machine take."""
+    """Lookup of the energies of one component's actions."""
 
     machine: str
     component: Component
     table: EnergyTable
 
-    def spent(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
+    def totals(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
         """Yield the energies of a component's counts in an Einsum."""
         for tensor, action, count in self._actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
@@ -169,9 +169,9 @@ class _Finder:
             yield ActionTotal(einsum, self.component.name, tensor, action, number, entry)
 
     def _actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
-        """Tensor, action and count; of a memory, bits."""
-        counted = {name: count for name, count in counts.items() if name != "time"}
-        for name, count in counted.items():
+        """Yield tensor, action and count; the count of a memory is in bits."""
+        counts = {name: count for name, count in counts.items() if name != "time"}
+        for name, count in counts.items():
             if self.component.kind in _MEMORIES:
                 yield from ((name, action, bits) for action, bits in count.items())
             elif self.component.kind == "Intersector":

@@ -1,4 +1,4 @@
-"""Runs the cascade of a specification on tensors: Einsum by Einsum, each as its mapped loop nest."""
+"""Execution of a cascade on tensors: each Einsum runs as its mapped loop nest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
     "Observer",
     "Prepared",
     "attach",
-    "carried",
+    "next_inputs",
     "operand_of",
     "run",
 ]
@@ -38,15 +38,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Attachment:
-    """A recorder and what it is told of.
+    """A recorder, and the accesses that it records.
 
     Args:
         tensor, rank: as in ``Prepared``.
-        kind: ``coord`` and ``elem`` are told of all that is looked at, ``payload`` of that for which the body
-            runs.
-        recorder: that is told.
-        root: of an eager binding, the rank of the fibers that are moved with all that is below. Of an input,
-            the recorder is told of these fibers alone; of an output, of every element of ``rank`` in them.
+        kind: ``coord`` and ``elem`` record every element that is read, ``payload`` only elements for which
+            the body runs.
+        recorder: the recorder.
+        root: of an eager binding, the rank of the fibers that are moved with their whole subtrees. For an
+            input the recorder gets these fibers alone; for an output, every element of ``rank`` in them.
         placed: whether an element of an input lies at its coordinate.
     """
 
@@ -59,21 +59,21 @@ class Attachment:
 
 
 def attach(nest: Nest, attachment: Attachment) -> None:
-    """Have a recorder told of what it asks for; of a rank that the nest does not have there is nothing."""
+    """Attach a recorder to the cursors of its rank; without such a rank in the nest nothing is recorded."""
     if attachment.tensor == nest.plan.einsum.output:
         _attach_to_output(nest, attachment)
     for operand, levels in zip(nest.operands, nest.inputs, strict=True):
         if operand.name != attachment.tensor:
             continue
         for level in levels:
-            if operand.formatted.get(level.name, level.name) == (attachment.root or attachment.rank):
-                level.cursor.placed |= attachment.placed
+            if operand.format_names.get(level.name, level.name) == (attachment.root or attachment.rank):
+                level.cursor.by_coordinate |= attachment.placed
                 if attachment.root is not None:
-                    level.cursor.reached.append(attachment.recorder)
+                    level.cursor.fiber_recorders.append(attachment.recorder)
                 elif attachment.kind == "payload":
-                    level.cursor.used.append(attachment.recorder)
+                    level.cursor.payload_recorders.append(attachment.recorder)
                 else:
-                    level.cursor.looked.append(attachment.recorder)
+                    level.cursor.coordinate_recorders.append(attachment.recorder)
 
 
 def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
@@ -82,30 +82,30 @@ def _attach_to_output(nest: Nest, attachment: Attachment) -> None:
     if rank is None:
         return
     if attachment.root is not None:
-        rank.moved.append(attachment.recorder)
-        _move_at(growing[attachment.root], attachment.recorder)
+        rank.subtree_recorders.append(attachment.recorder)
+        _set_move_level(growing[attachment.root], attachment.recorder)
         nest.mark_bodies()
     elif attachment.kind == "payload":
-        rank.used.append(attachment.recorder)
+        rank.payload_recorders.append(attachment.recorder)
     else:
-        rank.looked.append(attachment.recorder)
+        rank.coordinate_recorders.append(attachment.recorder)
 
 
-def _move_at(root: OutputRank, recorder: Recorder) -> None:
-    """Move subtrees as often as the innermost of their buffers wants them."""
+def _set_move_level(root: OutputRank, recorder: Recorder) -> None:
+    """Move subtrees as often as the innermost of their buffers evicts."""
     root.root_of_moves = max(root.root_of_moves, recorder.evict_level)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An Einsum that is about to run, for what wants to record it.
+    """An Einsum that is about to run, as an observer sees it.
 
     Args:
-        einsum: with its bindings.
-        trees: the trees of the inputs by tensor, cut and ordered as the loops go through them.
-        output: ranks of the output as it is built.
-        levels: by loop, and by ``root``, what a recorder's ``evict_level`` is.
-        serials: by level, how many bodies have begun: the nest's own array, which goes on counting.
+        einsum: the Einsum with its bindings.
+        trees: the trees of the inputs by tensor, partitioned and in loop order.
+        output: ranks of the output as the nest builds it.
+        levels: by loop, and for ``root``, the ``evict_level`` of a recorder.
+        serials: number of bodies begun, by level; the array of the running nest itself.
     """
 
     einsum: Einsum
@@ -117,7 +117,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class IntersectionCounts:
-    """Steps of the intersections at a loop, by how they are made."""
+    """Steps of the intersections at a loop, by type of intersector."""
 
     two_finger: int
     skip_ahead: int
@@ -129,13 +129,14 @@ class EinsumRun:
     """Activity of one Einsum.
 
     Args:
-        prepared: what ran.
-        bodies: the bodies of each loop.
-        operations: computed, by name: ``mul``, ``add``, ``sub``, functions by their own. Accumulating the
-            output is of ``add``.
+        prepared: the Einsum before its run.
+        bodies: the number of bodies of each loop.
+        operations: the number of operations by name: ``mul``, ``add``, ``sub``, and functions. Accumulation
+            in the output counts as ``add``.
         zero_sums: updates after which an element of the output was empty.
         intersections: by loop, where two tensors or more are intersected.
-        result: the output as it was built, and ``store_output`` as it is kept.
+        result: the output as the nest built it.
+        stored: the output in its order of storage.
         verification: the verification of the output.
     """
 
@@ -155,9 +156,9 @@ class CascadeRun:
 
     Args:
         runs: the runs of the Einsums in their order, of every round.
-        tensors: all of them at the end, by name, in the order of their ranks.
-        rounds: how often the cascade ran.
-        interrupted: whether it was ended before it had run to its end; ``runs`` are those that had ended.
+        tensors: all tensors at the end, by name, in the order of their ranks.
+        rounds: number of executions of the cascade.
+        interrupted: whether Ctrl-C ended the run early; ``runs`` then has the Einsums that ended.
     """
 
     runs: tuple[EinsumRun, ...]
@@ -167,29 +168,29 @@ class CascadeRun:
 
     @property
     def wrong(self) -> Verification | None:
-        """The first Einsum whose output is not what it gives, or None."""
+        """Return the verification of the first Einsum with a wrong output, or None."""
         return next((run.verification for run in self.runs if not run.verification.passed), None)
 
 
 Observer = Callable[[Prepared], Sequence[Attachment]]
 
 
-def _nobody(prepared: Prepared) -> Sequence[Attachment]:
+def _attach_nothing(prepared: Prepared) -> Sequence[Attachment]:
     return ()
 
 
 def run(
-    specification: Specification, tensors: Mapping[str, FiberTree], observer: Observer = _nobody
+    specification: Specification, tensors: Mapping[str, FiberTree], observer: Observer = _attach_nothing
 ) -> CascadeRun:
-    """Run a cascade, or what of it there is time for until Ctrl-C.
+    """Run a cascade, to its end or until Ctrl-C.
 
     Args:
-        specification: what is run, and how.
-        tensors: its inputs by name, with the ranks of their declarations, in any order.
-        observer: is asked for recorders before each Einsum runs.
+        specification: the cascade and its mapping.
+        tensors: the inputs by name, with the ranks of their declarations, in any order.
+        observer: returns the recorders of each Einsum before the Einsum runs.
 
     Raises:
-        InputError: if tensors do not fit the specification, or it asks for what is not supported.
+        InputError: tensors do not fit the specification, or a feature is not supported.
     """
     cascade = _Cascade(specification, dict(tensors), observer)
     interrupted = False
@@ -211,20 +212,20 @@ class _Cascade:
         self.rounds = 0
 
     def run_all(self) -> None:
-        """Run the cascade as often as it is to be."""
+        """Run the cascade for all its rounds."""
         iteration = self.specification.iteration
         self._run_once()
         while iteration is not None and self.rounds < iteration.limit and self._carry():
             self._run_once()
 
     def _carry(self) -> bool:
-        """Make results the inputs of the next round; returns whether there is to be one."""
+        """Make results the inputs of the next round; return whether another round is due."""
         iteration = self.specification.iteration
         assert iteration is not None
         changed = False
-        results = carried(self.specification, self.tensors)
+        results = next_inputs(self.specification, self.tensors)
         for name, tree in results.items():
-            changed = changed or not _same(self.tensors.get(name), tree)
+            changed = changed or not _have_same_elements(self.tensors.get(name), tree)
         if iteration.until_empty is not None:
             changed = self.tensors[iteration.until_empty].nonzeros > 0
         self.tensors |= results
@@ -234,20 +235,20 @@ class _Cascade:
         for einsum in self.specification.einsums:
             if isinstance(einsum.equation, Alias):
                 name, source = einsum.equation.output, einsum.equation.source
-                self.tensors[name] = _under_the_name(self.specification, self.tensors, name, source)
+                self.tensors[name] = _rename_tensor(self.specification, self.tensors, name, source)
             else:
-                done = self._run_einsum(einsum)
-                self.runs.append(done)
-                self.tensors[einsum.output] = done.stored
+                einsum_run = self._run_einsum(einsum)
+                self.runs.append(einsum_run)
+                self.tensors[einsum.output] = einsum_run.stored
         self.rounds += 1
 
     def _run_einsum(self, einsum: Einsum) -> EinsumRun:
         plan = LoopPlan(einsum, rank_shapes(self.specification, einsum, self.tensors))
-        accessed = accesses(einsum.computed.expression)
-        operands = [operand_of(self.specification, access, self.tensors) for access in accessed]
+        access_list = accesses(einsum.computed.expression)
+        operands = [operand_of(self.specification, access, self.tensors) for access in access_list]
         prepare(plan, operands)
         nest = Nest(plan, operands, self.specification)
-        prepared = _prepared(einsum, nest)
+        prepared = _prepare(einsum, nest)
         for attachment in self.observer(prepared):
             attach(nest, attachment)
         nest.run()
@@ -267,25 +268,24 @@ class _Cascade:
         )
 
 
-def carried(specification: Specification, tensors: Mapping[str, FiberTree]) -> dict[str, FiberTree]:
-    """The inputs of the next round that a round has made, by name.
+def next_inputs(specification: Specification, tensors: Mapping[str, FiberTree]) -> dict[str, FiberTree]:
+    """Return the inputs of the next round that a round has computed, by name.
 
     Args:
-        specification: of a cascade that repeats.
-        tensors: all of the round, by name.
+        specification: of an iterated cascade.
+        tensors: all tensors of the round, by name.
     """
     iteration = specification.iteration
     assert iteration is not None
     return {
-        name: _under_the_name(specification, tensors, name, source)
-        for name, source in iteration.carry.items()
+        name: _rename_tensor(specification, tensors, name, source) for name, source in iteration.carry.items()
     }
 
 
-def _under_the_name(
+def _rename_tensor(
     specification: Specification, tensors: Mapping[str, FiberTree], name: str, source: str
 ) -> FiberTree:
-    """A tensor as another one: its ranks take the names that the other declares, one by one."""
+    """Return a tensor under another name, with the ranks that the declaration gives to that name."""
     declared = specification.tensors
     names = dict(zip(declared[source].ranks, declared[name].ranks, strict=True))
     tree = tensors[source]
@@ -294,10 +294,10 @@ def _under_the_name(
 
 
 def operand_of(specification: Specification, access: Access, tensors: Mapping[str, FiberTree]) -> Operand:
-    """A tensor with its ranks named as an equation names them.
+    """Return a tensor whose ranks have the names of an equation's indices.
 
     Raises:
-        InputError: it is not among the tensors.
+        InputError: the tensor is missing.
     """
     declared = specification.tensors[access.tensor]
     tree = tensors.get(access.tensor)
@@ -309,8 +309,8 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
     return Operand(access.tensor, uses, replace(tree, ranks=ranks), declared.empty, declared.uncompressed)
 
 
-def _same(before: FiberTree | None, after: FiberTree) -> bool:
-    """Return whether two trees of one tensor hold the same."""
+def _have_same_elements(before: FiberTree | None, after: FiberTree) -> bool:
+    """Return whether two trees of one tensor have the same elements."""
     if before is None or before.nonzeros != after.nonzeros:
         return False
     before = before.swizzle(after.names)
@@ -319,7 +319,7 @@ def _same(before: FiberTree | None, after: FiberTree) -> bool:
     )
 
 
-def _prepared(einsum: Einsum, nest: Nest) -> Prepared:
+def _prepare(einsum: Einsum, nest: Nest) -> Prepared:
     levels = {"root": 0} | {name: depth + 1 for depth, name in enumerate(nest.plan.loops)}
     trees = {operand.name: operand.formatted_tree for operand in nest.operands}
     output = tuple(level.rank for level in nest.output)
@@ -335,7 +335,7 @@ def _operations(nest: Nest) -> dict[str, int]:
 
 def _intersections(nest: Nest) -> dict[str, IntersectionCounts]:
     return {
-        name: IntersectionCounts(int(loop.steps), int(loop.skips), int(loop.led))
+        name: IntersectionCounts(int(loop.steps), int(loop.skips), int(loop.leader_steps))
         for name, loop in zip(nest.plan.loops, nest.loops, strict=True)
         if loop.intersects
     }

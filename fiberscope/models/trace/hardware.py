@@ -1,4 +1,4 @@
-"""The architecture of a specification: configurations, and their components with what each class needs."""
+"""Reader of the section ``architecture``: configurations, and components with their attributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["read_configuration"]
 
 @dataclass(frozen=True)
 class _Class:
-    """A class of component: the attributes that it must have, and those that it may."""
+    """Required and optional attributes of a class of component."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -40,16 +40,16 @@ _LEVEL = re.compile(
 def read_configuration(
     name: str, levels: Sequence[LevelSchema], document: Document, operations: Sequence[str]
 ) -> Configuration:
-    """A configuration of the architecture.
+    """Return a configuration of the architecture.
 
     Args:
-        name: the name of it.
-        levels: the root, alone.
-        document: for the places of complaints.
-        operations: that a compute unit can do.
+        name: name of the configuration.
+        levels: a list with the root level alone.
+        document: the file, for the places in messages.
+        operations: operations that a compute unit may have.
 
     Raises:
-        ConfigurationError: a component or a level that cannot be.
+        ConfigurationError: a component or a level is invalid.
     """
     path: Path = ("architecture", name)
     if len(levels) != 1:
@@ -74,7 +74,7 @@ class _Reader:
     def level(
         self, level: LevelSchema, path: Path, above: tuple[str, ...], product: int
     ) -> Iterator[tuple[Component, Path]]:
-        """The components of a level and of those below."""
+        """Yield the components of a level and of the levels below, with their places."""
         name, count = self._instances(level.name, (*path, "name"))
         for attribute, value in level.attributes:
             if value is not None and (attribute != "clock_frequency" or above):
@@ -83,11 +83,11 @@ class _Reader:
                 )
                 raise self.document.error((*path, "attributes", attribute), message, key=True)
         branch = (*above, name)
-        for at, component in enumerate(level.local):
-            place = (*path, "local", at)
+        for position, component in enumerate(level.local):
+            place = (*path, "local", position)
             yield self._component(component, place, branch, count, product * count), (*place, "name")
-        for at, below in enumerate(level.subtree):
-            yield from self.level(below, (*path, "subtree", at), branch, product * count)
+        for position, below in enumerate(level.subtree):
+            yield from self.level(below, (*path, "subtree", position), branch, product * count)
 
     def _instances(self, text: str, path: Path) -> tuple[str, int]:
         match = _LEVEL.fullmatch(text)
@@ -129,18 +129,18 @@ class _Reader:
 
     def _check_attributes(self, kind: str, schema: ComponentSchema, path: Path) -> None:
         allowed = _CLASSES[kind]
-        set_ = schema.attributes.model_fields_set
-        for attribute in set_:
+        names = schema.attributes.model_fields_set
+        for attribute in names:
             if attribute not in (*allowed.required, *allowed.optional):
                 advice = nearest(attribute, (*allowed.required, *allowed.optional))
                 place = (*path, "attributes", attribute)
                 raise self.document.error(place, f"a {kind} has no {attribute}; {advice}", key=True)
         for attribute in allowed.required:
-            if attribute not in set_:
+            if attribute not in names:
                 raise self.document.error(path, f"{schema.name}, a {kind}, needs the attribute {attribute}")
 
     def _type(self, kind: str, attributes: AttributesSchema, path: Path) -> Mapping[str, object]:
-        """Return the operation of a compute unit, or the kind of an intersector."""
+        """Return the operation of a compute unit, or the type of an intersector."""
         types = (attributes.type,) if isinstance(attributes.type, str) else tuple(attributes.type or ())
         supported = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
         for type_ in types:

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Recorders that see the machine's many instances: which one works, and what each of them holds and does."""
+"""Recorders for components with several instances: accesses, bodies and multicast reads by instance."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from fiberscope.workloads.canonical import Integers
 
 
 class Instances(Recorder):
-    """Hands each access on to the instance in which it happens: iterations in space are dealt out in turn.
+    """Recorder that distributes accesses: iterations in space go round-robin to the instances.
 
     Args:
-        recorders: one an instance, all alike.
-        serials: of the loop nest: how many bodies of each loop have begun.
-        level: in ``serials``, of the loop in space.
+        recorders: one recorder an instance, all alike.
+        serials: number of bodies begun, by loop, of the nest.
+        level: the index of the loop in space in ``serials``.
     """
 
     def __init__(self, recorders: list[Recorder], serials: Integers, level: int) -> None:
@@ -25,17 +25,17 @@ class Instances(Recorder):
         self.number = len(recorders)
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """An access to an element; see ``Recorder``."""
+        """Record an access to an element; see ``Recorder``."""
         recorder: Recorder = self.recorders[self.serials[self.level] % self.number]
         recorder.touch(fiber, position, write, group)
 
 
 class Multicast(Instances):
-    """Buffets by instance, of which those that ask for the same line in one round are answered by one read.
+    """Buffets by instance; requests for one line in the same round share one read.
 
     A round is an iteration of each instance.
 
-    Attributes: ``lines_shared``: reads that were another's, too.
+    Attributes: ``lines_shared``: reads that another instance's read answers.
     """
 
     def __init__(self, recorders: list[Recorder], serials: Integers, level: int) -> None:
@@ -45,7 +45,7 @@ class Multicast(Instances):
         self.table = LineTable()
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """An access to an element; see ``Recorder``."""
+        """Record an access to an element; see ``Recorder``."""
         serial = self.serials[self.level]  # C: long
         buffet: Buffet = self.recorders[serial % self.number]
         before = buffet.lines_read
@@ -53,10 +53,10 @@ class Multicast(Instances):
         if buffet.lines_read > before:
             self._share(serial // self.number, self.line_of(fiber, position), buffet.lines_read - before)
 
-    def _share(self, now: int, line: int, lines: int) -> None:
-        """Read the share of an instance in this round."""
-        if now != self.round:
-            self.round = now
+    def _share(self, round_number: int, line: int, lines: int) -> None:
+        """Count lines as shared if another instance has read them in this round."""
+        if round_number != self.round:
+            self.round = round_number
             self.table.clear()
         table_lines = self.table.count
         if self.table.number(line) < table_lines:
@@ -64,7 +64,7 @@ class Multicast(Instances):
 
 
 class Served(Recorder):
-    """Counts accesses one by one: what a buffer serves to compute.
+    """A counter of elements: the accesses of a buffer that compute units cause.
 
     Attributes: ``reads``, ``writes``: elements.
     """
@@ -75,19 +75,19 @@ class Served(Recorder):
         self.writes = 0
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """An access to an element; see ``Recorder``."""
+        """Record an access to an element; see ``Recorder``."""
         self.writes += write
         self.reads += not write
 
 
 class Work(Recorder):
-    """Counts the bodies that each instance runs.
+    """A counter of the bodies that each instance runs.
 
     Attributes: ``bodies``: by instance.
 
     Args:
-        bodies: as many zeros as instances.
-        level: of the loop in space, whose iterations are dealt out in turn.
+        bodies: zeros, one an instance.
+        level: of the loop in space; its iterations go round-robin to the instances.
     """
 
     def __init__(self, bodies: Integers, level: int) -> None:
@@ -96,5 +96,5 @@ class Work(Recorder):
         self.number = len(bodies)
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """A body; see ``Recorder``."""
+        """Count a body; see ``Recorder``."""
         self.bodies[group % self.number] += 1

@@ -1,4 +1,4 @@
-"""The ranks of a nest's tensors: cursors that read the inputs, and the output's fibers and their tree."""
+"""Ranks of a nest's tensors: cursors of the inputs, fibers of the output, and the output's tree."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class InputLevel:
 
     Args:
         name: the name of the rank in the tree.
-        depth: of the loop that goes through it or that looks it up in its body; -1: before all loops.
-        loops: whether the loop goes through it.
-        follows: whether it is cut where another tensor is, while the loops run.
-        cursor: where it is.
+        depth: of the loop that iterates over the rank or looks up its coordinate; -1: before all loops.
+        loops: whether the loop iterates over the rank.
+        follows: whether the rank follows a partition by occupancy of another tensor.
+        cursor: the position in the rank.
     """
 
     name: str
@@ -57,11 +57,11 @@ class InputLevel:
 
 
 def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
-    """The ranks of a tensor that the nest knows coordinates of, from the root."""
+    """Return the ranks of a tensor whose coordinates the nest knows, from the root."""
     depths = [depth_of(plan, operand, name) for name in operand.ordered.names]
     depths_of_loops = [depth for depth in depths if depth < len(plan.loops)]
-    fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
-    tree = operand.ordered.root if fed else operand.ordered.whole
+    is_fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
+    tree = operand.ordered.root if is_fed else operand.ordered.whole
     levels: list[InputLevel] = []
     scanned = scanned_ranks(plan, operand)
     for place, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
@@ -71,18 +71,18 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
         cursor = Cursor(tree.segments[place], tree.coordinates[place], values, shape)
         cursor.empty = operand.empty
         _set_coordinates(plan, operand, name, cursor, loops=loops)
-        levels.append(InputLevel(name, depth, loops, name in operand.followed, cursor))
+        levels.append(InputLevel(name, depth, loops, name in operand.followers, cursor))
     for upper, lower in itertools.pairwise(levels):
         upper.cursor.below = lower.cursor
-    if fed:
+    if is_fed:
         levels[0].cursor.feed_by(Feed(operand.ordered.blocks(), [level.cursor for level in levels[1:]]))
     return levels
 
 
 def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
-    """Return for each rank that the nest knows, from the root, whether its loop goes through it.
+    """Return for each rank that the nest knows, from the root, whether its loop iterates over the rank.
 
-    The others are looked up in the body of the loop at which their coordinate is known.
+    The other ranks are looked up in the body of the loop that determines their coordinate.
     """
     scanned: dict[str, bool] = {}
     depths = set[int]()
@@ -97,13 +97,13 @@ def scanned_ranks(plan: LoopPlan, operand: Operand) -> dict[str, bool]:
 
 
 def _comes_in_blocks(operand: Operand) -> bool:
-    """Return whether a loop reads the root in its order, and the ranks below can follow it by blocks."""
+    """Return whether a loop reads the root in order, so that the ranks below can be loaded in blocks."""
     use = operand.use(operand.ordered.names[0])
     return (use is None or use.plain) and operand.ordered.comes_in_blocks
 
 
 class Feed:
-    """The ranks below a root, of which the cursors hold the block that the loops are in.
+    """The block of a tree that the loops currently read, for the cursors below the root.
 
     Args:
         blocks: the blocks of the tree.
@@ -115,7 +115,7 @@ class Feed:
         self.roots = 0
 
     def load(self) -> int:
-        """Go on to the next block; returns the root's elements up to its end."""
+        """Load the next block; return the number of root elements up to the end of the block."""
         tree = next(self.blocks)
         for place, cursor in enumerate(self.cursors, start=1):
             cursor.hold(tree.segments[place], tree.coordinates[place], _values(tree, place))
@@ -124,14 +124,14 @@ class Feed:
 
 
 def _values(tree: FiberTree, place: int) -> Floats:
-    """Return the values of the last known rank's elements; a fiber below counts as 1."""
+    """Return the values of the elements of a rank; a fiber below counts as 1."""
     if place == len(tree.names) - 1:
         return tree.values.astype(np.float64, copy=False)
     return np.ones(len(tree.coordinates[place]))
 
 
 def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
-    """Return whether a loop goes through a rank: it is the loop's, or its index moves with the loop."""
+    """Return whether a loop iterates over a rank: over the rank itself, or over a rank of its index."""
     use = operand.use(name)
     if use is None or use.plain:
         return name in plan.loops
@@ -140,7 +140,7 @@ def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
 
 
 def _mover(plan: LoopPlan, index: Index) -> str | None:
-    """The rank of an index whose coordinate is known last, if a loop of its own goes over it."""
+    """Return the rank of an index whose coordinate is known last, if the rank has a loop of its own."""
     if not index.ranks:
         return None
     depths = {rank: plan.locate(rank).depth for rank in index.ranks}
@@ -161,12 +161,19 @@ def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor
     else:
         cursor.whole = _is_whole(plan, operand, name)
         cursor.step = max(1, plan.piece(name))
-        if cursor.whole or name in operand.followed:
+        if cursor.whole or name in operand.followers:
             cursor.window = window_of(plan, name)
 
 
 def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -> None:
-    """Tie a cursor to the loops' coordinates; ``mover`` is the rank that its own loop goes over."""
+    """Set the affine map from the coordinates of the loops to the coordinate of a cursor.
+
+    Args:
+        plan: loops of the Einsum.
+        cursor: the cursor.
+        index: the affine index.
+        mover: the rank of the index over which the cursor's own loop iterates; None: a lookup.
+    """
     fixed = [(plan.locate(rank).place, factor) for rank, factor in index.terms if rank != mover]
     cursor.bound = np.array([place for place, _ in fixed], np.int64)
     cursor.coefficients = np.array([factor for _, factor in fixed], np.int64)
@@ -176,12 +183,12 @@ def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -
 
 
 def _is_whole(plan: LoopPlan, operand: Operand, name: str) -> bool:
-    named: Iterable[str] = (name, plan.base(name))
-    return plan.leader(name) is None and any(rank in operand.uncompressed for rank in named)
+    names: Iterable[str] = (name, plan.base(name))
+    return plan.leader(name) is None and any(rank in operand.uncompressed for rank in names)
 
 
 def window_of(plan: LoopPlan, name: str) -> int:
-    """The depth of the loop over the pieces that a rank's loop keeps to, or ``NO_WINDOW``."""
+    """Return the depth of the loop over pieces that bounds a rank's loop, or ``NO_WINDOW``."""
     loops = plan.piece_loops(plan.base(name))
     if name in plan.loops and plan.loops.index(name) in loops:
         loops = loops[: loops.index(plan.loops.index(name))]
@@ -189,7 +196,7 @@ def window_of(plan: LoopPlan, name: str) -> int:
 
 
 def everywhere(plan: LoopPlan, loop: str) -> Cursor:
-    """A cursor at every coordinate of a loop."""
+    """Return a cursor that is present at every coordinate of a loop."""
     cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), plan.shape(loop))
     cursor.whole = True
     cursor.step = max(1, plan.piece(loop))
@@ -203,10 +210,10 @@ class OutputLevel:
 
     Args:
         rank: the rank of the tree.
-        depth: the loop that knows its coordinate; -1: no loop does.
-        index: that coordinate.
-        loops: whether the loop goes over this very rank.
-        growing: where its fibers grow.
+        depth: the loop that determines the coordinate; -1: no loop does.
+        index: the index of the coordinate.
+        loops: whether the loop iterates over this very rank.
+        growing: the fibers of the rank while the nest writes them.
     """
 
     rank: Rank
@@ -217,10 +224,10 @@ class OutputLevel:
 
 
 def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list[OutputLevel]:
-    """The ranks of an output, from the root, in the order in which the loops come to know them.
+    """Return the ranks of an output, from the root, in the order in which loops determine their coordinates.
 
-    Pieces that are cut by shape are ranks of their own. Pieces of so many elements are not: their elements
-    go into one fiber.
+    Pieces of a partition by shape are ranks of their own. Pieces by occupancy are not: their elements go into
+    one fiber.
     """
     ranks = [rank for use in uses for rank in _ranks_of(plan, use)]
     for flatten in plan.flattened.values():
@@ -229,13 +236,13 @@ def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list
             flat = _flat(plan.lowest(flatten.name), [parts[name] for name in flatten.ranks])
             ranks = [(rank, index) for rank, index in ranks if rank.name not in parts]
             ranks.append((flat, Index(((flat.name, 1),))))
-    placed = [(_depth(plan, index), rank, index) for rank, index in ranks]
-    placed.sort(key=lambda item: item[0])
-    return _grown(plan, placed or [(-1, Rank("", 1), Index(()))], empty)
+    ranks_by_depth = [(_depth(plan, index), rank, index) for rank, index in ranks]
+    ranks_by_depth.sort(key=lambda item: item[0])
+    return _make_levels(plan, ranks_by_depth or [(-1, Rank("", 1), Index(()))], empty)
 
 
 def _ranks_of(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
-    """The ranks of the tree that a rank of the output becomes."""
+    """Return the ranks of the tree for one rank of the output."""
     if not use.plain:
         return [(Rank(use.name, plan.shapes[f"{use.name} of the output"], use.declared), use.index)]
     shape, name = plan.shape(use.name), use.name
@@ -260,19 +267,21 @@ def _depth(plan: LoopPlan, index: Index) -> int:
     return max((plan.locate(rank).depth for rank in index.ranks), default=-1)
 
 
-def _grown(plan: LoopPlan, placed: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:
+def _make_levels(
+    plan: LoopPlan, ranks_by_depth: Sequence[tuple[int, Rank, Index]], empty: float
+) -> list[OutputLevel]:
     levels: list[OutputLevel] = []
     below: OutputRank | None = None
-    for place, (depth, rank, index) in reversed(list(enumerate(placed))):
+    for place, (depth, rank, index) in reversed(list(enumerate(ranks_by_depth))):
         below = OutputRank(rank.shape, below, empty)
-        first = all(depth != before for before, _, _ in placed[:place])
+        first = all(depth != before for before, _, _ in ranks_by_depth[:place])
         loops = first and depth >= 0 and index.rank == plan.loops[depth]
         levels.append(OutputLevel(rank, depth, index, loops, below))
     return levels[::-1]
 
 
 def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
-    """The tree as the nest built it; without ranks for a scalar, whose value may be missing."""
+    """Return the tree that the nest built; a scalar has no ranks, and may have no value."""
     segments: list[Integers] = []
     coordinates: list[Integers] = []
     fibers = np.zeros(1, np.int64)
@@ -282,17 +291,17 @@ def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
         lengths = np.asarray(growing.lengths)[fibers]
         places = _places(np.asarray(growing.starts)[fibers], lengths)
         segments.append(np.concatenate([[0], np.cumsum(lengths)]))
-        coordinates.append(_taken(np.asarray(growing.coordinates), places))
+        coordinates.append(_elements_at(np.asarray(growing.coordinates), places))
         if growing.below is not None:
-            fibers = _taken(np.asarray(growing.children), places)
-    values = _taken(np.asarray(levels[-1].growing.values), places)
+            fibers = _elements_at(np.asarray(growing.children), places)
+    values = _elements_at(np.asarray(levels[-1].growing.values), places)
     if levels[0].rank.name == "":
         return FiberTree((), (), (), values)
     return FiberTree(tuple(level.rank for level in levels), tuple(segments), tuple(coordinates), values)
 
 
 def _places(starts: Integers, lengths: Integers) -> Integers | slice:
-    """Return the places of the elements of fibers; a slice if they are contiguous."""
+    """Return the places of the elements of fibers; a slice if the places are contiguous."""
     filled = lengths > 0
     starts, lengths = starts[filled], lengths[filled]
     if len(starts) == 0:
@@ -305,17 +314,17 @@ def _places(starts: Integers, lengths: Integers) -> Integers | slice:
     return places
 
 
-def _taken(array: npt.NDArray[Any], places: Integers | slice) -> npt.NDArray[Any]:
+def _elements_at(array: npt.NDArray[Any], places: Integers | slice) -> npt.NDArray[Any]:
     return array[places]
 
 
 def store_output(tree: FiberTree, order: Sequence[str]) -> FiberTree:
-    """The output in the order in which it is stored, with the ranks of its declaration."""
+    """Return the output in its order of storage, with the ranks of its declaration."""
     if tree.ranks == ():
         return tree
     if all(rank.tensor_rank for rank in tree.ranks):
-        named = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
-        return swizzle_blocks(named, order)
+        renamed = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
+        return swizzle_blocks(renamed, order)
     coordinates, values = tree.to_coo()
     shapes = _shapes(tree.ranks)
     ordered = {rank: shapes[rank] for rank in order}

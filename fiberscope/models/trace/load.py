@@ -1,4 +1,4 @@
-"""Makes a ``Specification`` of a YAML file, or of the one that an accelerator comes with."""
+"""Loader of a ``Specification`` from a YAML file or from an accelerator's own specification."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from fiberscope.workloads.expressions.expression import Alias, Statement
 
 __all__ = ["Draft", "draft", "load"]
 
-STAND_IN = 1  # in references, for a symbol that has no value yet
+
+STAND_IN = 1  # value in references of a symbol without a value
 
 
 def load(
@@ -41,21 +42,22 @@ def load(
     settings: Mapping[str, object] | None = None,
     symbols: Mapping[str, float] | None = None,
 ) -> Specification:
-    """The specification of an accelerator, of one of its variants, or in a file.
+    """Load the specification of an accelerator, of one of its variants, or of a file.
 
     Args:
         name: ``gamma``, ``extensor-energy``, or the path of a YAML file.
         settings: symbols and parameters of the machine by key; a value may be an ``Entry``.
-        symbols: values for symbols to which neither file nor settings give one.
+        symbols: values of symbols that have no value in the file or the settings.
 
     Raises:
-        ConfigurationError: no such specification, or one that cannot be; one line with file, line and column.
+        ConfigurationError: the specification does not exist or is invalid; the message has file, line and
+            column.
     """
     return draft(name, settings).complete(symbols)
 
 
 def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
-    """The same before all of its symbols have values; ``complete`` checks what needs them.
+    """Read a specification whose symbols may lack values; ``Draft.complete`` checks the values.
 
     Raises:
         ConfigurationError: as ``load``.
@@ -65,14 +67,16 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     with yaml_errors(source.file):
         declared = source.section("symbols")
         implied = {} if declared else source.implied_symbols()
-        of_machine = {key: entry for key, entry in entries.items() if key not in {**declared, **implied}}
-        machine, parameters = _machine(source, of_machine)
+        machine_settings = {
+            key: entry for key, entry in entries.items() if key not in {**declared, **implied}
+        }
+        machine, parameters = _machine(source, machine_settings)
         values = dict(parameters)
         entries_by_symbol = {}
         for symbol, node in implied.items():
             entries_by_symbol[symbol] = entries.get(symbol) or Entry(None, place_of(source.file, node))
         for symbol, node in declared.items():
-            entries_by_symbol[symbol] = entries.get(symbol) or _written(node, source.file, values)
+            entries_by_symbol[symbol] = entries.get(symbol) or _read_symbol(node, source.file, values)
             has_value = entries_by_symbol[symbol].value is not None
             values[symbol] = _number(symbol, entries_by_symbol[symbol]) if has_value else STAND_IN
         document = Document.from_nodes(
@@ -91,13 +95,17 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
 
 @dataclass(frozen=True)
 class Draft:
-    """A file that has been read, with what is known of its symbols.
+    """A specification file after reading, before all symbols have values.
 
     Args:
-        machine: that the file refers to: its descriptor and its configuration.
-        parameters: the parameters of that, by dotted key, in base units.
-        entries: where each symbol has its value, if it has one.
-        settings: that it was made with.
+        source: the file.
+        document: the file with its places, for messages.
+        schema: the content of the file.
+        cascade: the section ``einsum``.
+        machine: descriptor and configuration of the machine that the file names; None without a machine.
+        parameters: parameters of the machine by dotted key, in base units.
+        entries: the entry of each symbol; its value is None where the symbol has no value.
+        settings: the settings of ``draft``.
     """
 
     source: Source
@@ -111,11 +119,11 @@ class Draft:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Symbols that have no value."""
+        """Return the symbols without a value."""
         return tuple(name for name, entry in self.entries.items() if entry.value is None)
 
     def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
-        """The specification read again, with these values in references, too; what was set stays.
+        """Read the specification again with values of symbols, also in references; settings take precedence.
 
         Raises:
             ConfigurationError: as ``complete``.
@@ -123,10 +131,10 @@ class Draft:
         return draft(self.source.name, {**symbols, **self.settings}).complete()
 
     def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
-        """The specification, with values for those symbols that have none; references to these know none.
+        """Return the specification, with values for symbols without one; references do not use these values.
 
         Raises:
-            ConfigurationError: a symbol is still without, or the specification cannot be.
+            ConfigurationError: a symbol has no value, or the specification is invalid.
         """
         values: dict[str, float] = {}
         for name, entry in self.entries.items():
@@ -136,14 +144,14 @@ class Draft:
                 raise ConfigurationError(f"{entry.origin}: {message}")
             values[name] = _number(name, replace(entry, value=value))
         with yaml_errors(self.source.file):
-            return _assembled(self, values)
+            return _assemble(self, values)
 
 
-def _written(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
+def _read_symbol(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
     """Return the entry of a symbol in the file."""
     place = place_of(file, node)
     value = construct(node)
-    if value == "":  # YAML's nothing: every run gives the symbol its value
+    if value == "":  # an empty entry: each run chooses the value
         return Entry(None, place)
     if isinstance(value, str):
         value = resolve_references(value, values, lambda message: ConfigurationError(f"{place}: {message}"))
@@ -160,25 +168,25 @@ def _number(name: str, entry: Entry) -> float:
 def _machine(
     source: Source, settings: Mapping[str, Entry]
 ) -> tuple[tuple[Accelerator[Any], Configuration] | None, dict[str, object]]:
-    """The machine that the file names, and its parameters with the settings over them."""
-    machine, named = source.machine, source.text("machine")
-    if machine is None or named is None:
+    """Return the machine that the file names, and its parameters with the settings."""
+    machine, machine_node = source.machine, source.text("machine")
+    if machine is None or machine_node is None:
         _check_keys(source, settings, "symbol", ())
         return None, {}
     try:
         accelerator = accelerators.find(machine)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{place_of(source.file, named)}: {error}") from error
+        raise ConfigurationError(f"{place_of(source.file, machine_node)}: {error}") from error
     _check_keys(source, settings, "parameter", leaf_keys(accelerator.configuration))
     entries = layers(accelerator.shipped, name=accelerator.name, settings=settings)
-    configured: Configuration = validate(accelerator.configuration, entries, accelerator.name)
-    return (accelerator, configured), {
-        key: _leaf(configured, key) for key in leaf_keys(accelerator.configuration)
+    configuration: Configuration = validate(accelerator.configuration, entries, accelerator.name)
+    return (accelerator, configuration), {
+        key: _leaf(configuration, key) for key in leaf_keys(accelerator.configuration)
     }
 
 
 def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: Iterable[str]) -> None:
-    """Refuse settings that nothing has, with what may have been meant: options of the model among it."""
+    """Refuse unknown settings; the message suggests the nearest symbol, parameter or option."""
     parameters = tuple(keys)
     for key, entry in settings.items():
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
@@ -186,11 +194,11 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: 
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
 
 
-def _leaf(configured: Configuration, key: str) -> object:
-    return reduce(getattr, key.split("."), configured)
+def _leaf(configuration: Configuration, key: str) -> object:
+    return reduce(getattr, key.split("."), configuration)
 
 
-def _assembled(draft: Draft, symbols: Mapping[str, float]) -> Specification:
+def _assemble(draft: Draft, symbols: Mapping[str, float]) -> Specification:
     schema, document, cascade = draft.schema, draft.document, draft.cascade
     reader = MappingReader(schema.mapping, cascade, symbols, document)
     reader.check_names()
@@ -228,8 +236,8 @@ def _tensors(
             reader.uncompressed(name),
             cascade.empty[name],
             {
-                which: read_format(name, which, mapping, document)
-                for which, mapping in schema.format.get(name, {}).items()
+                format_name: read_format(name, format_name, mapping, document)
+                for format_name, mapping in schema.format.get(name, {}).items()
             },
         )
         for name, ranks in cascade.declared.items()

@@ -170,22 +170,24 @@ class MappingReader:
         stamped = [stamp.rank for stamp in (*space, *time)]
         for rank in loops:
             if stamped.count(rank) != 1:
-                how = "neither in space nor in time" if rank not in stamped else "there more than once"
-                raise self.document.error(path, f"loop {rank} of {name} is {how}")
+                count_fault = (
+                    "neither in space nor in time" if rank not in stamped else "there more than once"
+                )
+                raise self.document.error(path, f"loop {rank} of {name} is {count_fault}")
         return Spacetime(space, time, spacetime.opt == "slip")
 
     def _stamps(self, schema: Sequence[str], loops: Sequence[str], path: Path) -> tuple[SpaceTimeRank, ...]:
         stamps = []
         for position, text in enumerate(schema):
-            rank, _dot, by = text.partition(".")
+            rank, _dot, kind = text.partition(".")
             if rank not in loops:
                 raise self.document.error(
                     (*path, position), f"there is no loop {rank}; {nearest(rank, loops)}"
                 )
-            if by not in ("", "pos", "coord"):
+            if kind not in ("", "pos", "coord"):
                 message = f"{text}: a rank is placed by pos or by coord, as in {rank}.coord"
                 raise self.document.error((*path, position), message)
-            stamps.append(SpaceTimeRank(rank, "coord" if by == "coord" else "pos"))
+            stamps.append(SpaceTimeRank(rank, "coord" if kind == "coord" else "pos"))
         return tuple(stamps)
 
     def _partitioning(
@@ -208,7 +210,7 @@ class MappingReader:
             parts, directives = pending.pop(ready)
             step = self._step(name, ready, parts, directives)
             steps.append(step)
-            loops = _replaced(loops, step)
+            loops = _replace_ranks(loops, step)
         steps += [self._follow(name, key, *entry, steps, equation) for key, entry in follows.items()]
         return tuple(steps), loops
 
@@ -337,10 +339,10 @@ class MappingReader:
         return Follow(rank, leader, names)
 
 
-def _replaced(loops: tuple[str, ...], step: Partition) -> tuple[str, ...]:
+def _replace_ranks(loops: tuple[str, ...], step: Partition) -> tuple[str, ...]:
     """Return the loops after a partition, whose ranks take the place of the first rank that it replaces."""
-    before = step.ranks if isinstance(step, Flatten) else (step.rank,)
-    after = (step.name,) if isinstance(step, Flatten) else step.names
-    first = min(loops.index(rank) for rank in before)
-    unchanged = [rank for rank in loops[:first] if rank not in before]
-    return (*unchanged, *after, *(rank for rank in loops[first:] if rank not in before))
+    old_ranks = step.ranks if isinstance(step, Flatten) else (step.rank,)
+    new_ranks = (step.name,) if isinstance(step, Flatten) else step.names
+    first = min(loops.index(rank) for rank in old_ranks)
+    unchanged = [rank for rank in loops[:first] if rank not in old_ranks]
+    return (*unchanged, *new_ranks, *(rank for rank in loops[first:] if rank not in old_ranks))

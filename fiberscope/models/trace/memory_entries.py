@@ -1,4 +1,4 @@
-"""Entries of a specification in memory: those that move nothing, and the bits of a tensor there."""
+"""Entries that a specification binds to memory, entries that move nothing, and the size of a tensor."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ UNBOUND = "bound to no memory"
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """Entries of a rank that an Einsum binds to the memory: to DRAM, or to what stands for it.
+    """Entries of a rank that an Einsum binds to DRAM, or to the component in the place of DRAM.
 
     Args:
         einsum, tensor, rank: names.
         kind: ``coord``, ``payload`` or ``elem``.
-        format: in which the tensor is stored.
+        format: the format of the tensor.
         memory: name of the memory.
-        buffered: whether another store binds the same entries, so that they move between the two.
+        buffered: whether another store binds the same entries, so that entries move between the two.
     """
 
     einsum: str
@@ -44,7 +44,7 @@ class MemoryEntry:
 
 
 def memory_entries(specification: Specification) -> list[MemoryEntry]:
-    """Return what the Einsums bind to the memory, without entries that have no bits."""
+    """Return the entries that the Einsums bind to memory, without entries of 0 bits."""
     entries = []
     for einsum in specification.einsums:
         storage = einsum.bindings.storage
@@ -67,15 +67,15 @@ def memory_entries(specification: Specification) -> list[MemoryEntry]:
 
 
 def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry], str]) -> dict[str, str]:
-    """Return what moves nothing between memory and machine, with the reason.
+    """Return tensors, or parts of tensors, that do not move between memory and machine, with the reasons.
 
     Args:
         specification: complete.
-        reason: the reason of an entry, why it does not move; an empty text if it does.
+        reason: returns why an entry does not move; an empty text if the entry moves.
 
     Returns:
         Reasons by name: ``A`` for a whole tensor, ``A.M`` for a rank, ``A.M.coord`` for its coordinates; with
-        `` in Z`` if the Einsum Z does not move them and another one does.
+        `` in Z`` if the Einsum Z does not move them and another Einsum does.
     """
     entries = [(entry, reason(entry)) for entry in memory_entries(specification)]
     tensors = dict.fromkeys([*specification.inputs, *(einsum.output for einsum in specification.einsums)])
@@ -87,17 +87,19 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
             unmoved[tensor] = _reasons(bound)
             continue
         for einsum in by_einsum:
-            here = [(entry, why) for entry, why in bound if entry.einsum == einsum]
+            of_einsum = [(entry, why) for entry, why in bound if entry.einsum == einsum]
             suffix = f" in {einsum}" if len(by_einsum) > 1 else ""
-            unmoved |= {f"{name}{suffix}": why for name, why in _parts(tensor, here)}
+            unmoved |= {f"{name}{suffix}": why for name, why in _parts(tensor, of_einsum)}
     if any(each.memories for each in specification.configurations.values()):
-        ends = _ends(specification)
-        unmoved |= {name: UNBOUND for name in ends if name not in {entry.tensor for entry, _why in entries}}
+        end_tensors = _inputs_and_results(specification)
+        unmoved |= {
+            name: UNBOUND for name in end_tensors if name not in {entry.tensor for entry, _why in entries}
+        }
     return {name: unmoved[name] for name in sorted(unmoved)}
 
 
 def _parts(tensor: str, bound: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the largest parts of a tensor in an Einsum of which nothing moves."""
+    """Yield the largest parts of a tensor that do not move in an Einsum."""
     if all(why for _entry, why in bound):
         yield tensor, _reasons(bound)
         return
@@ -113,7 +115,7 @@ def _reasons(bound: Iterable[tuple[MemoryEntry, str]]) -> str:
     return "; ".join(dict.fromkeys(why for _entry, why in bound))
 
 
-def _ends(specification: Specification) -> list[str]:
+def _inputs_and_results(specification: Specification) -> list[str]:
     """Return the inputs of a cascade, and its results: outputs that no later Einsum reads."""
     read = {name for einsum in specification.einsums for name in einsum.inputs}
     outputs = dict.fromkeys(einsum.output for einsum in specification.einsums)
@@ -124,11 +126,11 @@ def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) ->
     """Return the bytes that any machine moves: each operand once, and each result once.
 
     Args:
-        specification: complete; entries that it binds to DRAM count, whether the machine moves them or not.
-        trees: operands and results by name, their ranks as declared; a tensor that is not there counts 0.
+        specification: complete; all entries bound to DRAM count, whether the machine moves them or not.
+        trees: operands and results by name, their ranks as declared; a missing tensor counts 0.
     """
     entries, least = memory_entries(specification), 0
-    for name in _ends(specification):
+    for name in _inputs_and_results(specification):
         if name not in trees:
             continue
         formats, by_format = specification.tensors[name].formats, dict[str, set[tuple[str, str]]]()
@@ -141,7 +143,7 @@ def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) ->
 
 
 def _stored_bits(tree: FiberTree, stored: Format, kinds: Iterable[tuple[str, str]]) -> int:
-    """Return the bits of entries of an uncut tensor; of ranks above the innermost piece at least so many."""
+    """Return the bits of entries of an unpartitioned tensor, a lower bound for outer pieces."""
     base = {rank: _base(rank, tree.names) for rank in stored.rank_order}
     order = list(dict.fromkeys(name for name in base.values() if name))
     ordered = tree.swizzle([*order, *(name for name in tree.names if name not in order)])
@@ -159,5 +161,5 @@ def _stored_bits(tree: FiberTree, stored: Format, kinds: Iterable[tuple[str, str
 
 
 def _base(rank: str, names: Iterable[str]) -> str:
-    """Return the declared rank that a rank, or its innermost piece (``K0``), has the coordinates of."""
+    """Return the declared rank with the coordinates of a rank or of its innermost piece (``K0``)."""
     return next((name for name in names if rank in (name, f"{name}0")), "")

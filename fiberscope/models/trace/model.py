@@ -1,9 +1,9 @@
-"""A run in numbers: what each component did in each Einsum, how long it took, what ran together.
+"""Counts and times of a run: the work of each component in each Einsum, its time, and fused Einsums.
 
-Nothing is timed event by event. A component takes its count over what it can do in a second; the Einsums of a
-block run together, so that of a block the component that takes longest counts.
+Time is not simulated event by event. A component's time is its count divided by its rate. The Einsums of a
+block run concurrently, so the slowest component of a block determines the time of the block.
 
-Source: TeAAL, MICRO 2023, Section 4.3, and what the public tool counts.
+Source: TeAAL, MICRO 2023, Section 4.3, and counts of the public tool.
 """
 
 from __future__ import annotations
@@ -30,42 +30,43 @@ from fiberscope.workloads.fibertree import FiberTree
 __all__ = ["Model", "block_seconds", "blocks", "exchanges", "swaps"]
 
 Counts = dict[str, Any]
-TEAAL = Effects()  # nothing beside
+TEAAL = Effects()
 
 
 def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
-    """Einsums that run together, by name: as many in a row as can.
+    """Group consecutive Einsums that run concurrently, by name.
 
-    One joins those before it if it has their configuration and their loops up to the first in space, and
-    needs no functional unit of theirs. As in the public tool, units of a block's first Einsum do not count.
+    An Einsum joins the block before it if both have the same configuration and the same loops up to the first
+    loop in space, and no functional unit in common. As in the public tool, units of the first Einsum of a
+    block do not count.
     """
-    together: list[list[str]] = []
+    groups: list[list[str]] = []
     used: set[str] = set()
     before: Einsum | None = None
     for einsum in einsums:
         if before is None or _outer(einsum) != _outer(before) or used & _units(einsum):
-            together.append([])
+            groups.append([])
             used = set()
         else:
             used |= _units(einsum)
-        together[-1].append(einsum.name)
+        groups[-1].append(einsum.name)
         before = einsum
-    return together
+    return groups
 
 
 def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
-    """Return the seconds of a block of Einsums: those of the component that takes longest for all of them."""
+    """Return the seconds of a block of Einsums: the largest total of a component over all Einsums."""
     components = dict.fromkeys(name for each in metrics for name in each)
     totals = [sum(each[name]["time"] for each in metrics if name in each) for name in components]
     return max(totals, default=0.0)
 
 
 def _outer(einsum: Einsum) -> tuple[str, tuple[str, ...]]:
-    return einsum.bindings.config, outside_of_space(einsum)
+    return einsum.bindings.config, loops_outside_space(einsum)
 
 
-def outside_of_space(einsum: Einsum) -> tuple[str, ...]:
-    """The loops up to the first in space."""
+def loops_outside_space(einsum: Einsum) -> tuple[str, ...]:
+    """Return the loops outside of the first loop in space."""
     space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
     return tuple(takewhile(lambda rank: rank not in space, einsum.loop_order))
 
@@ -77,15 +78,15 @@ def _units(einsum: Einsum) -> set[str]:
 
 
 def swaps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
-    """Steps of the mergers that bring a tree's ranks into another order.
+    """Return the steps of the mergers that reorder a tree's ranks.
 
-    When two ranks change places, for every fiber of the upper one the fibers below it are merged. Orders that
-    are more than one such exchange apart take one after the other, as few as there can be.
+    To exchange two ranks, the fibers below every fiber of the upper rank are merged. An order that needs
+    several exchanges takes the fewest exchanges, one after the other.
 
     Args:
-        tree: in the order at first.
-        final: names of its ranks in the order that is wanted.
-        merger: with a bound on its inputs an element takes one step; else heads are kept sorted by insertion.
+        tree: the tree in its initial order.
+        final: names of the ranks in the final order.
+        merger: with a bound on its inputs an element takes one step; else insertion keeps the heads sorted.
     """
     steps, radix, sums = 0, merger.radix, merger.reduces
     for depth in exchanges(tree.names, final):
@@ -103,7 +104,7 @@ def swaps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
 
 
 def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
-    """Depths at which a rank changes places with the one below it, in turn, from one order to the other."""
+    """Yield the depths at which a rank is exchanged with the rank below to reach the final order."""
     names = list(initial)
     for depth, name in enumerate(final):
         place = names.index(name)
@@ -114,12 +115,12 @@ def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
 class Model:
     """Counts of the public TeAAL tool for a cascade, and the additions of ``effects``.
 
-    ``run(specification, tensors, model.observe)`` runs the cascade and tells the model; ``metrics`` then says
-    what it was told.
+    ``run(specification, tensors, model.observe)`` runs the cascade with the model's recorders. ``metrics``
+    then returns the counts.
 
     Args:
         specification: the specification of the cascade.
-        effects: what is counted beside what the public tool counts.
+        effects: effects to count in addition to those of the public tool.
     """
 
     def __init__(self, specification: Specification, effects: Effects = TEAAL) -> None:
@@ -129,7 +130,7 @@ class Model:
         self.imbalances: list[Imbalance | None] = []
 
     def observe(self, prepared: Prepared) -> Sequence[Attachment]:
-        """The recorders for an Einsum that is about to run; what the last one moved is counted before."""
+        """Return the recorders for an Einsum before its run; complete the counts of the previous Einsum."""
         if self.storages and self.storages[-1] is not None:
             self.storages[-1].traffic()
         configuration = self._configuration(prepared)
@@ -144,30 +145,30 @@ class Model:
         return (*storage.attachments(), *(imbalance.attachments() if imbalance else ()))
 
     def metrics(self, outcome: CascadeRun) -> dict[str, Any]:
-        """Counts and seconds: by Einsum and component, then the blocks, and the time of all.
+        """Return counts and seconds by Einsum and component, then the blocks and the total time.
 
-        Traffic is in bits, times are in seconds. Of an Einsum that ran in several rounds all are added up;
-        one that was interrupted has no run, and is left out.
+        Traffic is in bits, times are in seconds. The counts of an Einsum add up over all rounds. An
+        interrupted Einsum is left out.
         """
         metrics: dict[str, Any] = {}
         for run, storage, imbalance in zip(outcome.runs, self.storages, self.imbalances, strict=False):
             if storage is not None:
-                counted = dict(self._counted(run, storage, imbalance, outcome))
-                _add(metrics.setdefault(run.prepared.einsum.name, {}), counted)
+                counts = dict(self._component_counts(run, storage, imbalance, outcome))
+                _add(metrics.setdefault(run.prepared.einsum.name, {}), counts)
         measured = [einsum for einsum in self.specification.einsums if einsum.name in metrics]
-        together = blocks(measured)
-        seconds = sum(block_seconds([metrics[name] for name in block]) for block in together)
-        return metrics | {"blocks": together, "time": seconds}
+        groups = blocks(measured)
+        seconds = sum(block_seconds([metrics[name] for name in block]) for block in groups)
+        return metrics | {"blocks": groups, "time": seconds}
 
     def _configuration(self, prepared: Prepared) -> Configuration | None:
         return self.specification.configurations.get(prepared.einsum.bindings.config)
 
-    def _counted(
+    def _component_counts(
         self, run: EinsumRun, storage: Storage, imbalance: Imbalance | None, outcome: CascadeRun
     ) -> Iterator[tuple[str, Counts]]:
-        """The components that did something, with what it was and how long it takes."""
+        """Yield the active components with their counts and seconds."""
         configuration = self._configuration(run.prepared)
-        assert configuration is not None  # a storage was made of it
+        assert configuration is not None
         output = run.prepared.einsum.output
         for name, tensors in storage.traffic().items():
             counts: Counts = {}
@@ -186,20 +187,20 @@ class Model:
 
     def _work(self, run: EinsumRun, outcome: CascadeRun) -> dict[str, Counts]:
         """Return the counts of functional units and mergers, by component."""
-        bindings, done = run.prepared.einsum.bindings, dict[str, Counts]()
-        for merged in bindings.mergers:
-            name = f"{merged.tensor}_{''.join(merged.init_ranks)}"
-            done.setdefault(merged.component, {})[name] = self._swaps(run, merged, outcome)
+        bindings, work = run.prepared.einsum.bindings, dict[str, Counts]()
+        for merger in bindings.mergers:
+            name = f"{merger.tensor}_{''.join(merger.init_ranks)}"
+            work.setdefault(merger.component, {})[name] = self._swaps(run, merger, outcome)
         for compute in bindings.compute:
-            names = _counted_as(run.prepared.einsum, compute.operation)
+            names = _counter_names(run.prepared.einsum, compute.operation)
             count = sum(run.operations.get(name, 0) for name in names)
-            done.setdefault(compute.component, {})[compute.operation] = count
-        for intersected in bindings.intersectors:
-            counts = done.setdefault(intersected.component, {"intersect": 0})
-            counts["intersect"] += self._intersections(run, intersected.component, intersected.rank)
-        for sequenced in bindings.sequencers:
-            done.setdefault(sequenced.component, {})[sequenced.rank] = run.bodies[sequenced.rank]
-        return done
+            work.setdefault(compute.component, {})[compute.operation] = count
+        for intersector in bindings.intersectors:
+            counts = work.setdefault(intersector.component, {"intersect": 0})
+            counts["intersect"] += self._intersections(run, intersector.component, intersector.rank)
+        for sequencer in bindings.sequencers:
+            work.setdefault(sequencer.component, {})[sequencer.rank] = run.bodies[sequencer.rank]
+        return work
 
     def _component(self, run: EinsumRun, name: str) -> Component:
         configuration = self._configuration(run.prepared)
@@ -209,43 +210,43 @@ class Model:
     def _intersections(self, run: EinsumRun, name: str, rank: str) -> int:
         if rank not in run.intersections:
             return 0
-        counted = run.intersections[rank]
+        counts = run.intersections[rank]
         kind = self._component(run, name).intersection
         return {
-            "two-finger": counted.two_finger,
-            "skip-ahead": counted.skip_ahead,
-            "leader-follower": counted.leader_follower,
+            "two-finger": counts.two_finger,
+            "skip-ahead": counts.skip_ahead,
+            "leader-follower": counts.leader_follower,
         }[kind or "two-finger"]
 
-    def _swaps(self, run: EinsumRun, merged: MergerBinding, outcome: CascadeRun) -> int:
-        tree = _before(run, merged, outcome)
-        return swaps(tree, merged.final_ranks, self._component(run, merged.component))
+    def _swaps(self, run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> int:
+        tree = _merger_input(run, binding, outcome)
+        return swaps(tree, binding.final_ranks, self._component(run, binding.component))
 
 
-def _counted_as(einsum: Einsum, function: str) -> set[str]:
-    """The names that an Einsum counts a function by: those of the operators that compute it, and its own."""
+def _counter_names(einsum: Einsum, function: str) -> set[str]:
+    """Return the counters of a function: its operators' counters, and its own name."""
     names = {OPERATORS[operator] for operator, computed in einsum.operators.items() if computed == function}
     return names | ({function} - set(OPERATORS.values()))
 
 
-def _before(run: EinsumRun, merged: MergerBinding, outcome: CascadeRun) -> FiberTree:
-    """The tensor as it comes to a merger."""
+def _merger_input(run: EinsumRun, binding: MergerBinding, outcome: CascadeRun) -> FiberTree:
+    """Return the tensor in the order in which a merger reads it."""
     for earlier in reversed(outcome.runs[: outcome.runs.index(run)]):
-        if earlier.prepared.einsum.output == merged.tensor and earlier.stored.names == merged.init_ranks:
+        if earlier.prepared.einsum.output == binding.tensor and earlier.stored.names == binding.init_ranks:
             return earlier.stored
-    return run.prepared.trees[merged.tensor].tree.swizzle(merged.init_ranks)
+    return run.prepared.trees[binding.tensor].tree.swizzle(binding.init_ranks)
 
 
 def _memory_time(component: Component, bits: int) -> Counts:
-    """Seconds that a memory takes; without a bandwidth, none."""
+    """Return the seconds of a memory; 0 without a bandwidth."""
     if component.bandwidth is None:
         return {"time": 0.0}
     return {"time": bits / (component.bandwidth * component.instances)}
 
 
-def _add(total: dict[str, Any], further: dict[str, Any]) -> None:
-    """Add numbers to those that stand in the same places."""
-    for name, value in further.items():
+def _add(total: dict[str, Any], addend: dict[str, Any]) -> None:
+    """Add the numbers of a nested mapping to those of another mapping, key by key."""
+    for name, value in addend.items():
         if isinstance(value, dict):
             _add(total.setdefault(name, {}), value)
         else:

@@ -1,9 +1,9 @@
 # cython: infer_types=True
-"""The loops of a nest: each goes through the fibers of the tensors that have its rank, and runs its body.
+"""Loops of a nest: each iterates over the fibers with its rank, and runs its body.
 
-A loop's body is the loop inside it; that of the innermost computes. Which fibers are gone through together,
-and how, is the kind of the loop: one fiber, the intersection of two, a leader whose coordinates are looked
-up in others; ``coiteration`` has those of any number of fibers.
+A loop's body is the inner loop; the body of the innermost loop computes. The class of a loop says how its
+fibers are co-iterated: one fiber, an intersection of two fibers, or a leader with lookups in the other
+fibers. The module ``coiteration`` has loops over any number of fibers.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from fiberscope.models.trace.cursor import Cursor, NestState
 from fiberscope.models.trace.output import OutputRank
 from fiberscope.sim.interrupt import give_way
 
-BODIES_PER_LOOK = 1 << 10  # of a loop, between two looks at Ctrl-C
+BODIES_PER_LOOK = 1 << 10  # bodies of a loop between two checks for Ctrl-C
 
 
 class Place:  # C: final
-    """A rank of the output that a loop's body opens at a coordinate of its own.
+    """A rank of the output that a loop's body opens at a computed coordinate.
 
     Args:
-        rank: of the output.
-        index: knows the coordinate.
-        above: the output's rank above it; None: it is the first.
+        rank: the rank of the output.
+        index: computes the coordinate.
+        above: the output's rank above; None for the first rank.
     """
 
     def __init__(self, rank: OutputRank, index: Cursor, above: OutputRank | None) -> None:
@@ -33,14 +33,15 @@ class Place:  # C: final
 
 
 class Loop:
-    """A loop over one rank; subclasses say over which coordinates.
+    """A loop over one rank; subclasses determine the coordinates.
 
-    Attributes: ``steps`` counts what a two-finger intersection would do, ``skips`` one that skips ahead.
+    Attributes: ``steps`` counts the steps of a two-finger intersection, ``skips`` those of a skip-ahead
+    intersection, and ``leader_steps`` those of a leader-follower intersection.
 
     Args:
-        depth: 0 for the outermost.
-        cursors: the ranks that are gone through.
-        state: where the nest is.
+        depth: 0 for the outermost loop.
+        cursors: the ranks over which the loop iterates.
+        state: position of the nest.
     """
 
     def __init__(self, depth: int, cursors: Sequence[Cursor], state: NestState) -> None:
@@ -50,20 +51,20 @@ class Loop:
         self.inner: Loop | None = None  # C: public
         self.body: Body | None = None  # C: public
         self.output: OutputRank | None = None  # C: public
-        self.above: OutputRank | None = None  # C: public; the output's rank above that
+        self.above: OutputRank | None = None  # C: public; the rank above ``output``
         self.lookups: list[Cursor] = []  # C: public; ranks whose coordinate is known in the body
         # For a flattened rank: the shapes of its lower parts, the lowest last
         self.parts: list[int] = []  # C: public
-        self.part_places: list[int] = []  # C: public; where in the point the coordinates of all parts go
-        self.placed: list[Place] = []  # C: public; the output's ranks that the body opens
-        self.piece = 0  # C: public; size of the pieces that a loop over partitions makes; 0: it makes none
-        self.outer_piece = NO_WINDOW  # C: public; the loop over pieces that this loop's pieces lie in
+        self.part_places: list[int] = []  # C: public; indices of the coordinates of all parts in the point
+        self.output_places: list[Place] = []  # C: public; the output's ranks that the body opens
+        self.piece = 0  # C: public; coordinates of a piece, for a loop over pieces by shape; else 0
+        self.outer_piece = NO_WINDOW  # C: public; the loop over pieces that encloses this loop's pieces
         self.marks_body = False  # C: public
         self.intersects = False  # C: public
-        self.steps = self.skips = self.led = 0
+        self.steps = self.skips = self.leader_steps = 0
 
     def run(self) -> int:
-        """Go through the rank."""
+        """Iterate over the rank, and open and close the fiber of the output."""
         for item in self.cursors:
             cursor: Cursor = item
             cursor.begin()
@@ -80,7 +81,7 @@ class Loop:
         raise NotImplementedError
 
     def visit(self, coordinate: int) -> int:  # C: cdef
-        """Run the body at a coordinate; the cursors are where it is."""
+        """Run the body at a coordinate, which the cursors have reached."""
         self.state.serials[self.depth + 1] += 1
         if self.state.serials[self.depth + 1] % BODIES_PER_LOOK == 0:
             give_way()
@@ -92,7 +93,7 @@ class Loop:
         for item in self.lookups:
             cursor: Cursor = item
             cursor.look_up(cursor.index())
-            cursor.use_looked_up()
+            cursor.record_lookup_payload()
         if self.marks_body:
             self.state.last_body[:] = self.state.serials
         if self.output is None:
@@ -102,7 +103,7 @@ class Loop:
         return self.output.close()
 
     def _unravel(self, coordinate: int) -> None:  # C: noexcept
-        """Take a flattened coordinate apart."""
+        """Split a flattened coordinate into the coordinates of its parts."""
         place = len(self.parts)  # C: long
         while place > 0:
             size, part = self.parts[place - 1], self.part_places[place]
@@ -113,7 +114,7 @@ class Loop:
         self.state.point[part] = coordinate
 
     def _begin_piece(self, coordinate: int) -> None:  # C: noexcept
-        """The inner loops keep to a range of this many coordinates."""
+        """Set the bounds of the piece for the inner loops."""
         begin, end = coordinate, coordinate + self.piece  # C: begin=long, end=long
         if self.outer_piece != NO_WINDOW:
             begin = max(begin, self.state.begins[self.outer_piece])
@@ -122,10 +123,10 @@ class Loop:
         self.state.ends[self.depth] = end
 
     def _open(self, place: int) -> int:
-        """Open the output's ranks that are no loops, one below another, and run what is inside."""
-        if place == len(self.placed):
+        """Open the output's ranks with computed coordinates from ``place`` on, and run the body inside."""
+        if place == len(self.output_places):
             return self._descend()
-        placed: Place = self.placed[place]
+        placed: Place = self.output_places[place]
         rank = placed.rank
         coordinate = placed.index.index()
         if coordinate < 0 or coordinate >= rank.shape:
@@ -144,108 +145,108 @@ class Loop:
 
 
 class Scan(Loop):
-    """Goes through one fiber."""
+    """A loop over one fiber."""
 
     def iterate(self) -> int:
         """Run the body at every element."""
         cursor: Cursor = self.cursors[0]
-        while cursor.at != ENDED:
-            cursor.look()
-            cursor.use()
+        while cursor.head_coordinate != ENDED:
+            cursor.record_coordinate()
+            cursor.record_payload()
             cursor.take()
-            self.visit(cursor.at)
+            self.visit(cursor.head_coordinate)
             cursor.advance()
         return 0
 
 
 class Intersection(Loop):
-    """Goes through two fibers and runs the body where both have an element.
+    """A two-finger intersection of two fibers.
 
-    Two fingers look at an element of each and move the one behind. Every element looked at is told, and the
-    one under the other finger when a fiber comes to its end.
+    Each finger reads the coordinate of an element, and the finger at the smaller coordinate advances. When
+    one fiber ends, the coordinate at the other finger is read, too.
     """
 
     def iterate(self) -> int:
-        """Run the body where both are."""
+        """Run the body where both fibers have an element."""
         first: Cursor = self.cursors[0]
         second: Cursor = self.cursors[1]
         if first.is_plain() and second.is_plain():
-            return self._leap(first, second)
-        behind = 0  # which side moved last: 1 or 2
-        while first.at < ENDED and second.at < ENDED:
+            return self._intersect_unrecorded(first, second)
+        mover = 0  # the finger that moved last: 1 or 2
+        while first.head_coordinate < ENDED and second.head_coordinate < ENDED:
             self.steps += 1
-            if first.at == second.at:
+            if first.head_coordinate == second.head_coordinate:
                 self.skips += 1
-                behind = 0
-                self._meet(first, second)
+                mover = 0
+                self._match(first, second)
                 first.advance()
                 second.advance()
-            elif first.at < second.at:
-                self.skips += behind != 1
-                behind = 1
-                first.look()
+            elif first.head_coordinate < second.head_coordinate:
+                self.skips += mover != 1
+                mover = 1
+                first.record_coordinate()
                 first.advance()
             else:
-                self.skips += behind != 2
-                behind = 2
-                second.look()
+                self.skips += mover != 2
+                mover = 2
+                second.record_coordinate()
                 second.advance()
-        if first.at != ENDED:
-            first.look()
-        if second.at != ENDED:
-            second.look()
+        if first.head_coordinate != ENDED:
+            first.record_coordinate()
+        if second.head_coordinate != ENDED:
+            second.record_coordinate()
         return 0
 
-    def _leap(self, first: Cursor, second: Cursor) -> int:
-        """The same where nobody is told: the fingers leap, the steps between are counted."""
-        here, there = first.head, second.head  # C: there=long, here=long
-        while here < first.high and there < second.high:
-            coordinate, theirs = (
-                first.coordinates[here],
-                second.coordinates[there],
-            )  # C: coordinate=long, theirs=long
+    def _intersect_unrecorded(self, first: Cursor, second: Cursor) -> int:
+        """Intersect without recorders: seek the next match, and count the steps in between."""
+        first_head, second_head = first.head, second.head  # C: first_head=long, second_head=long
+        while first_head < first.high and second_head < second.high:
+            coordinate, second_coordinate = (
+                first.coordinates[first_head],
+                second.coordinates[second_head],
+            )  # C: coordinate=long, second_coordinate=long
             self.skips += 1
-            if coordinate == theirs:
+            if coordinate == second_coordinate:
                 self.steps += 1
-                first.enter(here)
-                second.enter(there)
+                first.enter(first_head)
+                second.enter(second_head)
                 self.visit(coordinate)
-                here += 1
-                there += 1
-            elif coordinate < theirs:
-                place = first.seek(theirs, here)
-                self.steps += place - here
-                here = place
+                first_head += 1
+                second_head += 1
+            elif coordinate < second_coordinate:
+                place = first.seek(second_coordinate, first_head)
+                self.steps += place - first_head
+                first_head = place
             else:
-                place = second.seek(coordinate, there)
-                self.steps += place - there
-                there = place
+                place = second.seek(coordinate, second_head)
+                self.steps += place - second_head
+                second_head = place
         return 0
 
-    def _meet(self, first: Cursor, second: Cursor) -> int:
-        first.look()
-        second.look()
-        first.use()
-        second.use()
+    def _match(self, first: Cursor, second: Cursor) -> int:
+        first.record_coordinate()
+        second.record_coordinate()
+        first.record_payload()
+        second.record_payload()
         first.take()
         second.take()
-        return self.visit(first.at)
+        return self.visit(first.head_coordinate)
 
 
 class LeaderFollower(Loop):
-    """Goes through the first fiber, and looks its coordinates up in the others."""
+    """A leader-follower intersection: a loop over the first fiber, with lookups in the others."""
 
     def iterate(self) -> int:
-        """Run the body where all are."""
+        """Run the body where all fibers have an element."""
         leader: Cursor = self.cursors[0]
-        while leader.at != ENDED:
-            self.led += 1
-            leader.look()
+        while leader.head_coordinate != ENDED:
+            self.leader_steps += 1
+            leader.record_coordinate()
             leader.take()
-            if self._find_all(leader.at):
-                leader.use()
+            if self._find_all(leader.head_coordinate):
+                leader.record_payload()
                 self._use_all()
-                self.visit(leader.at)
+                self.visit(leader.head_coordinate)
             leader.advance()
         return 0
 
@@ -260,5 +261,5 @@ class LeaderFollower(Loop):
     def _use_all(self) -> int:
         for place in range(1, len(self.cursors)):
             cursor: Cursor = self.cursors[place]
-            cursor.use_looked_up()
+            cursor.record_lookup_payload()
         return 0

@@ -1,4 +1,4 @@
-"""Spellings of the language's first versions, which public files still have, as the language has them now."""
+"""Spellings of the language's first versions, which public files still use, and their current forms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _sections(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def _respell_directives(node: yaml.Node) -> None:
-    """``uniformShape(6)`` is ``uniform_shape(6)``."""
+    """Rename directives, as ``uniformShape(6)`` to ``uniform_shape(6)``."""
     if isinstance(node, yaml.ScalarNode):
         node.value = _DIRECTIVE.sub(lambda match: f"{match[1]}_{match[2].lower()}", str(node.value))
     for _key, value in _sections(node):
@@ -40,7 +40,7 @@ def _respell_directives(node: yaml.Node) -> None:
 
 
 def _as_section(node: yaml.Node) -> yaml.Node:
-    """``- Z: M, N`` is ``Z: [M, N]``."""
+    """Convert a list of loop orders to a section, as ``- Z: M, N`` to ``Z: [M, N]``."""
     entries = node.value if isinstance(node, yaml.SequenceNode) else ()
     if not entries or not all(isinstance(entry, yaml.MappingNode) for entry in entries):
         return node

@@ -1,4 +1,4 @@
-"""The tensors that a cascade is given: which file is which, and which of its ranks are the rows."""
+"""Operands of a cascade: loading, the assignment to tensors, and the ranks of a matrix's rows."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class CascadeOperand:
 
     Args:
         name: the name of the tensor.
-        workload: its entries.
-        factor: which factor of a product of matrices it is. The rows of the left factor, and the columns of
-            the right factor, are the rank that the product has too. The rows of any other operand are the
-            first rank with which the tensor is declared. An operand with ``ranks`` has these in any case.
+        workload: the elements of the tensor.
+        factor: the factor of a product of matrices that the operand is. The rows of the left factor, and the
+            columns of the right factor, are the rank that the product has, too. The rows of any other operand
+            are the first declared rank. The ranks of a workload with ``ranks`` take precedence.
     """
 
     name: str
@@ -51,10 +51,10 @@ class CascadeOperand:
 
 
 def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
-    """The tensors that operands are given for; the arguments are those of ``load_operands``.
+    """Return the names of the tensors with operands; the arguments are those of ``load_operands``.
 
     Raises:
-        InputError: operands given both ways, or more than two factors.
+        InputError: operands both in order and by name, or more than two factors.
     """
     if factors and by_name:
         raise InputError("give operands in order or by name (A=a.mtx B=b.mtx), not both")
@@ -69,17 +69,17 @@ def load_operands(
     progress: Callable[[int, int], None],
     ranks: Mapping[str, tuple[str, ...]],
 ) -> dict[str, CascadeOperand]:
-    """The operands by name.
+    """Load the operands, and return them by name.
 
     Args:
-        factors: the factors of a product, A and B; B is A again if it is not given.
-        by_name: any tensors, as ``factors`` whatever ``open_tensor`` opens.
+        factors: the factors A and B of a product; A alone stands for both.
+        by_name: other tensors by name. Each operand is a value that ``open_tensor`` accepts.
         exact: refuse a surrogate.
-        progress: called with bytes had and bytes in all.
+        progress: called with loaded bytes and total bytes.
         ranks: ranks of the operands whose names have ranks, in the order of their dimensions.
 
     Raises:
-        WorkloadError: one that cannot be had.
+        WorkloadError: an operand is not available.
     """
     if by_name:
         tensors = {
@@ -87,11 +87,11 @@ def load_operands(
             for name, tensor in by_name.items()
         }
         return {name: _operand(name, tensor, ranks) for name, tensor in tensors.items()}
-    opened = [
+    loaded = [
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _factors(factors).items()
     ]
-    both = [opened[0], opened[-1]] if opened else []
+    both = [loaded[0], loaded[-1]] if loaded else []
     return {
         name: _operand(name, tensor, ranks, side) for (name, side), tensor in zip(SIDES, both, strict=False)
     }
@@ -114,7 +114,7 @@ def inputs_of(problem: Problem) -> dict[str, CascadeOperand]:
     """Return the inputs of a cascade for a problem.
 
     Raises:
-        WorkloadError: no cascade is known for it.
+        WorkloadError: no cascade solves the problem.
     """
     return {
         name: CascadeOperand(name, _named_matrix(problem, name, matrix))
@@ -123,19 +123,19 @@ def inputs_of(problem: Problem) -> dict[str, CascadeOperand]:
 
 
 def _named_matrix(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
-    """A matrix that is made of the operand; one of the same name is told of as the operand was given."""
+    """Return a matrix derived from a problem's operand; under the operand's name it keeps the source."""
     operand = next(iter(problem.operands.values()))
     if name in problem.operands and isinstance(operand, Workload):
         return open_tensor(replace(operand, matrix=matrix), name)
-    called = f"{name} of {operand.name}"
-    return open_tensor(Workload(called, "memory", matrix, digest(matrix), None, operand.origin), name)
+    matrix_name = f"{name} of {operand.name}"
+    return open_tensor(Workload(matrix_name, "memory", matrix, digest(matrix), None, operand.origin), name)
 
 
 def check_names(specification: str, inputs: Sequence[str], names: Iterable[str]) -> None:
-    """Refuse operands that a cascade does not read, operands that are missing, and a cascade that reads none.
+    """Check that operands and inputs of a cascade agree.
 
     Raises:
-        InputError: naming one.
+        InputError: the cascade has no inputs, an operand is not an input, or an input has no operand.
     """
     if not inputs:
         raise InputError(f"{specification} reads no tensor, so there is nothing to count")
@@ -151,14 +151,14 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
 def as_factors(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> dict[str, CascadeOperand]:
-    """Return A and B as the factors of a product of two matrices, also if they are given by name.
+    """Return A and B as the factors of a product of two matrices, also if the operands have names.
 
     Matrices that fit together only with the first declared rank as rows stay as they are, with a warning.
 
     Args:
-        operands: all of a cascade.
+        operands: all operands of a cascade.
         declared: the ranks of each tensor.
-        output: those of the result.
+        output: the ranks of the result.
     """
     factors = {name: replace(operands[name], factor=side) for name, side in SIDES if name in operands}
     if factors.keys() != operands.keys() or any(len(declared[name]) != MATRIX for name in factors):
@@ -194,27 +194,27 @@ def _fit(
 
 
 def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
-    """The ranks that the rows and the columns of an operand of two ranks are."""
+    """Return the ranks of the rows and the columns of an operand."""
     if operand.workload.ranks:
         first, second = operand.workload.ranks
         return first, second
     first, second = declared
-    wants_kept_first = {"left": True, "right": False, None: None}[operand.factor]
-    kept = [rank in output for rank in declared]
-    turned = wants_kept_first is not None and kept == [not wants_kept_first, wants_kept_first]
-    return (second, first) if turned else (first, second)
+    row_in_output = {"left": True, "right": False, None: None}[operand.factor]
+    in_output = [rank in output for rank in declared]
+    is_transposed = row_in_output is not None and in_output == [not row_in_output, row_in_output]
+    return (second, first) if is_transposed else (first, second)
 
 
 def with_ranks(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> dict[str, CascadeOperand]:
     """Return operands that name the ranks of their dimensions; the arguments are those of ``as_factors``."""
-    named = {}
+    operands_with_ranks = {}
     for name, operand in operands.items():
         own = tuple(declared[name])
         ranks = matrix_ranks(operand, own, output) if len(own) == MATRIX else operand.workload.ranks or own
-        named[name] = replace(operand, workload=replace(operand.workload, ranks=ranks))
-    return named
+        operands_with_ranks[name] = replace(operand, workload=replace(operand.workload, ranks=ranks))
+    return operands_with_ranks
 
 
 def trees(
@@ -223,17 +223,16 @@ def trees(
     output: Sequence[str],
     sizes: Mapping[str, int],
 ) -> dict[str, FiberTree]:
-    """Operands as trees with the ranks that their tensors are declared with, rows of a matrix the upper one.
+    """Return operands as trees with the declared ranks; the rows of a matrix are the upper rank.
 
     Args:
-        operands: as given.
+        operands: the operands of a cascade.
         declared: the ranks of each tensor.
-        output: those of the product, if they are factors of one.
-        sizes: of ranks, where they are declared; a file that does not tell its shape is as large as these,
-            and as the others.
+        output: the ranks of the product.
+        sizes: declared sizes of ranks. A file without a shape has the size of its ranks here and in others.
 
     Raises:
-        WorkloadError: an operand does not have as many ranks as its tensor.
+        WorkloadError: an operand and its tensor have different numbers of ranks.
     """
     fibertrees, least = {}, dict(sizes)
     for operand in operands:
@@ -254,7 +253,7 @@ def _tree(operand: NamedTensor, ranks: Sequence[str], least: Mapping[str, int]) 
 
 
 def tensor_of(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
-    """A tree that is not partitioned as coordinates and values, its ranks in this order."""
+    """Return an unpartitioned tree as coordinates and values, with its ranks in a given order."""
     if not ranks:
         return SparseTensor((), (), tree.values)
     columns, values = tree.swizzle(ranks).to_coo()

@@ -1,4 +1,4 @@
-"""Options of a cascade's run: settings that belong to the model and not to the machine."""
+"""Options of a cascade's run: settings of the model, as opposed to settings of the machine."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Effects", "Options"]
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects that are counted beside those of the public tool; each is an option of its own.
+    """Effects that are counted in addition to those of the public tool; each is an option.
 
     Args:
-        replacement: caches have sets and ways, and replace as the machines' do, without knowing the future.
-        instances: every instance of a buffer holds what its own iterations of the space loop ask for.
-        capacity: a line that finds no room in a buffet is not kept.
-        multicast: what several instances read in one round is read once.
+        replacement: caches are set-associative and use the machine's replacement policy, not Belady's OPT.
+        instances: every instance of a buffer holds only the data of its own iterations of the space loop.
+        capacity: a line for which a buffet has no space is not kept.
+        multicast: reads of several instances in one round count once.
         headers: the headers of fibers are moved.
-        on_chip: the last buffer of each path serves compute, element by element.
-        places: an element of a rank that is stored whole (U) lies at its coordinate, whoever comes to it;
-            else only where loops visit the whole rank, and elsewhere among those that are present.
-        imbalance: units side by side take as long as the one with the most bodies.
+        on_chip: the last buffer of each path serves compute units, element by element.
+        places: an element of an uncompressed rank (U) lies at its coordinate in every access. Otherwise the
+            coordinate counts only where loops visit the whole rank, and the position elsewhere.
+        imbalance: the time of parallel units is that of the unit with the most bodies.
     """
 
     replacement: bool = False

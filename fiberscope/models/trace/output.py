@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""One rank of the tensor that a loop nest writes: fibers that grow, kept sorted."""
+"""One rank of the tensor that a loop nest writes: sorted fibers that grow."""
 
 from __future__ import annotations
 
@@ -14,56 +14,60 @@ from fiberscope.models.trace.recorder import Recorder
 IntegerArray: TypeAlias = "npt.NDArray[np.int64]"
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 
-FIRST_ROOM = 64
+INITIAL_CAPACITY = 64
 
 
 class OutputRank:  # C: final
-    """A rank of the output's tree; at any time one of its fibers is open, and at most one element of that.
+    """A rank of the output's tree, with at most one open fiber and one open element in that fiber.
 
-    A loop begins a fiber and opens elements in the order of their coordinates. An element that is not there
-    yet is made when it closes, unless it is still empty. Where the first coordinate lies before the fiber's
-    last element, new elements go into a side buffer, and the two are merged when the fiber is finished: an
-    insertion sort from the back. What an accelerator would read and write for that is told to recorders.
+    A loop begins a fiber and opens elements in coordinate order. A new element is stored when it closes,
+    unless the element is empty. If the first coordinate is smaller than the fiber's last coordinate, new
+    elements go to a side buffer. An insertion sort from the back merges the buffer when the fiber is
+    finished. Recorders get the reads and writes of an accelerator that does the same.
 
     Attributes: ``child`` is the fiber below the open element, ``value`` its value at the last rank;
-    ``starts``, ``lengths`` say where the fibers lie in ``coordinates`` and in ``values`` or ``children``.
+    ``starts``, ``lengths`` locate the fibers in ``coordinates`` and in ``values`` or ``children``.
 
-    Source: the accesses are those of TeAAL's public implementation, where a fiber is updated in place.
+    Source: the accesses of TeAAL's public implementation, where a fiber is updated in place.
 
     Args:
-        shape: coordinates are below it.
+        shape: bound of the coordinates.
         below: the next rank; None for the last.
         empty: the value that is not stored.
     """
 
     def __init__(self, shape: int, below: OutputRank | None, empty: float) -> None:
         self.shape, self.below, self.empty = shape, below, empty  # C: below=public
-        self.looked: list[Recorder] = []  # C: public; told of coordinates (or whole elements)
-        self.used: list[Recorder] = []  # C: public; told of payloads
-        self.moved: list[Recorder] = []  # C: public; told of every element when a subtree is moved as a whole
-        self.random = False  # C: public; opened by the body: its rank is not a loop of its own
-        self.records = False
-        # The level of the loop whose iterations move the subtree below; none
+        self.coordinate_recorders: list[Recorder] = []  # C: public; record coordinates (or whole elements)
+        self.payload_recorders: list[Recorder] = []  # C: public; record payloads
+        self.subtree_recorders: list[
+            Recorder
+        ] = []  # C: public; record every element when a subtree is moved as a whole
+        self.random = False  # C: public; whether the body opens the rank at a computed coordinate
+        self.has_recorders = False
+        # The level of the loop whose iterations move the subtree below; -1 for none
         self.root_of_moves = -1  # C: public
-        self.starts = np.zeros(FIRST_ROOM, np.int64)
-        self.lengths = np.zeros(FIRST_ROOM, np.int64)
-        self.rooms = np.zeros(FIRST_ROOM, np.int64)
-        self.seen = np.full(FIRST_ROOM, -1, np.int64)  # by fiber: last iteration that moved it in
+        self.starts = np.zeros(INITIAL_CAPACITY, np.int64)
+        self.lengths = np.zeros(INITIAL_CAPACITY, np.int64)
+        self.capacities = np.zeros(INITIAL_CAPACITY, np.int64)
+        self.last_moved = np.full(
+            INITIAL_CAPACITY, -1, np.int64
+        )  # by fiber: last iteration that moved the fiber in
         self.fibers = 1
         self.spare = 0  # an unused fiber; 0 means none
         self.elements = 0  # used elements of the arrays below, with the gaps between fibers
-        self.coordinates = np.empty(FIRST_ROOM, np.int64)
-        self.children = np.empty(0 if below is None else FIRST_ROOM, np.int64)
-        self.values = np.empty(FIRST_ROOM if below is None else 0)
-        self.side_coordinates = np.empty(FIRST_ROOM, np.int64)
-        self.side_children = np.empty(FIRST_ROOM, np.int64)
-        self.side_values = np.empty(FIRST_ROOM)
+        self.coordinates = np.empty(INITIAL_CAPACITY, np.int64)
+        self.children = np.empty(0 if below is None else INITIAL_CAPACITY, np.int64)
+        self.values = np.empty(INITIAL_CAPACITY if below is None else 0)
+        self.side_coordinates = np.empty(INITIAL_CAPACITY, np.int64)
+        self.side_children = np.empty(INITIAL_CAPACITY, np.int64)
+        self.side_values = np.empty(INITIAL_CAPACITY)
         self.inserted = 0  # number of elements in the side buffer
         self.fiber = 0
         self.search = 0
-        self.decided = self.inserting = False
+        self.is_order_known = self.inserting = False
         self.next_insert = 0  # elements before this place were read for the inserted elements
-        self.passed = -1  # the largest coordinate read
+        self.largest_read = -1  # the largest coordinate read
         self.coordinate = 0
         self.position = 0
         self.exists = False
@@ -71,28 +75,28 @@ class OutputRank:  # C: final
         self.value = empty  # C: public
 
     def attach(self, state: NestState) -> None:  # C: cpdef
-        """Take part in a nest."""
+        """Attach the rank to a nest."""
         self.state = state
-        self.records = bool(self.looked or self.used)
+        self.has_recorders = bool(self.coordinate_recorders or self.payload_recorders)
 
     def begin(self, fiber: int) -> int:
-        """A loop begins to go through a fiber."""
+        """Begin an iteration over a fiber."""
         self.fiber = fiber
         self.search = self.inserted = 0
-        self.decided = self.inserting = False
+        self.is_order_known = self.inserting = False
         self.next_insert = 0
-        self.passed = -1
+        self.largest_read = -1
         if self.root_of_moves >= 0:
             self._move_in()
         return 0
 
     def open(self, coordinate: int) -> int:
-        """Go to the element of a coordinate, which is there or may come to be."""
+        """Open the element at a coordinate, which may be a new element."""
         count = self.lengths[self.fiber]
         start = self.starts[self.fiber]
         self.coordinate = coordinate
-        if not self.decided:
-            self.decided = True
+        if not self.is_order_known:
+            self.is_order_known = True
             self.inserting = count > 0 and coordinate < self.coordinates[start + count - 1]
         if self.inserting:
             self._search(coordinate, start, count)
@@ -106,16 +110,16 @@ class OutputRank:  # C: final
         elif self.below is None:
             self.value = self.empty
         else:
-            self.child = self.below.fresh()
+            self.child = self.below.allocate_fiber()
         return 0
 
     def _search(self, coordinate: int, start: int, count: int) -> int:
-        """Go from the last place to the first element that does not lie before the coordinate."""
-        if not self.records:
+        """Advance from the last place to the first element whose coordinate is not smaller."""
+        if not self.has_recorders:
             self.search = self._bisect(coordinate, start + self.search, start + count) - start
         while self.search < count and self.coordinates[start + self.search] < coordinate:
             if self.coordinates[start + self.search] >= self.next_insert:
-                self._read(self.coordinates[start + self.search], self.search, False)
+                self._record_read(self.coordinates[start + self.search], self.search, False)
             self.search += 1
         self.position = self.search
         return 0
@@ -130,17 +134,17 @@ class OutputRank:  # C: final
         return low
 
     def _load(self, place: int) -> int:
-        """The element was there before."""
+        """Load the value or the child of an existing element."""
         if self.below is None:
             self.value = self.values[place]
         else:
             self.child = self.children[place]
-        if self.records:
-            self._read(self.coordinate, self.position, True)
+        if self.has_recorders:
+            self._record_read(self.coordinate, self.position, True)
         return 0
 
     def close(self) -> int:
-        """Leave the element: keep it, unless it is empty."""
+        """Close the element, and store it unless it is empty."""
         if self.below is not None and self.below.root_of_moves >= 0:
             self.below.move(self.child, True)
         if self._is_empty():
@@ -150,7 +154,7 @@ class OutputRank:  # C: final
         if self.exists:
             self._store(self.starts[self.fiber] + self.position)
             self.search = self.position + 1
-            self._wrote(self.position)
+            self._record_write(self.position)
         elif self.inserting:
             self._insert()
         else:
@@ -172,31 +176,31 @@ class OutputRank:  # C: final
             self.children[place] = self.child
 
     def _append(self) -> int:
-        """Put the element behind the fiber's last."""
-        self._make_room(1)
+        """Store the element after the fiber's last."""
+        self._grow_fiber(1)
         place = self.starts[self.fiber] + self.position
         self.coordinates[place] = self.coordinate
         self._store(place)
         self.lengths[self.fiber] += 1
-        self._wrote(self.position)
+        self._record_write(self.position)
         return 0
 
     def _insert(self) -> int:
-        """Put the element into the side buffer."""
+        """Store the element in the side buffer."""
         if self.inserted == len(self.side_coordinates):
-            self.side_coordinates = longer(self.side_coordinates)
-            self.side_children = longer(self.side_children)
-            self.side_values = longer_values(self.side_values)
+            self.side_coordinates = double_integers(self.side_coordinates)
+            self.side_children = double_integers(self.side_children)
+            self.side_values = double_values(self.side_values)
         self.side_coordinates[self.inserted] = self.coordinate
         self.side_children[self.inserted] = self.child
         self.side_values[self.inserted] = self.value
-        self._wrote(self.shape + self.inserted)
+        self._record_write(self.shape + self.inserted)
         self.inserted += 1
         self.next_insert = self.coordinate + 1
         return 0
 
     def _remove(self) -> None:  # C: noexcept
-        """Take out an element that has become empty."""
+        """Remove an element that has become empty."""
         place = self.starts[self.fiber] + self.position
         self.lengths[self.fiber] -= 1
         for later in range(place, self.starts[self.fiber] + self.lengths[self.fiber]):
@@ -210,122 +214,125 @@ class OutputRank:  # C: final
             self.children[place] = self.children[source]
 
     def finish(self) -> int:
-        """The loop has gone through the fiber: merge the side buffer into it, from the back."""
+        """End the iteration over the fiber, and merge the side buffer into the fiber from the back."""
         if self.inserted == 0:
             return 0
-        self._make_room(self.inserted)
-        start, left = self.starts[self.fiber], self.lengths[self.fiber] - 1  # C: left=long
-        place = left + self.inserted  # C: long
-        waiting = self.inserted - 1  # C: long
-        while waiting >= 0:
-            if left >= 0 and self.coordinates[start + left] > self.side_coordinates[waiting]:
-                self._copy(start + left, start + place)
-                self._shift(left, place)
-                left -= 1
+        self._grow_fiber(self.inserted)
+        start, source = self.starts[self.fiber], self.lengths[self.fiber] - 1  # C: source=long
+        place = source + self.inserted  # C: long
+        side_place = self.inserted - 1  # C: long
+        while side_place >= 0:
+            if source >= 0 and self.coordinates[start + source] > self.side_coordinates[side_place]:
+                self._copy(start + source, start + place)
+                self._shift(source, place)
+                source -= 1
             else:
-                self._take_back(waiting, start + place)
-                self._shift(self.shape + waiting, place)
-                waiting -= 1
+                self._copy_inserted(side_place, start + place)
+                self._shift(self.shape + side_place, place)
+                side_place -= 1
             place -= 1
         self.lengths[self.fiber] += self.inserted
         self.inserted = 0
         return 0
 
-    def _take_back(self, waiting: int, place: int) -> None:  # C: noexcept
-        self.coordinates[place] = self.side_coordinates[waiting]
+    def _copy_inserted(self, side_place: int, place: int) -> None:  # C: noexcept
+        self.coordinates[place] = self.side_coordinates[side_place]
         if self.below is None:
-            self.values[place] = self.side_values[waiting]
+            self.values[place] = self.side_values[side_place]
         else:
-            self.children[place] = self.side_children[waiting]
+            self.children[place] = self.side_children[side_place]
 
     def _shift(self, source: int, place: int) -> int:
-        """Record that an element moves. Of payloads only one that no body has read so far is counted."""
-        if not self.records:
+        """Record that an element moves; a payload counts only if no body has read it."""
+        if not self.has_recorders:
             return 0
         coordinate = self.coordinates[self.starts[self.fiber] + place]
-        self._read(coordinate, source, source >= self.shape and coordinate > self.passed)
-        self._tell(self.looked, place, True)
+        self._record_read(coordinate, source, source >= self.shape and coordinate > self.largest_read)
+        self._record(self.coordinate_recorders, place, True)
         return 0
 
-    def _read(self, coordinate: int, position: int, body: bool) -> int:
-        self._tell(self.looked, position, False)
+    def _record_read(self, coordinate: int, position: int, body: bool) -> int:
+        self._record(self.coordinate_recorders, position, False)
         if body:
-            self._tell(self.used, position, False)
-        self.passed = max(self.passed, coordinate)
+            self._record(self.payload_recorders, position, False)
+        self.largest_read = max(self.largest_read, coordinate)
         return 0
 
-    def _wrote(self, position: int) -> int:
-        if self.records:
-            self._tell(self.looked, position, True)
-            self._tell(self.used, position, True)
+    def _record_write(self, position: int) -> int:
+        if self.has_recorders:
+            self._record(self.coordinate_recorders, position, True)
+            self._record(self.payload_recorders, position, True)
         return 0
 
-    def _tell(self, recorders: list[Recorder], position: int, write: bool) -> int:
+    def _record(self, recorders: list[Recorder], position: int, write: bool) -> int:
         for recorder in recorders:  # C: Recorder
             recorder.touch(self.fiber, position, write, self.state.serials[recorder.evict_level])
         return 0
 
-    def fresh(self) -> int:  # C: cdef
-        """A fiber with no element yet."""
+    def allocate_fiber(self) -> int:  # C: cdef
+        """Return a fiber without elements."""
         if self.spare:
             fiber, self.spare = self.spare, 0
             return fiber
         if self.fibers == len(self.starts):
-            self.starts, self.lengths = longer(self.starts), longer(self.lengths)
-            self.rooms, self.seen = longer(self.rooms), longer(self.seen)
+            self.starts, self.lengths = double_integers(self.starts), double_integers(self.lengths)
+            self.capacities, self.last_moved = (
+                double_integers(self.capacities),
+                double_integers(self.last_moved),
+            )
         self.starts[self.fibers] = self.elements
-        self.lengths[self.fibers] = self.rooms[self.fibers] = 0
-        self.seen[self.fibers] = -1
+        self.lengths[self.fibers] = self.capacities[self.fibers] = 0
+        self.last_moved[self.fibers] = -1
         self.fibers += 1
         return self.fibers - 1
 
-    def _make_room(self, more: int) -> int:
-        """Room behind the open fiber's last element: where it is if it is the last, or else further back."""
+    def _grow_fiber(self, more: int) -> int:
+        """Reserve elements at the end of the open fiber; move the fiber if another fiber follows."""
         length = self.lengths[self.fiber]
         need = length + more
-        if need <= self.rooms[self.fiber]:
+        if need <= self.capacities[self.fiber]:
             return 0
         start = self.starts[self.fiber]
         if length == 0:
             start = self.elements
-        if start + self.rooms[self.fiber] == self.elements or length == 0:
+        if start + self.capacities[self.fiber] == self.elements or length == 0:
             self._reserve(start + need)
-            self.starts[self.fiber], self.rooms[self.fiber] = start, need
+            self.starts[self.fiber], self.capacities[self.fiber] = start, need
             self.elements = start + need
             return 0
-        moved = self.elements
-        self._reserve(moved + 2 * need)
+        new_start = self.elements
+        self._reserve(new_start + 2 * need)
         for place in range(length):
-            self._copy(start + place, moved + place)
-        self.starts[self.fiber], self.rooms[self.fiber] = moved, 2 * need
-        self.elements = moved + 2 * need
+            self._copy(start + place, new_start + place)
+        self.starts[self.fiber], self.capacities[self.fiber] = new_start, 2 * need
+        self.elements = new_start + 2 * need
         return 0
 
     def _reserve(self, elements: int) -> int:
         while elements > len(self.coordinates):
-            self.coordinates = longer(self.coordinates)
+            self.coordinates = double_integers(self.coordinates)
             if self.below is None:
-                self.values = longer_values(self.values)
+                self.values = double_values(self.values)
             else:
-                self.children = longer(self.children)
+                self.children = double_integers(self.children)
         return 0
 
     def _move_in(self) -> int:
-        """The subtree of the fiber is moved as a whole, once an iteration of the loop that evicts it."""
+        """Move the subtree of the fiber in as a whole, once an iteration of the loop that evicts it."""
         group = self.state.serials[self.root_of_moves]
-        if self.seen[self.fiber] != group:
-            self.seen[self.fiber] = group
+        if self.last_moved[self.fiber] != group:
+            self.last_moved[self.fiber] = group
             self.move(self.fiber, False)
         return 0
 
     def move(self, fiber: int, write: bool) -> int:  # C: cdef
-        """Tell of every element of a fiber and of what is below it.
+        """Record every element of a fiber and of its subtree.
 
-        A write is told with the iterations in which the last body ran, even if none did for this fiber.
+        A write is recorded with the iterations of the last body, even if no body ran for this fiber.
         """
         start = self.starts[fiber]
         for position in range(self.lengths[fiber]):
-            for recorder in self.moved:
+            for recorder in self.subtree_recorders:
                 serials = self.state.last_body if write else self.state.serials  # C: long[::1]
                 recorder.touch(fiber, position, write, serials[recorder.evict_level])
             if self.below is not None:
@@ -333,15 +340,15 @@ class OutputRank:  # C: final
         return 0
 
 
-def longer(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
-    """The array with as much room again."""
+def double_integers(numbers: IntegerArray) -> IntegerArray:  # C: cpdef
+    """Return an array of twice the length with the same numbers first."""
     grown = np.empty(2 * len(numbers), np.int64)
     grown[: len(numbers)] = numbers
     return grown
 
 
-def longer_values(values: FloatArray) -> FloatArray:  # C: cpdef
-    """As ``longer``."""
+def double_values(values: FloatArray) -> FloatArray:  # C: cpdef
+    """Return an array of twice the length with the same values first."""
     grown = np.empty(2 * len(values))
     grown[: len(values)] = values
     return grown

@@ -1,7 +1,7 @@
-"""Plan of an Einsum's mapping: the loop from which the coordinate of a rank comes.
+"""Plan of an Einsum's loops: the loop that determines the coordinate of each rank.
 
-The ranks of an Einsum's equation become loops by partitioning and flattening. This page only names things
-and says at which loop they are known; ``prepare`` cuts the trees, ``build`` makes the loops.
+Partitioning and flattening turn the ranks of an equation into loops. This module names loops and pieces;
+``prepare`` partitions the trees, and ``build`` constructs the loops.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["BEFORE", "CoordinateSource", "LoopPlan", "RankUse", "rank_shapes", "uses_of"]
 
-BEFORE = -1  # the depth of what is known before any loop begins
+BEFORE = -1  # the depth of a coordinate that is known before any loop begins
 
 
 @dataclass(frozen=True)
 class CoordinateSource:
-    """Place from which a coordinate is known: the loop at ``depth``, at this place of the nest's point."""
+    """Source of a coordinate: the loop that determines it, and its index in the nest's point."""
 
     depth: int
     place: int
@@ -39,10 +39,10 @@ class RankUse:
     """A rank of a tensor as an Einsum indexes it.
 
     Args:
-        name: the name of the rank in the tree: that of the equation where the index is a plain one.
+        name: the name of the rank in the tree; for a plain index the name in the equation.
         declared: its name in the declaration.
         index: its coordinate.
-        plain: whether it is that of one of the Einsum's ranks, which no rank before it is.
+        plain: whether the index is a single rank that no earlier rank of the tensor has.
     """
 
     name: str
@@ -52,7 +52,7 @@ class RankUse:
 
 
 def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
-    """The ranks of a tensor by the names that an Einsum gives them."""
+    """Return the ranks of a tensor with the names that an Einsum gives them."""
     uses: list[RankUse] = []
     for index, rank in zip(access.indices, declared, strict=True):
         names = {use.name for use in uses}
@@ -65,7 +65,7 @@ def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
 
 
 class LoopPlan:
-    """The loops of an Einsum, and where the coordinates of its ranks are known.
+    """The loops of an Einsum, and the loops that determine the coordinates of its ranks.
 
     Args:
         einsum: an equation with its mapping.
@@ -86,27 +86,27 @@ class LoopPlan:
         self._places: dict[str, int] = {}
 
     def base(self, rank: str) -> str:
-        """The rank that a piece was cut from, as often as it was; the rank itself if it was not."""
+        """Return the unpartitioned rank of a piece; the rank itself if it is no piece."""
         for split in self.splits.values():
             if rank in split.names:
                 return self.base(split.rank)
         return rank
 
     def shape(self, rank: str) -> int:
-        """Return the bound of the coordinates of a rank, cut or not."""
+        """Return the bound of the coordinates of a rank or a piece."""
         return self.shapes[self.base(rank)]
 
     def lowest(self, rank: str) -> str:
-        """The piece that has the coordinates of a rank."""
+        """Return the innermost piece of a rank, which has its coordinates."""
         split = self.splits.get(rank)
         return rank if split is None else self.lowest(split.names[-1])
 
     def holder(self, rank: str) -> str | None:
-        """The flattened rank that a rank is part of."""
+        """Return the flattened rank with a rank as a part, or None."""
         return next((flat.name for flat in self.flattened.values() if rank in flat.ranks), None)
 
     def loop_of(self, rank: str) -> str | None:
-        """The loop whose coordinate says that of a rank; None if it is in no loop."""
+        """Return the loop that determines the coordinate of a rank, or None."""
         lowest = self.lowest(rank)
         holder = self.holder(lowest)
         if holder is not None:
@@ -114,7 +114,7 @@ class LoopPlan:
         return lowest if lowest in self.loops else None
 
     def locate(self, rank: str) -> CoordinateSource:
-        """Return the place from which the coordinate of a rank is known."""
+        """Return the source of the coordinate of a rank."""
         loop = self.loop_of(rank)
         assert loop is not None, rank
         depth = self.loops.index(loop)
@@ -123,11 +123,11 @@ class LoopPlan:
         return CoordinateSource(depth, self._part_place(self.lowest(rank)))
 
     def _part_place(self, rank: str) -> int:
-        """A place of its own for the coordinate of a part of a flattened rank."""
+        """Return the index of the coordinate of a flattened rank's part in the nest's point."""
         return self._places.setdefault(rank, len(self.loops) + len(self._places))
 
     def top(self, rank: str) -> int:
-        """The depth of the outermost loop of a rank or of its pieces; behind all loops if it has none."""
+        """Return the depth of a rank's outermost loop, or the number of loops if there is none."""
         if rank in self.loops:
             return self.loops.index(rank)
         if rank in self.splits:
@@ -136,7 +136,7 @@ class LoopPlan:
         return len(self.loops) if holder is None else self.top(holder)
 
     def depth(self, use: RankUse) -> int:
-        """The loop at which the coordinate of a tensor's rank is known; behind all if none goes over it."""
+        """Return the depth at which a rank's coordinate is known, or the number of loops if there is none."""
         depths = [self._depth_of(rank) for rank in use.index.ranks]
         return max(depths, default=BEFORE)
 
@@ -145,7 +145,7 @@ class LoopPlan:
         return len(self.loops) if loop is None else self.loops.index(loop)
 
     def piece_loops(self, rank: str) -> list[int]:
-        """The depths of the loops over the pieces of a rank, from the outside in, without the lowest.
+        """Return the depths of the loops over the outer pieces of a rank, outermost first.
 
         A piece that is flattened with another rank has no loop of its own.
         """
@@ -156,7 +156,7 @@ class LoopPlan:
         return own + self.piece_loops(split.names[-1])
 
     def leader(self, loop: str) -> str | None:
-        """The tensor whose elements are counted to cut what a loop goes over."""
+        """Return the tensor whose occupancy bounds the pieces of a loop; None without such a tensor."""
         for split in self.splits.values():
             if loop in split.names[:-1]:
                 directive = split.directives[split.names.index(loop)]
@@ -164,14 +164,14 @@ class LoopPlan:
         return None
 
     def piece(self, loop: str) -> int:
-        """Coordinates of the pieces that a loop goes over; 0: it goes over none, or they are no ranges."""
+        """Return the coordinates of a piece of a loop by shape; 0 for other loops."""
         for split in self.splits.values():
             if loop in split.names[:-1]:
                 return self.piece_sizes(split)[split.names.index(loop)]
         return 0
 
     def piece_sizes(self, split: Split) -> list[int]:
-        """Return the coordinates of the pieces of each directive of a split; 0 if elements are counted."""
+        """Return the coordinates of a piece for each directive of a split; 0 for a partition by occupancy."""
         shape = self.shape(split.rank)
         sizes = []
         for directive in split.directives:
@@ -184,14 +184,14 @@ class LoopPlan:
 def rank_shapes(
     specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree]
 ) -> dict[str, int]:
-    """The shape of each rank of an Einsum by name: of its tensors, declared, or such that indices fit.
+    """Return the shapes of the ranks of an Einsum by name: from tensors, declarations, or affine indices.
 
     Raises:
-        InputError: if tensors differ about one, or nothing says how large one is.
+        InputError: tensors disagree on a shape, or a shape is unknown.
     """
     equation = einsum.computed
     shapes: dict[str, int] = {}
-    given_by: dict[str, str] = {}
+    sources: dict[str, str] = {}
     affine: list[tuple[Index, int]] = []
     for access in accesses(equation.expression):
         sizes = {rank.name: rank.shape for rank in tensors[access.tensor].ranks}
@@ -202,15 +202,15 @@ def rank_shapes(
             rank = index.rank
             if shapes.setdefault(rank, sizes[declared]) != sizes[declared]:
                 raise InputError(
-                    f"{einsum.name}: {rank} is {shapes[rank]} in {given_by[rank]}, "
+                    f"{einsum.name}: {rank} is {shapes[rank]} in {sources[rank]}, "
                     f"but {sizes[declared]} in {access.tensor}"
                 )
-            given_by.setdefault(rank, access.tensor)
-    _complete(specification, einsum, shapes, affine)
-    return shapes | _of_the_output(specification, equation, shapes)
+            sources.setdefault(rank, access.tensor)
+    _infer_missing_shapes(specification, einsum, shapes, affine)
+    return shapes | _output_shapes(specification, equation, shapes)
 
 
-def _complete(
+def _infer_missing_shapes(
     specification: Specification,
     einsum: Einsum,
     shapes: dict[str, int],
@@ -220,30 +220,30 @@ def _complete(
         if rank not in shapes and rank in specification.shapes:
             shapes[rank] = specification.shapes[rank]
     for index, size in affine:
-        _fit(index, size, shapes)
+        _infer_shape(index, size, shapes)
     for rank in einsum.ranks:
         if rank not in shapes:
             raise InputError(f"{einsum.name}: nothing says how large {rank} is; give it under `shape`")
 
 
-def _fit(index: Index, size: int, shapes: dict[str, int]) -> None:
-    """The one unknown rank of an index is as large as lets every other reach its end."""
+def _infer_shape(index: Index, size: int, shapes: dict[str, int]) -> None:
+    """Infer the only unknown shape of an affine index: the largest with which the index fits."""
     unknown = [rank for rank in index.ranks if rank not in shapes]
     if len(unknown) != 1:
         return
     factors = dict(index.terms)
     if factors[unknown[0]] < 0:
         return
-    rest = index.constant + sum(
+    other_reach = index.constant + sum(
         max(0, factor * (shapes[rank] - 1)) for rank, factor in index.terms if rank != unknown[0]
     )
-    shapes[unknown[0]] = max(0, (size - 1 - rest) // factors[unknown[0]] + 1)
+    shapes[unknown[0]] = max(0, (size - 1 - other_reach) // factors[unknown[0]] + 1)
 
 
-def _of_the_output(
+def _output_shapes(
     specification: Specification, equation: Equation, shapes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Shapes of the output's ranks whose index is not a plain one, by ``NAME of the output``."""
+    """Return the shapes of the output's ranks with affine indices, by ``NAME of the output``."""
     shapes_of_output = {}
     for use in uses_of(equation.output, specification.tensors[equation.output.tensor].ranks):
         if not use.plain:

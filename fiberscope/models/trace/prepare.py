@@ -1,4 +1,4 @@
-"""The trees of an Einsum as its loops want them: cut, flattened, and in the order of the loops."""
+"""Preparation of an Einsum's trees: partitioning, flattening, and reordering of ranks to loop order."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import NONZEROS_A_BLOCK, Reordered
 
-__all__ = ["Operand", "prepare", "renamed"]
+__all__ = ["Operand", "prepare", "rename_ranks"]
 
-NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are put into the order of the loops
+NONZEROS_AT_ONCE = NONZEROS_A_BLOCK  # of a tree whose ranks are reordered to loop order
 
 
 @dataclass
 class Operand:
     """A tensor as one access of the equation reads it.
 
-    Attributes: ``uses`` are its ranks by the equation's names; ``tree`` is cut step by step, ``ordered`` has
-    its ranks in the order of the loops; ``followed`` holds the ranks that are cut where another tensor is,
-    while the loops run; ``formatted`` has the names that formats and bindings have for pieces with halos,
-    which the tree calls as the loops do.
+    Attributes: ``uses``: its ranks by the equation's names. ``tree``: the tree after the partitions so far.
+    ``ordered``: the tree in loop order. ``followers``: the ranks that follow a partition of another
+    tensor while the loops run. ``format_names``: by name in the tree, the names of pieces with halos in
+    formats and bindings.
     """
 
     name: str
@@ -42,25 +42,25 @@ class Operand:
     ordered: Reordered = field(init=False)
     empty: float = 0.0
     uncompressed: tuple[str, ...] = ()
-    followed: list[str] = field(default_factory=list)
-    formatted: dict[str, str] = field(default_factory=dict)
+    followers: list[str] = field(default_factory=list)
+    format_names: dict[str, str] = field(default_factory=dict)
 
     @property
     def formatted_tree(self) -> Reordered:
-        """Return the tree in the order of the loops, with the names of ranks in formats and bindings."""
-        if not self.formatted:
+        """Return the tree in loop order, with the names of ranks in formats and bindings."""
+        if not self.format_names:
             return self.ordered
-        names = tuple(self.formatted.get(name, name) for name in self.ordered.names)
-        return replace(self.ordered, tree=renamed(self.tree, self.formatted), names=names)
+        names = tuple(self.format_names.get(name, name) for name in self.ordered.names)
+        return replace(self.ordered, tree=rename_ranks(self.tree, self.format_names), names=names)
 
     def use(self, rank: str) -> RankUse | None:
-        """The use of a rank of the tree that was neither cut nor flattened, or None."""
+        """Return the use of a rank that was neither partitioned nor flattened, or None."""
         return next((use for use in self.uses if use.name == rank), None)
 
 
 def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
-    """Cut and flatten all operands, and bring their ranks into the order of the loops."""
-    for part in _from_the_outside_in(plan):
+    """Partition and flatten all operands, and reorder their ranks to loop order."""
+    for part in _order_partitions(plan):
         if isinstance(part, Split):
             _split(plan, operands, part)
         elif isinstance(part, Flatten):
@@ -68,14 +68,14 @@ def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
         else:
             _follow(plan, operands, part)
     for operand in operands:
-        names = _in_loop_order(plan, operand, operand.tree.names)
+        names = _sort_by_loop(plan, operand, operand.tree.names)
         operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_AT_ONCE)
 
 
-def _from_the_outside_in(plan: LoopPlan) -> Iterator[Partition]:
-    """The partitionings; of cuts that follow one another, what outer loops go over is cut first.
+def _order_partitions(plan: LoopPlan) -> Iterator[Partition]:
+    """Yield the partitions; consecutive splits go from the outermost loop to the innermost.
 
-    So a fiber is cut where only those ranks lie above it whose loops do.
+    Only ranks with outer loops then lie above a fiber that is split.
     """
     cuts: list[Split] = []
     for part in plan.einsum.partitioning:
@@ -88,13 +88,13 @@ def _from_the_outside_in(plan: LoopPlan) -> Iterator[Partition]:
     yield from sorted(cuts, key=lambda cut: plan.top(cut.rank))
 
 
-def _in_loop_order(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> list[str]:
-    """Ranks in the order in which the loops come to know them."""
+def _sort_by_loop(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> list[str]:
+    """Sort ranks by the depth at which the loops determine their coordinates."""
     return sorted(names, key=lambda name: depth_of(plan, operand, name))
 
 
 def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
-    """The depth at which a rank of a tree is gone through or looked up."""
+    """Return the depth of the loop that iterates over a rank of a tree, or looks up its coordinate."""
     use = operand.use(name)
     if use is not None and not use.plain:
         return plan.depth(use)
@@ -119,15 +119,15 @@ def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
 
 def _cut_by_shape(operands: Sequence[Operand], rank: str, size: int, upper: str, lower: str) -> None:
     for operand in operands:
-        if rank in operand.followed:
+        if rank in operand.followers:
             raise InputError(
                 f"{rank} of {operand.name} cannot be cut by shape: it follows another tensor's pieces"
             )
-        if _has(operand, rank):
+        if _has_rank(operand, rank):
             operand.tree = operand.tree.partition_by_shape(rank, size, upper, lower)
 
 
-def _has(operand: Operand, rank: str) -> bool:
+def _has_rank(operand: Operand, rank: str) -> bool:
     use = operand.use(rank)
     return rank in operand.tree.names and (use is None or use.plain)
 
@@ -140,34 +140,34 @@ def _cut_by_occupancy(
     upper: str,
     lower: str,
 ) -> None:
-    """Cut the leader, and all that have the ranks above the cut alike; others follow while the loops run."""
+    """Split the leader and tensors with the same outer ranks; others follow at run time."""
     leader = next((operand for operand in operands if operand.name == directive.leader), None)
-    if leader is None or not _has(leader, rank):
+    if leader is None or not _has_rank(leader, rank):
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
-    above = [name for name in _above(plan, leader, rank, upper) if name != rank]
-    leader.tree = _brought_up(leader.tree, above, rank)
+    above = [name for name in _outer_ranks(plan, leader, rank, upper) if name != rank]
+    leader.tree = _move_to_root(leader.tree, above, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
     for operand in operands:
-        if not _has(operand, rank):
+        if not _has_rank(operand, rank):
             continue
         if operand.name == directive.leader:
-            tree = _brought_up(operand.tree, above, rank)
+            tree = _move_to_root(operand.tree, above, rank)
             operand.tree = tree.partition_by_occupancy(rank, directive.size, upper, lower)
-        elif set(above) <= set(operand.tree.names) and rank not in operand.followed:
-            tree = _brought_up(operand.tree, above, rank)
+        elif set(above) <= set(operand.tree.names) and rank not in operand.followers:
+            tree = _move_to_root(operand.tree, above, rank)
             operand.tree = tree.partition_by_leader(rank, boundaries, upper, lower)
         else:
-            _follow_in_the_loops(operand, rank, lower)
+            _follow_at_run_time(operand, rank, lower)
 
 
-def _follow_in_the_loops(operand: Operand, rank: str, lower: str) -> None:
-    """Leave the rank whole, under the name that its lowest piece will have."""
-    operand.tree = renamed(operand.tree, {rank: lower})
-    operand.followed = [name for name in operand.followed if name != rank] + [lower]
+def _follow_at_run_time(operand: Operand, rank: str, lower: str) -> None:
+    """Rename a whole rank to its innermost piece; the loops bound the rank to the current piece."""
+    operand.tree = rename_ranks(operand.tree, {rank: lower})
+    operand.followers = [name for name in operand.followers if name != rank] + [lower]
 
 
-def _above(plan: LoopPlan, leader: Operand, rank: str, upper: str) -> list[str]:
-    """The leader's ranks that are gone through outside of the loop over the pieces, in the loops' order."""
+def _outer_ranks(plan: LoopPlan, leader: Operand, rank: str, upper: str) -> list[str]:
+    """Return the leader's ranks with loops outside of the loop over pieces, in loop order."""
     depth = plan.loops.index(upper) if upper in plan.loops else plan.top(rank)
     names = [name for name in leader.tree.names if _top_of(plan, leader, name) < depth]
     return sorted(names, key=lambda name: _top_of(plan, leader, name))
@@ -178,19 +178,19 @@ def _top_of(plan: LoopPlan, operand: Operand, name: str) -> int:
     return plan.depth(use) if use is not None and not use.plain else plan.top(name)
 
 
-def _brought_up(tree: FiberTree, above: Sequence[str], rank: str) -> FiberTree:
-    """The tree with a rank right below some others, at the root."""
+def _move_to_root(tree: FiberTree, above: Sequence[str], rank: str) -> FiberTree:
+    """Move some ranks and a rank below them to the root."""
     first = [*above, rank]
     return tree.swizzle([*first, *(name for name in tree.names if name not in first)])
 
 
 def _flatten(plan: LoopPlan, operands: Sequence[Operand], flatten: Flatten) -> None:
     for operand in operands:
-        if all(_has(operand, rank) for rank in flatten.ranks):
-            operand.tree = _flat(plan, operand, flatten)
+        if all(_has_rank(operand, rank) for rank in flatten.ranks):
+            operand.tree = _flatten_tree(plan, operand, flatten)
 
 
-def _flat(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
+def _flatten_tree(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
     names = operand.tree.names
     depth = plan.top(flatten.name)
     rest = [name for name in names if name not in flatten.ranks]
@@ -206,7 +206,11 @@ def _flat(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
 
 
 def _follow(plan: LoopPlan, operands: Sequence[Operand], follow: Follow) -> None:
-    """Cut a rank that is indexed by a sum where one of the summands is cut, each piece with its halo."""
+    """Split a rank with an affine index into pieces with halos, which follow the pieces of an index rank.
+
+    Raises:
+        InputError: the leader's pieces are by occupancy.
+    """
     sizes = plan.piece_sizes(plan.splits[follow.leader])
     if 0 in sizes:
         raise InputError(f"{follow.rank} cannot follow {follow.leader}: its pieces are not cut by shape")
@@ -219,7 +223,7 @@ def _follow(plan: LoopPlan, operands: Sequence[Operand], follow: Follow) -> None
 def _cut_with_halo(
     plan: LoopPlan, operand: Operand, use: RankUse, follow: Follow, sizes: Sequence[int]
 ) -> None:
-    """Give every piece all elements that its coordinates can meet; those of a halo lie in several."""
+    """Copy to every piece all elements that its coordinates can reach; halos lie in several pieces."""
     coefficient = dict(use.index.terms)[follow.leader]
     low = high = use.index.constant
     for rank, factor in use.index.terms:
@@ -230,23 +234,23 @@ def _cut_with_halo(
     outer: tuple[str, int] | None = None
     for name, size in zip(plan.splits[follow.leader].names[:-1], sizes, strict=True):
         pieces = _Pieces(name, plan.shape(follow.leader), size, coefficient, low, high, outer)
-        tree = pieces.above(tree, use.name)
+        tree = pieces.add_to(tree, use.name)
         outer = name, size
     operand.tree = tree
-    here = (*plan.splits[follow.leader].names[:-1], use.name)
-    operand.formatted |= dict(zip(here, follow.names, strict=True))
+    piece_names = (*plan.splits[follow.leader].names[:-1], use.name)
+    operand.format_names |= dict(zip(piece_names, follow.names, strict=True))
 
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Pieces with halos: w is in that of q to q + size if ``coefficient * q + (low to high)`` can be w.
+    """Pieces with halos: w is in the piece q to q + size if ``coefficient * q + (low to high)`` can be w.
 
     Args:
         name: the name of the rank of the pieces.
         shape: the shape of the rank of q.
         size: coordinates of a piece.
         coefficient, low, high: see above.
-        outer: name and size of the pieces that these lie in.
+        outer: name and size of the enclosing pieces; None if there are none.
     """
 
     name: str
@@ -257,18 +261,18 @@ class _Pieces:
     high: int
     outer: tuple[str, int] | None
 
-    def above(self, tree: FiberTree, rank: str) -> FiberTree:
-        """The tree with the pieces of a rank at its root."""
+    def add_to(self, tree: FiberTree, rank: str) -> FiberTree:
+        """Return the tree with the rank of the pieces at its root."""
         columns = dict(zip(tree.names, tree.columns(), strict=True))
         members = [self._members(begin, columns, rank) for begin in range(0, self.shape, self.size)]
-        chosen = np.concatenate(members)
+        places = np.concatenate(members)
         begins = np.repeat(np.arange(len(members)) * self.size, [len(places) for places in members])
         shapes = {self.name: self.shape} | {level.name: level.shape for level in tree.ranks}
-        rest = [columns[name][chosen] for name in tree.names]
-        return FiberTree.from_coo(shapes, [begins, *rest], tree.values[chosen])
+        other_columns = [columns[name][places] for name in tree.names]
+        return FiberTree.from_coo(shapes, [begins, *other_columns], tree.values[places])
 
     def _members(self, begin: int, columns: Mapping[str, Integers], rank: str) -> Integers:
-        """The places of the elements in the piece that begins at a coordinate."""
+        """Return the places of the elements in the piece that begins at a coordinate."""
         last = min(begin + self.size, self.shape) - 1
         ends = self.coefficient * begin, self.coefficient * last
         inside = (columns[rank] >= min(ends) + self.low) & (columns[rank] <= max(ends) + self.high)
@@ -278,8 +282,8 @@ class _Pieces:
         return np.flatnonzero(inside)
 
 
-def renamed(tree: FiberTree, names: Mapping[str, str]) -> FiberTree:
-    """The tree with other names for some of its ranks."""
+def rename_ranks(tree: FiberTree, names: Mapping[str, str]) -> FiberTree:
+    """Return the tree with other names for some of its ranks."""
     return replace(
         tree, ranks=tuple(replace(rank, name=names.get(rank.name, rank.name)) for rank in tree.ranks)
     )

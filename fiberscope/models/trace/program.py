@@ -1,4 +1,4 @@
-"""The right-hand side of an Einsum as a list of operations, and as a condition on which tensors are there."""
+"""Compilation of an Einsum's right-hand side to a list of operations and to a presence condition."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from fiberscope.workloads.expressions.expression import (
 
 __all__ = ["BUILT_IN", "BuiltIn", "Program", "compile_expression", "condition"]
 
-# While a program is made, constants are -1, -2 and so on, and results RESULTS, RESULTS + 1.
+# Register numbers during compilation: constants are -1, -2, ..., results RESULTS, RESULTS + 1, ...
 RESULTS = 1 << 30
 Presence: TypeAlias = "Callable[[Access], int | None]"
 
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """A function of numbers.
+    """A built-in function of numbers.
 
     Args:
-        arguments: how many it takes.
-        neutral: the value that changes nothing when it reduces; None where it has none, and cannot reduce.
-        meaning: in a few words.
+        arguments: number of arguments.
+        neutral: neutral value of a reduction; None if the function cannot reduce.
+        meaning: description in a few words.
     """
 
     arguments: int
@@ -63,17 +63,18 @@ BUILT_IN: Mapping[str, BuiltIn] = {
 
 @dataclass
 class Program:
-    """Operations on registers, in the order in which they run.
+    """Operations on registers, in the order of execution.
 
-    Registers are numbered: first the tensors, in the order of the equation, then the constants, then the
-    results. ``counters`` names what operations are counted as.
+    Registers are numbered: the tensors in the order of the equation, the constants, then the results.
+    ``lefts`` and ``rights`` are the operands' registers. ``counts`` has the index of an operation's counter
+    in ``counters``, or ``UNCOUNTED``.
     """
 
     tensors: int
     constants: list[float] = field(default_factory=list)
     operations: list[int] = field(default_factory=list)
-    ones: list[int] = field(default_factory=list)
-    others: list[int] = field(default_factory=list)
+    lefts: list[int] = field(default_factory=list)
+    rights: list[int] = field(default_factory=list)
     modes: list[int] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
@@ -92,7 +93,12 @@ class _Compiler:
         self.tensors = 0
 
     def register(self, expression: Expression, arguments: Mapping[str, int] | None) -> int:
-        """The register that will hold the value of an expression; within a function, of these arguments."""
+        """Return the register of an expression's value.
+
+        Args:
+            expression: the expression, or a part of it.
+            arguments: registers of the arguments, in the body of a function; else None.
+        """
         if isinstance(expression, Access):
             self.tensors += 1
             return self.tensors - 1
@@ -102,14 +108,14 @@ class _Compiler:
             if arguments is not None and expression.name in arguments:
                 return arguments[expression.name]
             return self._constant(self.symbols[expression.name])
-        assert isinstance(expression, Operation | Take | Call)  # an Einsum has nothing else
+        assert isinstance(expression, Operation | Take | Call)
         registers = [self.register(operand, arguments) for operand in expression.operands]
         if isinstance(expression, Take):
             return self._take(registers, expression.selected)
         if isinstance(expression, Call):
             counter = self._counter(expression.function) if arguments is None else UNCOUNTED
             return self._function(expression.function, registers, ANY, counter)
-        return self._operate(expression.operator, registers, counted=arguments is None)
+        return self._operate(expression.operator, registers, is_counted=arguments is None)
 
     def _constant(self, value: float) -> int:
         self.program.constants.append(value)
@@ -118,8 +124,8 @@ class _Compiler:
     def _add(self, operation: int, left: int, right: int, mode: int, counter: int = UNCOUNTED) -> int:
         program = self.program
         program.operations.append(operation)
-        program.ones.append(left)
-        program.others.append(right)
+        program.lefts.append(left)
+        program.rights.append(right)
         program.modes.append(mode)
         program.counts.append(counter)
         return RESULTS + len(program.operations) - 1
@@ -136,27 +142,27 @@ class _Compiler:
                 result = self._add(FIRST, result, register, ALL)
         return result
 
-    def _operate(self, operator: str, registers: Sequence[int], *, counted: bool) -> int:
-        name = self.operators[operator] if counted else OPERATORS[operator]
-        counter = self._counter(OPERATORS[operator]) if counted else UNCOUNTED
+    def _operate(self, operator: str, registers: Sequence[int], *, is_counted: bool) -> int:
+        name = self.operators[operator] if is_counted else OPERATORS[operator]
+        counter = self._counter(OPERATORS[operator]) if is_counted else UNCOUNTED
         if len(registers) == 1:
             return self._add(NEG, registers[0], registers[0], ALL, counter)
-        mode = ALL if operator == "*" and counted else ANY
+        mode = ALL if operator == "*" and is_counted else ANY
         result = registers[0]
         for register in registers[1:]:
             result = self._function(name, [result, register], mode, counter)
         return result
 
     def _function(self, name: str, registers: Sequence[int], mode: int, counter: int) -> int:
-        """A function's result is there where its arguments are, and counts once."""
+        """Return the register of a function's result: present where its arguments are, and counted once."""
         if name in OPCODES:
             return self._add(OPCODES[name], registers[0], registers[-1], mode, counter)
         function = self.functions[name]
         result = self.register(function.body, dict(zip(function.arguments, registers, strict=True)))
-        there = registers[0]
+        presence = registers[0]
         for register in registers[1:]:
-            there = self._add(SECOND, register, there, mode)
-        return self._add(FIRST, result, there, ALL, counter)
+            presence = self._add(SECOND, register, presence, mode)
+        return self._add(FIRST, result, presence, ALL, counter)
 
 
 def compile_expression(
@@ -165,53 +171,54 @@ def compile_expression(
     functions: Mapping[str, Function],
     symbols: Mapping[str, float],
 ) -> Program:
-    """The operations of an expression.
+    """Return the operations of an expression.
 
     Args:
-        operators: what ``*``, ``+`` and ``-`` compute, by name.
+        expression: the right-hand side of an Einsum.
+        operators: names of the functions for ``*``, ``+`` and ``-``.
         functions: the functions of the specification, by name.
-        symbols: its numbers.
+        symbols: values of symbols, by name.
     """
     program = Program(tensors=sum(1 for _ in accesses(expression)))
     _Compiler(program, operators, functions, symbols).register(expression, None)
-    program.ones = [_placed(register, program) for register in program.ones]
-    program.others = [_placed(register, program) for register in program.others]
+    program.lefts = [_resolve_register(register, program) for register in program.lefts]
+    program.rights = [_resolve_register(register, program) for register in program.rights]
     return program
 
 
-def _placed(register: int, program: Program) -> int:
+def _resolve_register(register: int, program: Program) -> int:
     if register >= RESULTS:
         return register - RESULTS + program.tensors + len(program.constants)
     return register if register >= 0 else program.tensors - 1 - register
 
 
 def condition(expression: Expression, cursor: Presence, everywhere: Callable[[], int]) -> list[int] | None:
-    """Return where a loop has to run its body, as ``Coiteration`` takes it; None: at every coordinate.
+    """Return the presence condition of a loop, as for ``Coiteration``; None: at every coordinate.
 
     Args:
         expression: the expression of the Einsum.
-        cursor: the number of the cursor of a tensor that has the loop's rank; None of one that does not, and
-            sets no condition.
-        everywhere: makes a cursor that is at every coordinate, and returns its number.
+        cursor: returns the number of a tensor's cursor; None if the tensor lacks the loop's rank, and so sets
+            no condition.
+        everywhere: creates a cursor that is present at every coordinate, and returns its number.
     """
     if isinstance(expression, Access):
         number = cursor(expression)
         return None if number is None else [number]
     if isinstance(expression, Number | Scalar):
         return None
-    assert isinstance(expression, Operation | Take | Call)  # an Einsum has nothing else
+    assert isinstance(expression, Operation | Take | Call)
     parts = [condition(operand, cursor, everywhere) for operand in expression.operands]
     if isinstance(expression, Take) or (isinstance(expression, Operation) and expression.operator == "*"):
-        return _joined([part for part in parts if part is not None], BOTH)
+        return _join_terms([part for part in parts if part is not None], BOTH)
     if all(part is None for part in parts):
         return None
-    return _joined([[everywhere()] if part is None else part for part in parts], EITHER)
+    return _join_terms([[everywhere()] if part is None else part for part in parts], EITHER)
 
 
-def _joined(parts: Sequence[list[int]], code: int) -> list[int] | None:
+def _join_terms(parts: Sequence[list[int]], code: int) -> list[int] | None:
     if not parts:
         return None
-    joined = list(parts[0])
+    terms = list(parts[0])
     for part in parts[1:]:
-        joined += [*part, code]
-    return joined
+        terms += [*part, code]
+    return terms

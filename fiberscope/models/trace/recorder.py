@@ -1,8 +1,8 @@
 # cython: infer_types=True
-"""Recorders of a buffer's accesses in a loop nest, and explicitly managed buffers, which count at once.
+"""Recorders of a buffer's accesses in a loop nest, and buffets, which count their traffic at once.
 
-A recorder stands for one binding of a buffer: a tensor's rank, its coordinates, its payloads, or both. The
-loop nest tells it of each access, in the order of the loops.
+A recorder stands for one binding of a buffer: the coordinates, the payloads, or both, of a tensor's rank.
+The loop nest calls the recorder for each access, in the order of the loops.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ HASHED = 0x3FFFFFFFFFFFFFFF
 
 
 class LineTable:  # C: final
-    """Which lines were met, each with its number: 0, 1, 2 and so on.
+    """A hash table that numbers lines 0, 1, 2, ... in the order of their first lookup.
 
-    Attributes: ``count`` is how many there are; ``lines`` holds them by number.
+    Attributes: ``count``: number of lines; ``lines``: the lines by number.
     """
 
     def __init__(self) -> None:
@@ -31,11 +31,11 @@ class LineTable:  # C: final
         self.shift = HASHED_BITS - bits
         self.mask = (1 << bits) - 1
         self.numbers = array("i", [FREE]) * (1 << bits)
-        self.slots = array("i", [0]) * (1 << (bits - 1))  # where the number of each line stands
-        self.lines = array("q", [0]) * (1 << (bits - 1))  # at most half of the slots are taken
+        self.slots = array("i", [0]) * (1 << (bits - 1))  # slot of each line
+        self.lines = array("q", [0]) * (1 << (bits - 1))  # at most half of the slots are used
 
     def number(self, line: int) -> int:
-        """The number of a line; of one that was not met before, ``count`` as it was."""
+        """Return the number of a line; a new line gets the next number."""
         slot = self._slot(line)
         if self.numbers[slot] != FREE:
             return self.numbers[slot]
@@ -60,42 +60,42 @@ class LineTable:  # C: final
         self.count += 1
 
     def _grow(self) -> None:
-        held, lines = self.count, self.lines  # C: lines=long[::1]
+        count, lines = self.count, self.lines  # C: lines=long[::1]
         self._allocate(HASHED_BITS - self.shift + 1)
         self.count = 0
-        for number in range(held):
+        for number in range(count):
             self._put(lines[number], self._slot(lines[number]))
 
     def clear(self) -> None:  # C: noexcept
-        """Forget all lines; takes as long as there are lines, however large the table has grown."""
+        """Remove all lines, in time proportional to the number of lines."""
         for number in range(self.count):
             self.numbers[self.slots[number]] = FREE
         self.count = 0
 
 
-def doubled(code: str, numbers: array[int]) -> array[int]:
-    """Twice the room for numbers of a type, which come first in it."""
-    room = array(code)
+def double_array(code: str, numbers: array[int]) -> array[int]:
+    """Return an array of twice the length with the same numbers first."""
+    doubled = array(code)
     for _half in range(2):
-        room.frombytes(memoryview(numbers).cast("B"))
-    return room
+        doubled.frombytes(memoryview(numbers).cast("B"))
+    return doubled
 
 
 NONE = -1
 WRITTEN, PASSING = 1, 2
-FIBER_BITS = 31  # a line is named by its fiber and its place there, both below 2**31
+FIBER_BITS = 31  # a line's key has its fiber and its place in the fiber, both below 2**31
 
 
 class Recorder:
-    """The lines of one binding: every fiber begins a line, and no element lies in two.
+    """The lines of one binding: every fiber begins a new line, and an element lies in one line.
 
-    Attributes, for the loop nest: ``evict_level`` says whose iterations are the groups that ``touch`` is
-    given: 0 for the root, that is all of the run, 1 + d for the loop at depth d.
+    Attributes, for the loop nest: ``evict_level``: the loop whose iterations are the ``group`` of ``touch``:
+    0 for the root (the whole run), 1 + d for the loop at depth d.
 
     Args:
         elements_per_line: at least 1.
-        shape: of the rank; positions from there on are the side buffer of a populate that inserts, which is
-            never written back.
+        shape: of the rank; positions from the shape on are the side buffer of a populate with insertions,
+            which is never written back.
         evict_level: see above.
     """
 
@@ -105,56 +105,56 @@ class Recorder:
         self.evict_level = evict_level
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """An access to an element.
+        """Record an access to an element.
 
         Args:
-            fiber: number of its fiber, the same at every access.
-            position: its place in the fiber.
-            write: whether it is written.
-            group: which iteration of the loop at ``evict_level`` runs.
+            fiber: number of the element's fiber, the same at every access.
+            position: place in the fiber.
+            write: whether the access is a write.
+            group: number of the current iteration of the loop at ``evict_level``.
         """
         raise NotImplementedError
 
     def line_of(self, fiber: int, position: int) -> int:  # C: noexcept
-        """The line of an element."""
+        """Return the line of an element."""
         return (fiber << FIBER_BITS) | (position // self.elements_per_line)
 
 
-class Room:  # C: final
-    """The lines that a buffet has, for all of its bindings.
+class Capacity:  # C: final
+    """The lines of a buffet, shared by all of its bindings.
 
-    Attributes: ``held``: those in use.
+    Attributes: ``used``: lines in use.
 
     Args:
-        lines: as many as are there.
+        lines: capacity.
     """
 
     def __init__(self, lines: int) -> None:
         self.lines = lines
-        self.held = 0  # C: public
+        self.used = 0  # C: public
 
 
 class Buffet(Recorder):
     """Lines read and written between a buffet and the level above it.
 
     The accesses to a line within one iteration of the evict-on loop are a residency. The line is read once if
-    the residency begins with a read, and written once if any of it is a write. Without a ``room`` capacity
-    has no part in it; with one, a line that finds none passes: it is moved whenever it is come back to.
+    the residency begins with a read, and written once if the residency has a write. Without ``capacity`` a
+    buffet is unlimited. Otherwise a line without space is not kept: every return to the line moves it again.
 
     Attributes: ``lines_read``, ``lines_written``.
 
-    Source: TeAAL, MICRO 2023, Section 4.3, and what the public tool counts.
+    Source: TeAAL, MICRO 2023, Section 4.3, and counts of the public tool.
     """
 
     def __init__(
-        self, elements_per_line: int, shape: int, evict_level: int = 0, room: Room | None = None
+        self, elements_per_line: int, shape: int, evict_level: int = 0, capacity: Capacity | None = None
     ) -> None:
         super().__init__(elements_per_line, shape, evict_level)
         self.lines_read = 0
         self.lines_written = 0
-        self.room = room
+        self.capacity = capacity
         self.size = 1  # lines moved at once
-        self.kept = 0  # lines of the room
+        self.allocated = 0  # lines allocated from the capacity
         self.group = NONE
         self.last_line = NONE
         self.last = NONE
@@ -162,16 +162,16 @@ class Buffet(Recorder):
         self.states = array("B", bytes(64))  # of lines: WRITTEN, PASSING
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """An access to an element; see ``Recorder``."""
+        """Record an access to an element; see ``Recorder``."""
         line = self.line_of(fiber, position)
         if group != self.group or line != self.last_line:
-            self._meet(line, write, group)
+            self._change_line(line, write, group)
         if write and position < self.shape and not self.states[self.last] & WRITTEN:
             self.states[self.last] |= WRITTEN
             self.lines_written += 1
 
-    def _meet(self, line: int, write: bool, group: int) -> None:
-        """An access to another line than the last, or in another iteration."""
+    def _change_line(self, line: int, write: bool, group: int) -> None:
+        """Record an access to a line that differs from the last line, or in a new iteration."""
         if group != self.group:
             self.group = group
             self._drain()
@@ -185,28 +185,28 @@ class Buffet(Recorder):
             self._read(write)
 
     def _drain(self) -> None:
-        """All lines leave."""
+        """Evict all lines."""
         self.table.clear()
-        if self.room is not None:
-            self.room.held -= self.kept
-            self.kept = 0
+        if self.capacity is not None:
+            self.capacity.used -= self.allocated
+            self.allocated = 0
 
     def _begin(self, write: bool) -> None:
-        """A residency begins."""
+        """Begin a residency."""
         if self.last == len(self.states):
-            self.states = doubled("B", self.states)
-        self.states[self.last] = 0 if self._keeps() else PASSING
+            self.states = double_array("B", self.states)
+        self.states[self.last] = 0 if self._allocate_line() else PASSING
         self._read(write)
 
-    def _keeps(self) -> bool:  # C: noexcept
-        """Return whether there is room, which is then taken."""
-        room = self.room
-        if room is None:
+    def _allocate_line(self) -> bool:  # C: noexcept
+        """Allocate a line, and return whether the buffet had space."""
+        capacity = self.capacity
+        if capacity is None:
             return True
-        if room.held + self.size > room.lines:
+        if capacity.used + self.size > capacity.lines:
             return False
-        room.held += self.size
-        self.kept += self.size
+        capacity.used += self.size
+        self.allocated += self.size
         return True
 
     def _read(self, write: bool) -> None:  # C: noexcept
@@ -215,22 +215,22 @@ class Buffet(Recorder):
 
 
 class EagerBuffet(Buffet):
-    """Lines read into a buffet that takes whole subtrees of an input, as soon as it meets their root fibers.
+    """Lines read into a buffet that fetches whole subtrees of an input at the first access to a root fiber.
 
-    ``touch`` is told of root fibers alone, position 0.
+    ``touch`` gets root fibers alone, at position 0.
 
     Args:
         footprints: by root fiber: lines of the bound rank below it, as 64-bit integers.
         evict_level: see ``Recorder``.
-        room: see ``Buffet``.
+        capacity: see ``Buffet``.
     """
 
-    def __init__(self, footprints: Integers, evict_level: int = 0, room: Room | None = None) -> None:
-        super().__init__(1, 1, evict_level, room)
+    def __init__(self, footprints: Integers, evict_level: int = 0, capacity: Capacity | None = None) -> None:
+        super().__init__(1, 1, evict_level, capacity)
         self.footprints = footprints  # C: long[::1]
 
     def touch(self, fiber: int, position: int, write: bool, group: int) -> None:
-        """The root fiber of a subtree is met; see ``Recorder``."""
+        """Record an access to the root fiber of a subtree; see ``Recorder``."""
         if group != self.group or fiber != self.last_line:
             self.size = self.footprints[fiber]
-            self._meet(fiber, False, group)
+            self._change_line(fiber, False, group)

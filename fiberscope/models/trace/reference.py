@@ -1,6 +1,6 @@
-"""Reference of an Einsum, without its mapping: point by point on arrays, or by joining nonzeros.
+"""Reference evaluation of an Einsum without its mapping: point by point on dense arrays.
 
-Both know only the equation and the tensors' elements, none of the loops, trees and fibers.
+The evaluation uses only the equation and the elements of the tensors, and no loops, trees or fibers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.points import keys_of
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["FUNCTIONS", "Arithmetic", "Computation", "Floats", "accumulates", "point_by_point", "reduced"]
+__all__ = [
+    "FUNCTIONS",
+    "Arithmetic",
+    "Computation",
+    "Floats",
+    "accumulates",
+    "point_by_point",
+    "reduce_points",
+]
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -58,11 +66,11 @@ FUNCTIONS: Mapping[str, Binary] = {
 
 @dataclass(frozen=True)
 class Computation:
-    """An Einsum and what it is worked out of.
+    """An Einsum with its inputs.
 
     Args:
-        specification: whose declarations, symbols and functions count.
-        einsum: one of its equations.
+        specification: declarations, symbols and functions.
+        einsum: an Einsum of the specification.
         tensors: inputs by name, with the ranks of their declarations.
         shapes: the shapes of the Einsum's ranks.
     """
@@ -74,22 +82,22 @@ class Computation:
 
     @property
     def equation(self) -> Equation:
-        """Return the equation that is computed."""
+        """Return the equation of the Einsum."""
         return self.einsum.computed
 
     @property
     def declared(self) -> Sequence[str]:
-        """The ranks of the output's declaration."""
+        """Return the declared ranks of the output."""
         return self.specification.tensors[self.einsum.output].ranks
 
     @property
     def empty(self) -> float:
-        """The value of what is not computed."""
+        """Return the value that the output does not store."""
         return self.specification.tensors[self.einsum.output].empty
 
     @property
     def sizes(self) -> list[int]:
-        """The shapes of these ranks."""
+        """Return the shapes of the output's declared ranks."""
         return [
             self._size(rank, index)
             for rank, index in zip(self.declared, self.equation.output.indices, strict=True)
@@ -104,14 +112,14 @@ class Computation:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """An expression on arrays of values and of whether there are any.
+    """Evaluation of an expression on arrays of values, with masks of their presence.
 
     Args:
-        specification: whose functions count.
-        operators: what its operators compute, by names of functions.
+        specification: functions of the specification.
+        operators: names of the functions of the operators.
         scalars: the scalars by name.
-        empty: the value of what is not computed.
-        tensor: the values of a tensor, and where it has elements.
+        empty: the value of an absent result.
+        tensor: returns the values and the presence mask of a tensor.
     """
 
     specification: Specification
@@ -121,63 +129,63 @@ class Arithmetic:
     tensor: Callable[[Access], tuple[Floats, Mask]]
 
     def value(self, expression: Expression) -> tuple[Floats, Mask]:
-        """Values at all points, and where they are there."""
+        """Return the values of an expression at all points, and the mask of their presence."""
         if isinstance(expression, Access):
             return self.tensor(expression)
         if isinstance(expression, Number | Scalar):
             number = expression.value if isinstance(expression, Number) else self.scalars[expression.name]
             return np.array(number, np.float64), np.array(True)
-        assert isinstance(expression, Operation | Take | Call)  # an Einsum has nothing else
+        assert isinstance(expression, Operation | Take | Call)
         operands = [self.value(operand) for operand in expression.operands]
-        present = [there for _, there in operands]
+        present = [present for _, present in operands]
         if isinstance(expression, Take):
-            return self._kept(operands[expression.selected][0], reduce(and_, present))
+            return self._mask_absent(operands[expression.selected][0], reduce(and_, present))
         if isinstance(expression, Call):
             result = self.function(expression.function, [values for values, _ in operands])
-            return self._kept(result, reduce(or_, present))
+            return self._mask_absent(result, reduce(or_, present))
         return self._operation(expression, operands)
 
     def _operation(self, expression: Operation, operands: list[tuple[Floats, Mask]]) -> tuple[Floats, Mask]:
-        result, there = operands[0]
+        result, mask = operands[0]
         if len(operands) == 1:
-            return self._kept(-result, there)
+            return self._mask_absent(-result, mask)
         for values, present in operands[1:]:
             combined = self.function(self.operators[expression.operator], [result, values])
-            there = there & present if expression.operator == "*" else there | present
-            result, there = self._kept(combined, there)
-        return result, there
+            mask = mask & present if expression.operator == "*" else mask | present
+            result, mask = self._mask_absent(combined, mask)
+        return result, mask
 
-    def _kept(self, values: Floats, there: Mask) -> tuple[Floats, Mask]:
-        return np.where(there, values, self.empty), there
+    def _mask_absent(self, values: Floats, mask: Mask) -> tuple[Floats, Mask]:
+        return np.where(mask, values, self.empty), mask
 
     def function(self, name: str, arguments: list[Floats]) -> Floats:
-        """A function by its name, built-in or the specification's own, whose operators are the usual ones."""
+        """Return the result of a function; operators in a specified function are the defaults."""
         if name in FUNCTIONS:
             with np.errstate(all="ignore"):
                 return FUNCTIONS[name](arguments[0], arguments[-1])
-        own = self.specification.functions[name]
-        scalars = {**self.scalars, **dict(zip(own.arguments, arguments, strict=True))}
-        return replace(self, operators=OPERATORS, scalars=scalars).value(own.body)[0]
+        definition = self.specification.functions[name]
+        scalars = {**self.scalars, **dict(zip(definition.arguments, arguments, strict=True))}
+        return replace(self, operators=OPERATORS, scalars=scalars).value(definition.body)[0]
 
 
 def point_by_point(work: Computation) -> tuple[dict[str, Integers], Floats]:
-    """The output of an Einsum, from all points of its iteration space: coordinates by rank, and values."""
+    """Evaluate an Einsum at all points of its iteration space; return coordinates by rank, and values."""
     einsum, specification = work.einsum, work.specification
     full = tuple(work.shapes[rank] for rank in einsum.ranks)
     grid = dict(zip(einsum.ranks, np.ogrid[tuple(map(slice, full))], strict=True))
 
     def tensor(access: Access) -> tuple[Floats, Mask]:
         declared = specification.tensors[access.tensor]
-        return _gathered(access, declared.ranks, work.tensors[access.tensor], grid, declared.empty)
+        return _gather(access, declared.ranks, work.tensors[access.tensor], grid, declared.empty)
 
     arithmetic = Arithmetic(specification, einsum.operators, specification.symbols, work.empty, tensor)
-    values, there = arithmetic.value(work.equation.expression)
+    values, mask = arithmetic.value(work.equation.expression)
     indices = [np.broadcast_to(_index(index, grid), full) for index in work.equation.output.indices]
-    chosen = np.broadcast_to(there, full).copy()
+    inside = np.broadcast_to(mask, full).copy()
     for index, size in zip(indices, work.sizes, strict=True):
-        chosen &= (index >= 0) & (index < size)
-    coordinates = {rank: index[chosen] for rank, index in zip(work.declared, indices, strict=True)}
-    return coordinates, np.broadcast_to(values, full)[chosen]
+        inside &= (index >= 0) & (index < size)
+    coordinates = {rank: index[inside] for rank, index in zip(work.declared, indices, strict=True)}
+    return coordinates, np.broadcast_to(values, full)[inside]
 
 
 def _index(index: Index, grid: Mapping[str, Integers]) -> Integers:
@@ -187,10 +195,10 @@ def _index(index: Index, grid: Mapping[str, Integers]) -> Integers:
     return total
 
 
-def _gathered(
+def _gather(
     access: Access, declared: Sequence[str], tree: FiberTree, grid: Mapping[str, Integers], empty: float
 ) -> tuple[Floats, Mask]:
-    """A tensor's values at all points, and where it has elements."""
+    """Return a tensor's values at all points, and the mask of their presence."""
     shapes = {rank.name: rank.shape for rank in tree.ranks}
     coordinates, values = tree.to_coo()
     keys = keys_of([coordinates[rank] for rank in declared], [shapes[rank] for rank in declared], len(values))
@@ -204,12 +212,16 @@ def _gathered(
     if len(values) == 0:
         return np.full(key.shape, empty), np.zeros(key.shape, bool)
     places = np.minimum(np.searchsorted(keys, key, sorter=order), len(keys) - 1)
-    there = inside & (keys[order[places]] == key)
-    return np.where(there, values[order[places]].astype(np.float64), empty), there
+    present = inside & (keys[order[places]] == key)
+    return np.where(present, values[order[places]].astype(np.float64), empty), present
 
 
-def reduced(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, Floats, Floats]:
-    """Points brought together by key: the keys in order, the values, and the sizes of what was added up."""
+def reduce_points(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, Floats, Floats]:
+    """Reduce points with equal keys.
+
+    Returns:
+        The sorted keys, the reduced values, and for sums the sums of absolute values.
+    """
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
@@ -221,10 +233,10 @@ def reduced(einsum: Einsum, keys: Integers, values: Floats) -> tuple[Integers, F
     if isinstance(function, np.ufunc):
         return keys[first], function.reduceat(values, first), sizes
     pieces = np.split(values, first[1:])
-    return keys[first], np.array([_folded(function, piece) for piece in pieces]), sizes
+    return keys[first], np.array([_fold(function, piece) for piece in pieces]), sizes
 
 
-def _folded(function: Binary, values: Floats) -> float:
+def _fold(function: Binary, values: Floats) -> float:
     result = values[:1]
     for place in range(1, len(values)):
         result = function(result, values[place : place + 1])
@@ -232,9 +244,12 @@ def _folded(function: Binary, values: Floats) -> float:
 
 
 def accumulates(einsum: Einsum) -> bool:
-    """Return whether points of one output are combined; a take that repeats the same copy is not."""
+    """Return whether several points of the iteration space are reduced to one output.
+
+    A take that copies the same value repeatedly does not accumulate.
+    """
     expression = einsum.computed.expression
     if isinstance(expression, Take):
         expression = expression.operands[expression.selected]
-    read = {rank for access in accesses(expression) for rank in access.ranks}
-    return bool(read - {index.rank for index in einsum.computed.output.indices})
+    input_ranks = {rank for access in accesses(expression) for rank in access.ranks}
+    return bool(input_ranks - {index.rank for index in einsum.computed.output.indices})

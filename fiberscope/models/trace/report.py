@@ -1,4 +1,4 @@
-"""The common report of a cascade's run."""
+"""Report of a cascade's run in the common format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STORAGE = ("read", "write")
 
 @dataclass(frozen=True)
 class ProblemAnswer:
-    """The answer to the problem that a cascade is for, and how it compares with its reference."""
+    """Title of a solved problem, and the comparison of the answer with its reference."""
 
     title: str
     reference: str
@@ -43,16 +43,16 @@ class ProblemAnswer:
 
 @dataclass(frozen=True)
 class ModelledRun:
-    """A run and what the model counted of it.
+    """A run with its counts.
 
     Args:
-        specification, operands, options: what ran.
+        specification, operands, options: the inputs of the run.
         outcome: the outcome of the loop nests.
         metrics: counts by Einsum and component, blocks, and seconds.
         energy: the energy of the counted actions.
-        chosen: what the machine chose for these operands.
-        solved: the problem, where the operands are of one.
-        cached: traffic behind the machine's cache, where that was asked for.
+        choices: descriptions of the symbols that the machine chose for these operands.
+        solved: the problem of the operands; None without a problem.
+        cached: traffic behind the machine's cache; None without ``functional_cache``.
     """
 
     specification: Specification
@@ -61,13 +61,13 @@ class ModelledRun:
     outcome: CascadeRun
     metrics: Mapping[str, Any]
     energy: Energy
-    chosen: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     solved: ProblemAnswer | None = None
     cached: CachedTraffic | None = None
 
 
 def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = None) -> Report:
-    """The report of a run by these sources, whether its result is right or wrong."""
+    """Return the report of a run, whether its result is right or wrong."""
     specification, seconds = modelled.specification, float(modelled.metrics["time"])
     operations = _operations(modelled)
     cycles = _cycles(specification, seconds)
@@ -81,7 +81,7 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
         workload=_workload(modelled),
         problem=parts.Problem(kind="cascade", title=_title(modelled)),
         config=_config(modelled),
-        chosen=modelled.chosen,
+        chosen=modelled.choices,
         cycles=cycles,
         seconds=seconds,
         operations=operations,
@@ -105,13 +105,13 @@ def _costs(modelled: ModelledRun, cycles: int, seconds: float) -> dict[str, Any]
 
 
 def _answer(modelled: ModelledRun) -> SparseTensor:
-    """The last output, by the order in which its ranks are declared."""
+    """Return the last output with its ranks in declared order."""
     name = modelled.specification.einsums[-1].output
     return tensor_of(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
 
 
 def _workload(modelled: ModelledRun) -> parts.Workload:
-    """The operands in the order of declaration; the second is left out where it is the first again."""
+    """Return the operands in the order of declaration; a second operand that equals the first is left out."""
     workloads = [modelled.operands[name].workload for name in modelled.specification.inputs]
     first, *others = workloads
     if [workload.digest for workload in others] == [first.digest]:
@@ -128,7 +128,7 @@ def _title(modelled: ModelledRun) -> str:
 
 
 def _config(modelled: ModelledRun) -> dict[str, Any]:
-    """The machine's parameters by section, symbols, options, and a digest of all that the file says."""
+    """Return the machine's parameters by section, symbols, options, and a digest of the specification."""
     nested: dict[str, Any] = {}
     for key, value in modelled.specification.parameters.items():
         *sections, leaf = key.split(".")
@@ -146,7 +146,7 @@ def _config(modelled: ModelledRun) -> dict[str, Any]:
 
 
 def _cycles(specification: Specification, seconds: float) -> int:
-    """The time in cycles of the fastest clock, a begun one whole."""
+    """Return the time in cycles of the fastest clock, rounded up."""
     clocks = [architecture.clock_frequency for architecture in specification.configurations.values()]
     return math.ceil(round(seconds * max(clocks, default=0.0), 6))
 
@@ -162,7 +162,7 @@ def _operations(modelled: ModelledRun) -> dict[str, int]:
         for component, component_counts in components.items():
             kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
             if kind:
-                total = sum(count for counted, count in component_counts.items() if counted != "time")
+                total = sum(count for name_, count in component_counts.items() if name_ != "time")
                 counts[kind] = counts.get(kind, 0) + total
     return counts
 
@@ -173,7 +173,7 @@ def _einsums(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
-    """The class of each component of an Einsum's configuration."""
+    """Return the class of each component of an Einsum's configuration."""
     config = next(
         candidate.bindings.config for candidate in specification.einsums if candidate.name == einsum
     )
@@ -183,7 +183,7 @@ def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
 
 
 def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
-    """Bytes of each tensor at the memory that is first on its way: at DRAM, where there is one."""
+    """Return the bytes of each tensor at DRAM; without DRAM, at the first store."""
     bits: dict[str, dict[str, int]] = {}
     for name, components in _einsums(modelled.metrics).items():
         kinds = _kinds(modelled.specification, name)
@@ -193,12 +193,12 @@ def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
         memory = [name for name in storage if kinds[name] == "DRAM"] or storage[:1]
         for tensor, counts in [item for name in memory for item in components[name].items()]:
             if isinstance(counts, Mapping):
-                counted = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
+                total = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
                 for direction in _STORAGE:
-                    counted[direction] += counts.get(direction, 0)
+                    total[direction] += counts.get(direction, 0)
     return {
-        tensor: parts.TensorTraffic(read_bytes=moved["read"] // 8, write_bytes=moved["write"] // 8)
-        for tensor, moved in bits.items()
+        tensor: parts.TensorTraffic(read_bytes=total["read"] // 8, write_bytes=total["write"] // 8)
+        for tensor, total in bits.items()
     }
 
 
@@ -209,7 +209,7 @@ def _cached(cached: CachedTraffic | None) -> parts.Cached | None:
 
 
 def _unmoved(modelled: ModelledRun) -> dict[str, str]:
-    """Return tensors and ranks that are bound to memory and that no buffer loads, with the reason."""
+    """Return tensors and ranks with a binding to memory that no buffer loads, with the reason."""
     einsums = _einsums(modelled.metrics)
 
     def reason(entry: MemoryEntry) -> str:
@@ -232,7 +232,7 @@ def _product(modelled: ModelledRun) -> parts.Product | None:
 
 
 def _verification(modelled: ModelledRun) -> parts.Verification:
-    """The worst of the comparisons of all Einsums; where one was not compared, that of the answer decides."""
+    """Return the worst comparison of all Einsums; the answer's comparison replaces missing ones."""
     outcome, solved = modelled.outcome, modelled.solved
     checks = [run.verification for run in outcome.runs]
     references = dict.fromkeys(check.reference for check in checks)

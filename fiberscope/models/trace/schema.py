@@ -1,4 +1,4 @@
-"""The sections of a specification and the kinds of their values; what they mean together is checked later."""
+"""Schema of a specification: sections, keys and types of values; consistency is checked later."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _kebab(name: str) -> str:
 
 
 class Section(BaseModel):
-    """A mapping with known keys, which are written with hyphens."""
+    """A mapping with known keys; keys have hyphens in place of underscores."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
 
 
 def _number(value: object) -> object:
-    """``true`` is no number, and a text is one only where it has a unit."""
+    """Refuse values that are not numbers; ``true`` and texts are not numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("it should be a number")
     return value
@@ -46,7 +46,7 @@ def _unlimited(value: object) -> object:
 
 
 def _in_bits(quantity: Quantity, factor: int) -> BeforeValidator:
-    """A plain number is in the language's unit; a text has a unit of its own."""
+    """Return a validator of quantities: a number is in the default unit, a text has its own unit."""
 
     def read(value: object) -> object:
         return quantity.parse(value) * factor if isinstance(value, str) else _number(value)
@@ -63,7 +63,7 @@ Number = Annotated[float, BeforeValidator(lambda value: math.inf if value == "in
 
 
 class IterateSchema(Section):
-    """``iterate``: what the next round reads, and when there is none."""
+    """``iterate``: the inputs of the next round, and the condition under which the iteration ends."""
 
     carry: Annotated[dict[str, str], Field(min_length=1)]
     until_empty: str | None = None
@@ -91,7 +91,7 @@ class SpacetimeSchema(Section):
 
 
 class MappingSchema(Section):
-    """``mapping``: orders, partitions, space and time."""
+    """``mapping``: rank orders, partitions, loop orders and spacetime."""
 
     rank_order: dict[str, list[str]] = {}
     uncompressed: dict[str, list[str]] = {}
@@ -112,7 +112,7 @@ class RankFormatSchema(Section):
 
 
 class FormatSchema(BaseModel):
-    """A format of a tensor; what is not its rank order is a rank."""
+    """A format of a tensor; every key other than ``rank-order`` is a rank."""
 
     model_config = ConfigDict(extra="allow", frozen=True, alias_generator=_kebab)
     __pydantic_extra__: dict[str, RankFormatSchema]
@@ -121,12 +121,12 @@ class FormatSchema(BaseModel):
 
     @property
     def ranks(self) -> dict[str, RankFormatSchema]:
-        """The ranks by name."""
+        """Return the formats of the ranks by name."""
         return self.__pydantic_extra__
 
 
 class AttributesSchema(BaseModel):
-    """Attributes of any class of component, under the names that the language has for them."""
+    """Attributes of components of all classes, under the names of the language."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -146,7 +146,7 @@ class AttributesSchema(BaseModel):
 
 
 class ComponentSchema(Section):
-    """A unit at a level."""
+    """A component at a level."""
 
     name: str
     class_: str
@@ -154,7 +154,7 @@ class ComponentSchema(Section):
 
 
 class LevelSchema(Section):
-    """A level of the tree: its units, and the levels below."""
+    """A level of the architecture: its components, and the levels below."""
 
     name: str
     attributes: AttributesSchema = AttributesSchema()
@@ -163,7 +163,7 @@ class LevelSchema(Section):
 
 
 class BindingSchema(Section):
-    """Binding of one unit; its class says which keys belong together."""
+    """Binding of one component; the component's class determines the keys."""
 
     tensor: str | None = None
     rank: str | None = None
@@ -181,7 +181,7 @@ class StepSchema(Section):
     """An entry of an Einsum's bindings: the configuration, first, or a component."""
 
     config: str | None = None
-    prefix: str | None = None  # of the public tool's trace files, which are not written here
+    prefix: str | None = None  # prefix of the public tool's trace files; unused
     component: str | None = None
     bindings: list[BindingSchema] = []
 
@@ -190,10 +190,10 @@ class SpecificationSchema(Section):
     """A whole file."""
 
     machine: str | None = None
-    symbols: dict[str, object] = {}  # read before, as references need them
+    symbols: dict[str, object] = {}  # read separately, as references need them
     einsum: EinsumSchema
     mapping: MappingSchema = MappingSchema()
     format: dict[str, dict[str, FormatSchema]] = {}
     architecture: dict[str, list[LevelSchema]] = {}
     bindings: dict[str, list[StepSchema]] = {}
-    timing: dict[str, object] = {}  # of the machine alone
+    timing: dict[str, object] = {}  # read by machines from specifications alone

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.trace.model import blocks, outside_of_space
+from fiberscope.models.trace.model import blocks, loops_outside_space
 from fiberscope.models.trace.specification import (
     Einsum,
     Flatten,
@@ -36,25 +36,23 @@ __all__ = ["OF_RUNS", "OF_SPECIFICATIONS", "blocks_in_words", "check", "loop_nes
 
 _INDENT = "    "
 _COMMENT_COLUMN = 56
-OF_SPECIFICATIONS = ("loopnest", "blocks")  # what can be shown without operands
+OF_SPECIFICATIONS = ("loopnest", "blocks")  # views without operands
 OF_RUNS = ("traffic", "spacetime")
 
 
 def loop_nests(specification: Specification) -> str:
-    """The loops of all Einsums, from the outside in.
+    """Return the loops of all Einsums as text, outermost loop first.
 
-    A loop goes over the coordinates that ``&`` finds in all, ``|`` in any of its tensors; ``Z << A`` gives Z
-    a place for what is found. What a loop's comment tells is how it is placed and which unit works there.
+    A loop visits the coordinates that ``&`` finds in all, ``|`` in any of its tensors; ``Z << A`` inserts the
+    coordinates of A into Z. The comment of a loop names its placement and its components.
     """
     rounds = specification.iteration
     nests = ["\n".join(_Nest(specification, einsum).lines()) for einsum in specification.einsums]
     if rounds is None:
         return "\n\n".join(nests)
-    ended = f"{rounds.until_empty} is empty" if rounds.until_empty else "nothing changes"
-    carried = ", ".join(f"{target} = {source}" for target, source in rounds.carry.items())
-    return "\n\n".join(
-        [f"until {ended}, {rounds.limit:,} rounds at the most:", *nests, f"next round: {carried}"]
-    )
+    end = f"{rounds.until_empty} is empty" if rounds.until_empty else "nothing changes"
+    carry = ", ".join(f"{target} = {source}" for target, source in rounds.carry.items())
+    return "\n\n".join([f"until {end}, {rounds.limit:,} rounds at the most:", *nests, f"next round: {carry}"])
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class _Nest:
     einsum: Einsum
 
     def lines(self) -> Iterator[str]:
-        """The lines of one Einsum."""
+        """Yield the lines of one Einsum."""
         equation = self.einsum.equation
         yield equation.text
         if isinstance(equation, Alias):
@@ -71,22 +69,22 @@ class _Nest:
         for step in self.einsum.partitioning:
             yield f"{_INDENT}{_step(step)}"
         for depth, rank in enumerate(self.einsum.loop_order):
-            line = f"{_INDENT * (depth + 1)}for {rank.lower()} in {self._coiterated(equation, rank)}:"
+            line = f"{_INDENT * (depth + 1)}for {rank.lower()} in {self._coiterated_fibers(equation, rank)}:"
             comment = "; ".join(self._comments(rank))
             yield f"{line:<{_COMMENT_COLUMN}}  # {comment}" if comment else line
         yield f"{_INDENT * (len(self.einsum.loop_order) + 1)}{self._body(equation)}"
 
-    def _coiterated(self, equation: Equation, rank: str) -> str:
+    def _coiterated_fibers(self, equation: Equation, rank: str) -> str:
         fibers = self._fibers(equation.expression, rank)
-        output = equation.output.tensor if self._has(equation.output, rank) else ""
+        output = equation.output.tensor if self._has_rank(equation.output, rank) else ""
         if fibers is None:
             return f"the shape of {_base(self.einsum, rank)}" + (f", into {output}" if output else "")
         return f"{output} << {fibers}" if output else fibers
 
     def _fibers(self, expression: Expression, rank: str) -> str | None:
-        """The fibers of a rank that an expression goes over together; None if it has none."""
+        """Return the fibers that an expression co-iterates at a rank; None if there are none."""
         if isinstance(expression, Access):
-            return expression.tensor if self._has(expression, rank) else None
+            return expression.tensor if self._has_rank(expression, rank) else None
         if not isinstance(expression, Operation | Take | Call):
             return None
         parts = [part for operand in expression.operands if (part := self._fibers(operand, rank)) is not None]
@@ -97,8 +95,8 @@ class _Nest:
         joined = (" & " if every else " | ").join(parts)
         return (f"({joined})" if len(parts) > 1 and not every else joined) or None
 
-    def _has(self, access: Access, rank: str) -> bool:
-        """Return whether a loop's rank is one of a tensor's, or moves an index of it."""
+    def _has_rank(self, access: Access, rank: str) -> bool:
+        """Return whether a tensor's indices have all ranks of a loop."""
         return set(_bases(self.einsum, rank)) <= set(access.ranks)
 
     def _comments(self, rank: str) -> Iterator[str]:
@@ -110,11 +108,11 @@ class _Nest:
                 components = self.specification.configurations[bound.config].components
                 leads = f", {intersector.leader} leads" if intersector.leader else ""
                 yield f"{intersector.component}: {components[intersector.component].intersection}{leads}"
-        for looked_up in self._looked_up(rank):
-            yield f"{looked_up} is looked up"
+        for tensor in self._lookup_tensors(rank):
+            yield f"{tensor} is looked up"
 
-    def _looked_up(self, rank: str) -> Iterator[str]:
-        """Tensors whose coordinate becomes known within a flattened rank that they do not have."""
+    def _lookup_tensors(self, rank: str) -> Iterator[str]:
+        """Yield the tensors that are looked up in the loop of a flattened rank."""
         equation, bases = self.einsum.equation, set(_bases(self.einsum, rank))
         lowest = rank.endswith("0") or not any(
             isinstance(step, Split) and rank in step.names for step in self.einsum.partitioning
@@ -127,10 +125,10 @@ class _Nest:
     def _body(self, equation: Equation) -> str:
         reduces = set(self.einsum.ranks) - set(equation.output.ranks)
         left, _equals, right = equation.text.partition("=")
-        changed = {
+        redefined = {
             key: name for key, name in self.einsum.operators.items() if name not in ("mul", "add", "sub")
         }
-        names = ", ".join(f"{operator} is {name}" for operator, name in changed.items())
+        names = ", ".join(f"{operator} is {name}" for operator, name in redefined.items())
         line = f"{left.strip()} {'+=' if reduces else '='} {right.strip()}"
         return f"{line}  # {names}" if names else line
 
@@ -151,7 +149,7 @@ def _cut(directive: UniformShape | UniformOccupancy) -> str:
 
 
 def _base(einsum: Einsum, rank: str) -> str:
-    """The rank that a loop's rank is a piece of."""
+    """Return the rank of which a loop's rank is a piece."""
     for step in einsum.partitioning:
         if isinstance(step, Split) and rank in step.names and rank != step.rank:
             return step.rank
@@ -159,7 +157,7 @@ def _base(einsum: Einsum, rank: str) -> str:
 
 
 def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
-    """The ranks of the Einsum that a loop's rank is made of."""
+    """Return the ranks of the Einsum that a loop's rank consists of."""
     base = _base(einsum, rank)
     for step in einsum.partitioning:
         if isinstance(step, Flatten) and step.name == base:
@@ -168,10 +166,10 @@ def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
 
 
 def check(name: str) -> None:
-    """Refuse what cannot be shown.
+    """Check the name of a view.
 
     Raises:
-        InputError: naming what can be.
+        InputError: the view does not exist; the message suggests the nearest name.
     """
     kinds = (*OF_SPECIFICATIONS, *OF_RUNS)
     if name not in kinds:
@@ -179,35 +177,35 @@ def check(name: str) -> None:
 
 
 def blocks_in_words(specification: Specification) -> str:
-    """Describe which Einsums run together, a block a line, and why each block begins where it does."""
+    """Describe the blocks of concurrent Einsums, one a line, with the reason why each block begins."""
     bound = [einsum for einsum in specification.einsums if einsum.bindings.config]
     if not bound:
         return "no Einsum is bound to an architecture"
-    together, by_name = blocks(bound), {einsum.name: einsum for einsum in bound}
-    lines = [" and ".join(together[0])]
-    for before, block in pairwise(together):
-        lines.append(f"{' and '.join(block)}: {_why(by_name[before[-1]], by_name[block[0]])}")
+    groups, by_name = blocks(bound), {einsum.name: einsum for einsum in bound}
+    lines = [" and ".join(groups[0])]
+    for before, block in pairwise(groups):
+        lines.append(f"{' and '.join(block)}: {_separation_reason(by_name[before[-1]], by_name[block[0]])}")
     return "\n".join(lines)
 
 
-def _why(before: Einsum, einsum: Einsum) -> str:
-    """Why an Einsum does not run together with those before it."""
+def _separation_reason(before: Einsum, einsum: Einsum) -> str:
+    """Return why an Einsum does not run concurrently with the previous Einsum."""
     if before.bindings.config != einsum.bindings.config:
         return f"in another configuration, {einsum.bindings.config}"
-    outer = [outside_of_space(stage) for stage in (before, einsum)]
+    outer = [loops_outside_space(stage) for stage in (before, einsum)]
     if outer[0] != outer[1]:
         return f"loops outside of space are [{', '.join(outer[1])}], not [{', '.join(outer[0])}]"
     return "a unit is needed by both"
 
 
 def traffic_table(report: Report) -> Table:
-    """Bytes read from and written to every memory, by Einsum and tensor, and how long each memory takes."""
+    """Return a table of bytes read from and written to each memory, by Einsum and tensor, with times."""
     table = Table("Traffic", ["Einsum", "memory", "tensor", "read", "written", "ns"], labels=3)
     assert report.teaal is not None
     for einsum, components in report.teaal.metrics.items():
         for component, tensors in components.items() if isinstance(components, Mapping) else ():
             for tensor, counts in tensors.items():
                 if isinstance(counts, Mapping):
-                    ways = [f"{counts.get(direction, 0) // 8:,}" for direction in ("read", "write")]
-                    table.add(einsum, component, tensor, *ways, f"{tensors['time'] * 1e9:,.2f}")
+                    cells = [f"{counts.get(direction, 0) // 8:,}" for direction in ("read", "write")]
+                    table.add(einsum, component, tensor, *cells, f"{tensors['time'] * 1e9:,.2f}")
     return table

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Mergers that keep the heads of their lists sorted, and mergers that take an element a step: their steps."""
+"""Steps of mergers: mergers that take an element a step, and mergers that keep a sorted list of heads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ NOTHING: Integers = np.zeros(1, np.int64)
 def merge_steps(
     segments: Integers, starts: Integers, radix: int | None, summed: Integers | None = None
 ) -> int:
-    """Steps of mergers that take an element a step, and one step more for each list of it.
+    """Return the steps of mergers that take an element a step, and one further step a list.
 
-    Lists are merged ``radix`` at a time, in rounds, until one is left; equal coordinates stay side by side,
-    or are one element in the next round.
+    Lists are merged ``radix`` at a time, in rounds, until one list remains. Equal coordinates stay separate
+    elements, unless they are summed.
 
     Args:
-        segments: merge i is of the lists ``segments[i]`` to ``segments[i + 1]``.
-        starts: where the elements of each list begin, and where the last ends.
-        radix: lists at once; None for all.
-        summed: coordinates of the elements, if equal ones become one.
+        segments: merge i reads the lists ``segments[i]`` to ``segments[i + 1]``.
+        starts: the first element of each list, and the end of the last list.
+        radix: lists merged at a time; None for all.
+        summed: coordinates of the elements, if elements with equal coordinates are summed in each round.
     """
     elements, steps = np.diff(starts), 0
     while (lists := np.diff(segments)).max(initial=0) > 1:
@@ -49,15 +49,15 @@ def _distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integer
 def sort_steps(
     segments: Integers, starts: Integers, coordinates: Integers, radix: int | None, *, sums: bool = False
 ) -> int:
-    """Steps of mergers that keep the heads of their lists sorted, in rounds as ``merge_steps`` says.
+    """Return the steps of mergers that keep the heads of their lists sorted, in rounds as in ``merge_steps``.
 
-    Each element is put in among the heads, from the front: a step, and one for each head that leaves before
-    it. Of equal coordinates that of the later list leaves first.
+    The insertion of an element into the sorted heads takes a step, and a step for each head that leaves
+    before the element. Of equal coordinates, the later list's leaves first.
 
     Args:
-        segments, starts, radix: as of ``merge_steps``.
+        segments, starts, radix: as in ``merge_steps``.
         coordinates: of the elements.
-        sums: whether equal ones become one in each round.
+        sums: whether elements with equal coordinates are summed in each round.
     """
     heads = SortedHeads(radix or int(np.diff(segments).max(initial=1)), sums=sums)
     columns = (np.ascontiguousarray(column, np.int64) for column in (segments, starts, coordinates))
@@ -66,20 +66,20 @@ def sort_steps(
 
 
 class SortedHeads:  # C: final
-    """Lists of coordinates sorted into one by a sorted list of their heads.
+    """A merger with a sorted list of the heads of its lists.
 
     Attributes: ``steps``: of all insertions.
 
     Args:
-        radix: lists at once, at least 2.
-        sums: whether equal coordinates become one in each round.
+        radix: lists merged at a time, at least 2.
+        sums: whether elements with equal coordinates are summed in each round.
     """
 
     def __init__(self, radix: int, *, sums: bool = False) -> None:
         self.radix, self.sums = radix, sums
         self.steps = self.out = 0
-        self.filled = 0
-        self.keys = NOTHING  # C: long[::1]; of the heads, in the order in which they leave, the first last
+        self.head_count = 0
+        self.keys = NOTHING  # C: long[::1]; of the heads in descending order, so that the last leaves first
         self.coordinates = self.merged = self.bounds = self.places = (
             NOTHING  # C: bounds=long[::1], places=long[::1], merged=long[::1], coordinates=long[::1]
         )
@@ -114,7 +114,7 @@ class SortedHeads:  # C: final
             self.coordinates[place] = coordinates[base + place]
 
     def _sort(self, lists: int) -> None:
-        """Round after round, until one list is left."""
+        """Merge groups of lists in rounds until one list remains."""
         while lists > 1:
             radix = min(self.radix, lists)
             groups = (lists + radix - 1) // radix
@@ -134,9 +134,9 @@ class SortedHeads:  # C: final
             self.places[place] = self.bounds[first + place]
             self._push(first, width, place)
         begin = self.out
-        while self.filled:
-            self.filled -= 1
-            key = self.keys[self.filled]  # C: long
+        while self.head_count:
+            self.head_count -= 1
+            key = self.keys[self.head_count]  # C: long
             coordinate = key // width  # C: long
             if not self.sums or self.out == begin or self.merged[self.out - 1] != coordinate:
                 self.merged[self.out] = coordinate
@@ -144,15 +144,15 @@ class SortedHeads:  # C: final
             self._push(first, width, width - 1 - key % width)
 
     def _push(self, first: int, width: int, place: int) -> None:  # C: noexcept
-        """Put the next element of a list of the group among the heads, if it has one."""
+        """Insert the next element of a list, if there is one, into the sorted heads."""
         if self.places[place] == self.bounds[first + place + 1]:
             return
         key = self.coordinates[self.places[place]] * width + width - 1 - place  # C: long
         self.places[place] += 1
-        slot = self.filled  # C: long
+        slot = self.head_count  # C: long
         while slot > 0 and self.keys[slot - 1] < key:
             self.keys[slot] = self.keys[slot - 1]
             slot -= 1
         self.keys[slot] = key
-        self.steps += 1 + self.filled - slot
-        self.filled += 1
+        self.steps += 1 + self.head_count - slot
+        self.head_count += 1

@@ -1,4 +1,4 @@
-"""Finds the file of a specification, and chooses a variant of it."""
+"""Location of a specification's file, and selection of a variant."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _COEFFICIENT = re.compile(r"[A-Za-z_]\w*(?=\s*\*\s*[A-Za-z_]\w*[^\[]*\])")
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a specification, as nodes.
+    """The text of a specification, as YAML nodes.
 
     Args:
-        name: the name of the specification, as it was asked for.
-        file: what messages call the file.
-        path: where it is.
-        node: its sections, the chosen variant laid over them.
+        name: the name by which the specification was requested.
+        file: the name of the file in messages.
+        path: path of the file.
+        node: its sections, with the variant's overlay.
     """
 
     name: str
@@ -47,30 +47,30 @@ class Source:
     node: yaml.MappingNode
 
     def section(self, name: str) -> Mapping[str, yaml.Node]:
-        """The entries of a section by key; none where it is not there."""
+        """Return the entries of a section by key; an absent section has none."""
         return _section(self.node, name)
 
     def entries(self, name: str) -> Sequence[tuple[yaml.Node, yaml.Node]]:
-        """The same as keys and values that know their places."""
+        """Return the entries of a section as key and value nodes, which have places."""
         return _pairs(self.node, name)
 
     @property
     def machine(self) -> str | None:
-        """The machine that the file refers to; the path of one is relative to the file."""
-        named = self.text("machine")
-        if named is None:
+        """Return the machine that the file names; a path is relative to the file."""
+        node = self.text("machine")
+        if node is None:
             return None
-        return os.path.join(self.path.parent, named.value) if is_path(named.value) else str(named.value)
+        return os.path.join(self.path.parent, node.value) if is_path(node.value) else str(node.value)
 
     @property
     def symbols(self) -> Mapping[str, yaml.Node]:
-        """The symbols that the file declares; of a file that declares none those that it implies."""
+        """Return the declared symbols; without declarations, the implied symbols."""
         return self.section("symbols") or self.implied_symbols()
 
     def implied_symbols(self) -> Mapping[str, yaml.Node]:
-        """Sizes of partitions and scalars of expressions by name, each with the node where it stands first.
+        """Return sizes of partitions and scalars of expressions by name, each with its first node.
 
-        A file that declares no symbols leaves their values to each run, as with the public tool.
+        A file without declared symbols leaves their values to each run, as with the public tool.
         """
         partitions, einsum = self.section("mapping").get("partitioning"), self.section("einsum")
         nodes: dict[str, yaml.Node] = {}
@@ -85,7 +85,7 @@ class Source:
         return nodes
 
     def text(self, name: str) -> yaml.ScalarNode | None:
-        """A single value of the file."""
+        """Return a scalar value of the file, or None."""
         return next(
             (
                 value
@@ -107,7 +107,7 @@ def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
 
 
 def _symbols_in(text: str) -> list[str]:
-    """The names of scalars in indices and, where it can be read, on the right side of an expression."""
+    """Return the names of scalars in indices, and in the right-hand side if it can be parsed."""
     coefficients = _COEFFICIENT.findall(text)
     try:
         statement = parse_statement(with_coefficients(text, dict.fromkeys(coefficients, 1)))
@@ -118,11 +118,11 @@ def _symbols_in(text: str) -> list[str]:
 
 
 def with_coefficients(text: str, values: Mapping[str, object]) -> str:
-    """An expression with numbers for the symbols in its indices: ``I[g * x + r]`` as ``I[2 * x + r]``."""
-    return _COEFFICIENT.sub(lambda match: _whole(values.get(match[0], match[0])), text)
+    """Replace symbols in indices by their values, as in ``I[g * x + r]`` to ``I[2 * x + r]``."""
+    return _COEFFICIENT.sub(lambda match: _format_number(values.get(match[0], match[0])), text)
 
 
-def _whole(value: object) -> str:
+def _format_number(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -138,17 +138,17 @@ def split_symbols(name: str, words: Sequence[str]) -> tuple[list[str], list[str]
 
 
 def find(name: str) -> Source:
-    """The specification of an accelerator (``gamma``), of a variant (``extensor-energy``), or in a YAML file.
+    """Return the specification of an accelerator (``gamma``), a variant (``extensor-energy``) or a file.
 
     Raises:
-        ConfigurationError: there is none, or it cannot be read.
+        ConfigurationError: the specification does not exist or cannot be read.
     """
     file, path, variant = _place(name)
-    return Source(name, file, path, _chosen(_composed(path, file), variant, file))
+    return Source(name, file, path, _apply_variant(_compose(path, file), variant, file))
 
 
 def _place(name: str) -> tuple[str, Path, str]:
-    """Return the name of a specification in messages, its file, and the chosen variant."""
+    """Return the name of a specification in messages, its file, and the variant."""
     if name.endswith((".yaml", ".yml")):
         return name, Path(name), ""
     base, variant = _split(name)
@@ -160,7 +160,7 @@ def _place(name: str) -> tuple[str, Path, str]:
 
 
 def _machine_specification(machine: str) -> Path | None:
-    """The specification in a machine's folder; None where there is no such machine, or it has none."""
+    """Return the specification in a machine's folder, or None."""
     try:
         path = accelerators.folder(machine) / FILE
     except ConfigurationError:
@@ -169,7 +169,7 @@ def _machine_specification(machine: str) -> Path | None:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """A machine's name or place, and a variant behind a hyphen."""
+    """Split a name into the machine's name or path, and the variant after a hyphen."""
     if is_path(name) and Path(name).exists():
         return name, ""
     base, hyphen, variant = name.rpartition("-") if is_path(name) else name.partition("-")
@@ -177,17 +177,17 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def names() -> list[str]:
-    """The specifications that accelerators come with, and their variants."""
+    """Return the names of the accelerators' specifications and their variants."""
     names_: list[str] = []
     for name in accelerators.names():
         path = _machine_specification(name)
         if path is not None:
-            variants = _section(_composed(path, f"{name}/{FILE}"), "variants")
+            variants = _section(_compose(path, f"{name}/{FILE}"), "variants")
             names_ += [name, *(f"{name}-{variant}" for variant in variants)]
     return names_
 
 
-def _composed(path: Path, file: str) -> yaml.MappingNode:
+def _compose(path: Path, file: str) -> yaml.MappingNode:
     text = read_text(path, file)
     with yaml_errors(file):
         node = compose(text)
@@ -214,18 +214,22 @@ def place_of(file: str, node: yaml.Node) -> str:
     return f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
 
 
-def _chosen(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode:
-    """The file with one of its variants laid over, or none."""
+def _apply_variant(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode:
+    """Return the sections of a file with the overlay of one variant, or of none.
+
+    Raises:
+        ConfigurationError: the file lacks the variant, or the variant has no sections.
+    """
     variants = _section(node, "variants")
-    kept = [(key, value) for key, value in node.value if key.value != "variants"]
-    base = yaml.MappingNode(node.tag, kept, node.start_mark, node.end_mark)
+    entries = [(key, value) for key, value in node.value if key.value != "variants"]
+    base = yaml.MappingNode(node.tag, entries, node.start_mark, node.end_mark)
     if not variant:
         return base
     if variant not in variants:
         advice = nearest(variant, variants) if variants else "it has none"
         raise ConfigurationError(f"{file}: there is no variant {variant}; {advice}")
-    over = variants[variant]
-    if not isinstance(over, yaml.MappingNode):
-        line = over.start_mark.line + 1
+    variant_node = variants[variant]
+    if not isinstance(variant_node, yaml.MappingNode):
+        line = variant_node.start_mark.line + 1
         raise ConfigurationError(f"{file}:{line}: variant {variant} should have sections, as the file has")
-    return overlay(base, over)
+    return overlay(base, variant_node)

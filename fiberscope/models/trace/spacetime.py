@@ -1,4 +1,4 @@
-"""Place and time of each body of a loop nest, by its mapping to space and time, and their balance."""
+"""Space and time stamps of the bodies of a loop nest, and the load balance of instances."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Imbalance", "Stamps", "Watcher", "draw_stamps", "outermost_in_space"]
 
-MOST_BODIES = 100_000  # of an Einsum; what comes later is left out
-HEIGHT = 3.2  # inches, of an Einsum
+MOST_BODIES = 100_000  # recorded bodies of an Einsum; later bodies are left out
+HEIGHT = 3.2  # inches a plot
 COLOUR = "#0072B2"
-MANY = 2000  # points, from which on they are drawn as small as can be
+MANY = 2000  # points of a plot, above which a point is a pixel
 
 
 @dataclass(frozen=True)
 class Stamps:
-    """The bodies of one Einsum, in the order in which they ran.
+    """The bodies of one Einsum, in the order of execution.
 
     Args:
         einsum: its name.
-        places: of each body, counted from 0 in the order of the ranks in space.
-        times: the times of each body: steps, counted from 0.
-        cut: whether there were more bodies than are kept.
+        places: the place of each body, numbered from 0 in the order of the ranks in space.
+        times: the step of each body, numbered from 0.
+        cut: whether bodies were left out.
     """
 
     einsum: str
@@ -44,23 +44,23 @@ class Stamps:
 
     @property
     def busy(self) -> float:
-        """The share of places and steps in which a body runs."""
+        """Return the fraction of places and steps in which a body runs."""
         if len(self.places) == 0:
             return 0.0
         return len(self.places) / ((1 + int(self.places.max())) * (1 + int(self.times.max())))
 
 
 class _Serials(Recorder):
-    """Keeps of each access which iteration of one loop it is in."""
+    """A recorder of the iterations of one loop, one an access."""
 
     def __init__(self, evict_level: int) -> None:
         super().__init__(1, 1, evict_level)
         self.groups: list[int] = []
 
-    def touch(  # type: ignore[override]  # compiled, it gives a number
+    def touch(  # type: ignore[override]  # the compiled method returns an integer
         self, fiber: int, position: int, write: bool, group: int
     ) -> int:
-        """Keep the iteration."""
+        """Record the iteration."""
         if len(self.groups) <= MOST_BODIES:
             self.groups.append(group)
         return 0
@@ -68,24 +68,24 @@ class _Serials(Recorder):
 
 @dataclass
 class Watcher:
-    """Sees every body of the Einsums that are placed in space and time; an observer of ``run``."""
+    """An observer of ``run`` that records every body of the Einsums with a spacetime mapping."""
 
-    seen: list[tuple[Prepared, list[_Serials]]] = field(default_factory=list)
+    recordings: list[tuple[Prepared, list[_Serials]]] = field(default_factory=list)
 
     def observe(self, prepared: Prepared) -> Sequence[Attachment]:
-        """Ask to be told of the innermost loop."""
+        """Return the recorders of the innermost loop."""
         einsum = prepared.einsum
         innermost = einsum.loop_order[-1]
         tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)
         if einsum.spacetime is None or tensor is None:
             return ()
         serials = [_Serials(prepared.levels[rank]) for rank in einsum.loop_order]
-        self.seen.append((prepared, serials))
+        self.recordings.append((prepared, serials))
         return [Attachment(tensor, innermost, "payload", recorder) for recorder in serials]
 
     def stamps(self) -> list[Stamps]:
         """Return the recorded stamps, Einsum by Einsum."""
-        return [_stamps(prepared, serials) for prepared, serials in self.seen]
+        return [_stamps(prepared, serials) for prepared, serials in self.recordings]
 
 
 def _stamps(prepared: Prepared, serials: Sequence[_Serials]) -> Stamps:
@@ -96,31 +96,31 @@ def _stamps(prepared: Prepared, serials: Sequence[_Serials]) -> Stamps:
     places = _ordinals([positions[stamp.rank] for stamp in spacetime.space], groups.shape[1])
     times = _ordinals([positions[stamp.rank] for stamp in spacetime.time], groups.shape[1])
     if spacetime.slip:
-        times = _as_soon_as_can_be(places)
+        times = _earliest_times(places)
     return Stamps(einsum.name, places, times, len(serials[0].groups) > MOST_BODIES)
 
 
 def _positions(groups: Integers) -> list[Integers]:
     """Return the position of each body in each loop: iterations since the enclosing iteration began."""
-    positions, begun = [], np.zeros(groups.shape[1], bool)
+    positions, is_first = [], np.zeros(groups.shape[1], bool)
     for iterations in groups:
         if groups.shape[1]:
-            begun[0] = True
-        firsts = np.where(begun, iterations, 0)
+            is_first[0] = True
+        firsts = np.where(is_first, iterations, 0)
         positions.append(iterations - np.maximum.accumulate(firsts))
-        begun = begun | np.concatenate([[True], np.diff(iterations) != 0])[: groups.shape[1]]
+        is_first = is_first | np.concatenate([[True], np.diff(iterations) != 0])[: groups.shape[1]]
     return positions
 
 
 def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
-    """Tuples as their rank among all that there are."""
+    """Return the rank of each tuple among all tuples."""
     if not columns or count == 0:
         return np.zeros(count, np.int64)
     _unique, places = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     return np.asarray(places, np.int64).reshape(-1)
 
 
-def _as_soon_as_can_be(places: Integers) -> Integers:
+def _earliest_times(places: Integers) -> Integers:
     """Return the number of earlier bodies at the same place."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
@@ -132,7 +132,7 @@ def _as_soon_as_can_be(places: Integers) -> Integers:
 
 
 def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
-    """A point a body, its place upwards and its step to the right, Einsum by Einsum.
+    """Draw a point for each body, its place on the y axis and its step on the x axis, a plot an Einsum.
 
     Raises:
         InputError: matplotlib is missing.
@@ -151,7 +151,7 @@ def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
 
 
 def outermost_in_space(prepared: Prepared) -> str | None:
-    """The first loop that runs in space; None where none does."""
+    """Return the outermost loop in space, or None."""
     spacetime = prepared.einsum.spacetime
     in_space = {stamp.rank for stamp in spacetime.space} if spacetime else set[str]()
     return next((rank for rank in prepared.einsum.loop_order if rank in in_space), None)
@@ -162,7 +162,7 @@ class Imbalance:
     """The bodies of the innermost loop by instance, of an Einsum with a loop in space.
 
     Args:
-        tensor, rank: where bodies are seen.
+        tensor, rank: the rank at whose accesses bodies are counted.
         work: by number of instances, the bodies of each.
     """
 
@@ -183,11 +183,11 @@ class Imbalance:
         return cls(tensor, innermost, work)
 
     def attachments(self) -> Sequence[Attachment]:
-        """The recorders, with what they are to be told of."""
+        """Return the recorders with their accesses."""
         return [Attachment(self.tensor, self.rank, "payload", work) for work in self.work.values()]
 
     def factor(self, instances: int) -> float:
-        """Bodies of the busiest instance over those of all on average."""
+        """Return the bodies of the busiest instance, divided by the mean over all instances."""
         if instances not in self.work:
             return 1.0
         bodies = np.asarray(self.work[instances].bodies)

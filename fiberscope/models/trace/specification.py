@@ -1,7 +1,7 @@
-"""Specification, checked and complete: the types that lowering, execution and the models read.
+"""Specification of a machine after all checks: the types that execution and the models read.
 
-``fiberscope.models.trace.load`` makes a ``Specification`` of a YAML file. Every default is filled in, every
-symbol is its number, and every name that stands in it is known to exist.
+``fiberscope.models.trace.load`` reads a ``Specification`` from a YAML file. Defaults are filled in, symbols
+have values, and every name refers to an existing object.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "UniformShape",
 ]
 
-# Default function of each operator, and the action that it is always counted as
+# Default function of each operator; an operator counts under this name whatever its function
 OPERATORS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 
 
@@ -48,10 +48,11 @@ class RankFormat:
     """Format of the fibers of one rank.
 
     Args:
-        kind: C holds what is there, U the whole shape, B coordinates as a bitmap and payloads as C.
-        layout: coordinates and payloads in arrays of their own, or side by side.
-        cbits, pbits: bits of a coordinate and of a payload, 0 where none is stored.
-        fhbits: bits of a header of each fiber; ``rhbits``: of one of the rank.
+        kind: C stores nonempty elements, U the whole shape, B coordinates as a bitmap and payloads as C.
+        layout: coordinates and payloads in separate arrays, or interleaved.
+        cbits, pbits: bits of a coordinate and of a payload, 0 if the format stores none.
+        fhbits: bits of a header of each fiber.
+        rhbits: bits of a header of the rank.
     """
 
     kind: Literal["C", "U", "B"] = "C"
@@ -68,7 +69,7 @@ class RankFormat:
 
 @dataclass(frozen=True)
 class Format:
-    """One way in which a tensor is stored; ``ranks`` by name, as its tree has them in an Einsum."""
+    """A storage format of a tensor; ``ranks`` by name, as in the tensor's tree in an Einsum."""
 
     name: str
     rank_order: tuple[str, ...]
@@ -89,10 +90,11 @@ class Tensor:
     """A tensor of the cascade.
 
     Args:
-        ranks: as declared; the rows of an input's file are the first.
-        rank_order: from the root of its tree, as it is stored.
-        uncompressed: ranks of which an iterator visits the whole shape.
-        empty: the value that is not stored: 0, or the neutral one of a redefined ``+``.
+        name: its name.
+        ranks: declared ranks; the rows of an input's file are the first.
+        rank_order: order of storage, from the root of the tree.
+        uncompressed: ranks whose whole shape an iterator visits.
+        empty: the value that is not stored: 0, or the neutral value of a redefined ``+``.
         formats: the formats by name.
     """
 
@@ -106,7 +108,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class UniformShape:
-    """Ranges of ``size`` coordinates; of ``nway_shape``, ``ways`` ranges of ceil(shape / ways)."""
+    """Partition by shape: pieces of ``size`` coordinates; of ``nway_shape``, ``ways`` pieces."""
 
     size: int = 0
     ways: int = 0
@@ -114,7 +116,7 @@ class UniformShape:
 
 @dataclass(frozen=True)
 class UniformOccupancy:
-    """Pieces of ``size`` elements of the leader's fibers; other tensors are cut where the leader is."""
+    """Partition by occupancy: pieces of ``size`` elements of the leader; other tensors follow the leader."""
 
     leader: str
     size: int
@@ -122,7 +124,7 @@ class UniformOccupancy:
 
 @dataclass(frozen=True)
 class Split:
-    """A rank cut once by each directive, the outermost first: ``K`` becomes ``K2``, ``K1``, ``K0``."""
+    """A rank split once by each directive, outermost first: ``K`` becomes ``K2``, ``K1``, ``K0``."""
 
     rank: str
     names: tuple[str, ...]
@@ -131,7 +133,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Flatten:
-    """Ranks that become one, the upper first: ``M``, ``K0`` become ``MK0``, its coordinates pairs."""
+    """Ranks flattened to one rank, upper first: ``M``, ``K0`` become ``MK0`` with pairs as coordinates."""
 
     ranks: tuple[str, ...]
     name: str
@@ -139,9 +141,9 @@ class Flatten:
 
 @dataclass(frozen=True)
 class Follow:
-    """A rank that is cut as ``leader`` is: ``W`` by ``Q`` in ``I[q + s]``, each piece with its halo.
+    """A rank split like its ``leader``: ``W`` by ``Q`` in ``I[q + s]``, each piece with its halo.
 
-    ``names`` are those of its pieces, the outermost first, as many as the leader has.
+    ``names`` are the pieces, outermost first, as many as the leader has.
     """
 
     rank: str
@@ -154,7 +156,7 @@ Partition: TypeAlias = Split | Flatten | Follow
 
 @dataclass(frozen=True)
 class SpaceTimeRank:
-    """A loop rank's place in space or time, by position (ordinal) or by relative coordinate."""
+    """The stamp of a loop rank in space or time, by position (ordinal) or by relative coordinate."""
 
     rank: str
     by: Literal["pos", "coord"] = "pos"
@@ -162,7 +164,7 @@ class SpaceTimeRank:
 
 @dataclass(frozen=True)
 class Spacetime:
-    """Loops in space and loops in time; with ``slip``, the loops in space run out of step."""
+    """Loops in space and loops in time; with ``slip``, the loops in space are not synchronized."""
 
     space: tuple[SpaceTimeRank, ...]
     time: tuple[SpaceTimeRank, ...]
@@ -171,11 +173,11 @@ class Spacetime:
 
 @dataclass(frozen=True)
 class StorageBinding:
-    """A component holds a rank of a tensor: its coordinates, its payloads, or its elements (both).
+    """Binding of a component to coordinates, payloads or elements (both) of a tensor's rank.
 
-    ``evict_on``, of buffets alone, is the loop rank whose next iteration drains it (``root``: none does).
-    Eager: the whole subtree is moved when its ``root``, a rank, is reached; a binding of a root in a file
-    stands for one of each rank from there down, and of each kind that the format stores.
+    ``evict_on``, of buffets alone, is the loop rank whose next iteration drains the buffet (``root``: none).
+    An eager binding moves the whole subtree of its ``root``, a rank, at the first access. A root in a file
+    stands for a binding of each rank from the root down, and of each kind that the format stores.
     """
 
     component: str
@@ -190,7 +192,7 @@ class StorageBinding:
 
 @dataclass(frozen=True)
 class IntersectorBinding:
-    """A component intersects at a loop rank; ``leader`` is a tensor, of leader-follower alone."""
+    """Binding of an intersector to a loop rank; ``leader`` is a tensor, of leader-follower alone."""
 
     component: str
     rank: str
@@ -199,7 +201,7 @@ class IntersectorBinding:
 
 @dataclass(frozen=True)
 class MergerBinding:
-    """A component brings a tensor from one order of ranks into another."""
+    """Binding of a component that reorders the ranks of a tensor."""
 
     component: str
     tensor: str
@@ -209,7 +211,7 @@ class MergerBinding:
 
 @dataclass(frozen=True)
 class ComputeBinding:
-    """A component does an operation of the body: ``mul``, ``add``, ``sub`` or a function by its name."""
+    """Binding of a component that computes an operation: ``mul``, ``add``, ``sub`` or a function."""
 
     component: str
     operation: str
@@ -217,7 +219,7 @@ class ComputeBinding:
 
 @dataclass(frozen=True)
 class SequencerBinding:
-    """A component starts the bodies of a loop rank."""
+    """Binding of a component that starts the bodies of a loop rank."""
 
     component: str
     rank: str
@@ -227,7 +229,7 @@ class SequencerBinding:
 class Bindings:
     """Bindings of one Einsum, each in the order of the file.
 
-    ``config`` is the name of the architecture's configuration; empty where nothing is bound.
+    ``config`` is the name of the architecture's configuration; empty without bindings.
     """
 
     config: str = ""
@@ -240,22 +242,22 @@ class Bindings:
 
 @dataclass(frozen=True)
 class Component:
-    """A unit of the architecture; of its attributes only those of its class are set.
+    """A component of the architecture; the attributes of other classes are not set.
 
     Args:
-        path: names from the root to itself, without counts.
-        instances: the instances of the level that holds it, levels above not counted.
-        all_instances: the all instances of all levels above multiplied.
+        path: names from the root to the component, without counts.
+        instances: instances of its level, without the levels above.
+        all_instances: instances of its level, times those of all levels above.
         bandwidth: bits a second; None is unlimited.
-        width: bits of a line; ``depth``: lines, None is unlimited.
-        ways: the ways of a set of a cache, None is one set, and ``replacement``, by which policy: for
+        width, depth: bits of a line, and lines; None is unlimited.
+        ways, replacement: ways of a cache set (None is one set), and replacement policy, for
             ``semantics: machine``.
         operations: the operations of a compute unit.
-        intersection: how an intersector works.
-        inputs, outputs: lists of a merger, None is unlimited; ``radix``: lists it merges at once, alike.
-        order: ``fifo`` or ``opt``, of a merger; ``reduces``: whether what it merged is scaled and added up
-            before it is merged again.
-        num_ranks: the num ranks of a sequencer.
+        intersection: the type of an intersector.
+        inputs, outputs, radix: lists of a merger, and lists that it merges at a time; None is unlimited.
+        order: ``fifo`` or ``opt``, of a merger.
+        reduces: whether a merger scales and sums lists before the next merge.
+        num_ranks: ranks of a sequencer.
     """
 
     name: str
@@ -280,7 +282,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One form that the machine takes: its clock in hertz, and its components by name, the root's first."""
+    """A configuration of the machine: its clock in hertz, and its components by name, the root's first."""
 
     name: str
     clock_frequency: float
@@ -296,7 +298,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the specification's own; its body has arguments as scalars and no tensors."""
+    """A function of the specification; its body has arguments as scalars, and no tensors."""
 
     name: str
     arguments: tuple[str, ...]
@@ -305,15 +307,17 @@ class Function:
 
 @dataclass(frozen=True)
 class Einsum:
-    """One equation of the cascade with its mapping and bindings.
+    """One Einsum of the cascade with its mapping and bindings.
 
     Args:
-        name: the name of its output; a later one of the same output is ``Z@2``.
-        equation: or the alias; an alias has neither loops nor bindings.
-        ranks: the ranks of its iteration space: those of the output, then those that are reduced.
-        loop_order: every loop, from the outside in, partitions and flattenings by their names.
-        partitioning: in the order in which they are done.
-        operators: what ``*``, ``+`` and ``-`` compute, by names of built-in or own functions.
+        name: the name of its output; a later Einsum of the same output is ``Z@2``.
+        equation: the equation or the alias; an alias has neither loops nor bindings.
+        ranks: the ranks of its iteration space: the ranks of the output, then the reduced ranks.
+        loop_order: all loops, outermost first, by the names of partitions and flattened ranks.
+        partitioning: partitions in the order of application.
+        spacetime: loops in space and time; None if the specification does not say.
+        operators: names of the functions for ``*``, ``+`` and ``-``.
+        bindings: the components of the Einsum.
     """
 
     name: str
@@ -327,18 +331,18 @@ class Einsum:
 
     @property
     def output(self) -> str:
-        """The tensor that it makes."""
+        """Return the output tensor."""
         return self.equation.output if isinstance(self.equation, Alias) else self.equation.output.tensor
 
     @property
     def computed(self) -> Equation:
-        """The equation, of what is no alias."""
+        """Return the equation of an Einsum that is no alias."""
         assert isinstance(self.equation, Equation)
         return self.equation
 
     @property
     def inputs(self) -> frozenset[str]:
-        """The tensors that it reads."""
+        """Return the input tensors."""
         if isinstance(self.equation, Alias):
             return frozenset({self.equation.source})
         return frozenset(access.tensor for access in accesses(self.equation.expression))
@@ -346,13 +350,12 @@ class Einsum:
 
 @dataclass(frozen=True)
 class Iteration:
-    """The cascade runs again and again.
+    """Iteration of the cascade.
 
     Args:
-        carry: input of the next round by which tensor of this one it is: ``{"A0": "A1"}``.
-        until_empty: the tensor that ends it by having no element left; None: it ends when a round changes
-            nothing of what is carried.
-        limit: rounds at the most.
+        carry: inputs of the next round and the tensors of this round that replace them: ``{"A0": "A1"}``.
+        until_empty: the tensor whose emptiness ends the iteration; None: a round without changes does.
+        limit: largest number of rounds.
     """
 
     carry: Mapping[str, str]
@@ -366,14 +369,14 @@ class Specification:
 
     Args:
         name: the name of the file or the accelerator.
-        tensors: all of the cascade, by name, in the order of declaration.
-        einsums: in their order.
+        tensors: all tensors of the cascade by name, in the order of declaration.
+        einsums: in the order of execution.
         symbols: numbers that settings can change, by name.
-        functions: the functions of its own.
-        shapes: the shapes of ranks whose size is declared; that of others is known from the inputs.
+        functions: functions of the specification.
+        shapes: declared shapes of ranks; the inputs determine other shapes.
         configurations: the configurations of the architecture.
-        iteration: None where the cascade runs once.
-        parameters: of the machine that it refers to, by dotted key.
+        iteration: None if the cascade runs once.
+        parameters: parameters of the machine that the file names, by dotted key.
     """
 
     name: str
@@ -388,7 +391,7 @@ class Specification:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Tensors that are read before the cascade has made them, in the order of declaration."""
+        """Return the tensors that no earlier Einsum computes, in the order of declaration."""
         outputs: set[str] = set()
         read: set[str] = set()
         for einsum in self.einsums:

@@ -1,11 +1,11 @@
-"""The memory and the buffers of one Einsum: which holds what, and what goes between them.
+"""Memory and buffers of one Einsum: their bindings, and the traffic between them.
 
-A rank of a tensor, its coordinates or its payloads, has a path: the components that bind it, from the root of
-the architecture down. What a buffer on it takes in and gives back is the traffic of the component above it.
-What the last one serves to compute is counted only if that is asked for, and what is bound to one component
-alone is not moved.
+The coordinates or the payloads of a rank have a path: the components that bind them, from the root of the
+architecture down. Fills and write-backs of a buffer are the traffic of the component above it on the path.
+Accesses of compute units to the last buffer count only with the effect ``on_chip``. Data bound to a single
+component does not move.
 
-Source: what the public TeAAL tool counts; TeAAL, MICRO 2023, Section 4.3. What goes beyond: ``Effects``.
+Source: TeAAL, MICRO 2023, Section 4.3, and counts of the public tool; additions are in ``Effects``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fiberscope.models.trace.caches import AccessList, BeladyCache, CacheFeed, S
 from fiberscope.models.trace.evaluate import Attachment, Prepared
 from fiberscope.models.trace.instances import Instances, Multicast, Served
 from fiberscope.models.trace.options import Effects
-from fiberscope.models.trace.recorder import Buffet, EagerBuffet, Recorder, Room
+from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet, Recorder
 from fiberscope.models.trace.spacetime import outermost_in_space
 from fiberscope.models.trace.specification import Component, Configuration, RankFormat, StorageBinding, Tensor
 from fiberscope.workloads.canonical import Integers
@@ -32,13 +32,13 @@ WHOLE = 1 << 62  # elements per line if a fiber is a single line
 
 
 def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
-    """Lines of each fiber of a rank: every one begins a line."""
+    """Return the lines of each fiber of a rank; every fiber begins a new line."""
     occupancies = np.diff(tree.segments[tree.level(rank)])
     return -(-occupancies // elements_per_line)
 
 
 def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -> Integers:
-    """Lines that the fibers of ``rank`` fill, by the fiber of ``root`` that they are below."""
+    """Return the lines of the fibers of ``rank`` in each subtree of ``root``."""
     upper, lower = tree.level(root), tree.level(rank)
     bounds = np.arange(len(tree.segments[upper]))
     for level in range(upper, lower):
@@ -49,7 +49,7 @@ def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bits that a component gave and took, of one tensor."""
+    """Bits of one tensor read from and written to a component."""
 
     read: int = 0
     write: int = 0
@@ -61,7 +61,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Space:
-    """Instance that works: the loop in space by its level in the nest's serials."""
+    """The loop in space that selects the instance: its level in the nest's ``serials``."""
 
     serials: Integers
     level: int
@@ -69,16 +69,16 @@ class Space:
 
 @dataclass(frozen=True)
 class Bound:
-    """One binding of a buffer.
+    """One binding of a buffer with its recorders.
 
     Args:
         binding: the binding of the specification.
         bits: the bits of an element.
-        recorders: who counts it, one an instance.
-        recorder: who is told of it: the only recorder, or one that hands on to the instances.
-        headers: who counts headers of fibers; None where they are not counted.
-        header_bits: bits of a fiber.
-        served: who counts what is served to compute; None where that is not counted.
+        recorders: the counters of the binding, one an instance.
+        recorder: the recorder of all accesses: the only counter, or a distributor to the instances.
+        headers: counter of fiber headers; None if headers do not count.
+        header_bits: bits of the header of a fiber.
+        served: counter of the accesses of compute units; None if they do not count.
         placed: whether an element lies at its coordinate.
     """
 
@@ -92,14 +92,14 @@ class Bound:
     placed: bool = False
 
     def attachments(self) -> Iterator[Attachment]:
-        """The recorders, with what they are to be told of."""
-        yield self._attached(self.recorder, self.binding.root)
+        """Yield the recorders with their accesses."""
+        yield self._attachment(self.recorder, self.binding.root)
         if self.headers is not None:
-            yield self._attached(self.headers, self.binding.root)
+            yield self._attachment(self.headers, self.binding.root)
         if self.served is not None:
-            yield self._attached(self.served, None)
+            yield self._attachment(self.served, None)
 
-    def _attached(self, recorder: Recorder, root: str | None) -> Attachment:
+    def _attachment(self, recorder: Recorder, root: str | None) -> Attachment:
         binding = self.binding
         return Attachment(binding.tensor, binding.rank, binding.kind, recorder, root, self.placed)
 
@@ -111,21 +111,21 @@ class Bound:
         return Traffic(headers.lines_read * bits, headers.lines_written * bits)
 
     def lines(self) -> tuple[int, int]:
-        """Return the lines of a buffet that are read and written."""
+        """Return the lines that a buffet reads and writes."""
         buffets = [each for each in self.recorders if isinstance(each, Buffet)]
         shared = self.recorder.lines_shared if isinstance(self.recorder, Multicast) else 0
         read = sum(each.lines_read for each in buffets) - shared
         return int(read), int(sum(each.lines_written for each in buffets))
 
     def served_traffic(self) -> Traffic:
-        """Return the accesses of compute."""
+        """Return the traffic of compute units."""
         if self.served is None:
             return Traffic()
         return Traffic(self.served.reads * self.bits, self.served.writes * self.bits)
 
 
 def recorder_target(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
-    """Return the recorder that gets a binding's accesses, which each instance counts by itself."""
+    """Return the recorder of all accesses of a binding: a distributor if there are several instances."""
     if space is None or len(recorders) == 1:
         return recorders[0]
     kind = Multicast if multicast and isinstance(recorders[0], Buffet) else Instances
@@ -138,29 +138,29 @@ class Buffer:
 
     Args:
         component: the component of the architecture.
-        copies: the copies of a cache, the accesses to each of its instances.
-        rooms: the rooms of a buffet, that of each of its instances; empty where capacity is not counted.
-        replaces: whether a cache has sets and ways, and does not know the future.
-        sources: by tensor, the components above it on the paths of what it binds.
-        bound: what it binds, in the order of the file.
+        copies: lists of accesses of a cache, one an instance.
+        capacities: capacities of a buffet, one an instance; empty if capacity does not count.
+        replaces: whether a cache is set-associative, without Belady's OPT.
+        sources: by tensor, the components above the buffer on the paths of its bindings.
+        bound: its bindings, in the order of the file.
     """
 
     component: Component
     copies: Sequence[AccessList]
-    rooms: Sequence[Room] = ()
+    capacities: Sequence[Capacity] = ()
     replaces: bool = False
     sources: dict[str, list[str]] = field(default_factory=dict)
     bound: list[Bound] = field(default_factory=list)
 
     def traffic(self) -> dict[str, Traffic]:
-        """Return the traffic with the level above, by tensor; once, as caches then drop their accesses."""
+        """Return the traffic with the level above, by tensor; call once, as caches discard their accesses."""
         width, total = self.component.width, dict.fromkeys(self.tensors, Traffic())
         for bound, (read, written) in zip(self.bound, self._lines(), strict=True):
             total[bound.binding.tensor] += Traffic(read * width, written * width) + bound.header_traffic()
         return total
 
     def served(self) -> dict[str, Traffic]:
-        """Return the accesses that it served to compute, by tensor."""
+        """Return the traffic of compute units, by tensor."""
         total: dict[str, Traffic] = {}
         for bound in self.bound:
             if bound.served is not None:
@@ -170,14 +170,14 @@ class Buffer:
 
     @property
     def tensors(self) -> list[str]:
-        """Return the tensors that it holds, each once."""
+        """Return the tensors of the buffer's bindings."""
         return list(dict.fromkeys(bound.binding.tensor for bound in self.bound))
 
     def _lines(self) -> list[tuple[int, int]]:
-        """Lines read and written by binding."""
+        """Return the lines read and written by each binding."""
         if self.component.kind == "Buffet":
             return [bound.lines() for bound in self.bound]
-        caches = [self._replayed(accesses) for accesses in self.copies]
+        caches = [self._replay(accesses) for accesses in self.copies]
         return [
             (
                 sum(cache.lines_read[owner] for cache in caches),
@@ -186,7 +186,7 @@ class Buffer:
             for owner in range(len(self.bound))
         ]
 
-    def _replayed(self, accesses: AccessList) -> BeladyCache | SetAssociativeCache:
+    def _replay(self, accesses: AccessList) -> BeladyCache | SetAssociativeCache:
         lines = max(accesses.lines, 1) if self.component.depth is None else self.component.depth
         cache = (
             SetAssociativeCache(lines, self.component.ways or WAYS) if self.replaces else BeladyCache(lines)
@@ -197,13 +197,13 @@ class Buffer:
 
 
 class Storage:
-    """The buffers of one Einsum, with the recorders that its run tells of what it does.
+    """The buffers of one Einsum, with their recorders.
 
     Args:
-        prepared: the Einsum, about to run.
-        configuration: that it runs on.
+        prepared: the Einsum before its run.
+        configuration: the configuration of the Einsum.
         tensors: the tensors of the specification, by name.
-        effects: what is counted beside what the public tool counts.
+        effects: effects to count in addition to those of the public tool.
     """
 
     def __init__(
@@ -219,13 +219,13 @@ class Storage:
         self.effects = effects
         self.space = _space(prepared) if effects.instances else None
         self.buffers: dict[str, Buffer] = {}
-        self.counted: dict[str, dict[str, Traffic]] | None = None
+        self.totals: dict[str, dict[str, Traffic]] | None = None
         for binding in prepared.einsum.bindings.storage:
             if self.components[binding.component].kind != "DRAM" and self._bits(binding):
                 self._bind(binding)
 
     def attachments(self) -> Iterator[Attachment]:
-        """The recorders, each with what it is to be told of; a buffet's only if something is above it."""
+        """Yield the recorders with their accesses; a buffer without a component above it is not recorded."""
         for buffer in self.buffers.values():
             shared = bool(buffer.sources) and buffer.component.kind == "Cache"
             for bound in buffer.bound:
@@ -233,29 +233,29 @@ class Storage:
                     yield from bound.attachments()
 
     def traffic(self) -> dict[str, dict[str, Traffic]]:
-        """After the run: by component and tensor.
+        """Return the traffic of a completed run by component and tensor.
 
-        All that a buffer takes of a tensor is charged to each component that is above it on one of the
-        tensor's paths, as the public tool does. When it has been counted, the buffers are let go.
+        As in the public tool, all fills of a buffer are charged to each component above it on a path of the
+        tensor. The first call counts the traffic and releases the buffers.
         """
-        if self.counted is None:
-            self.counted = self._traffic()
+        if self.totals is None:
+            self.totals = self._traffic()
             self.buffers.clear()
-        return self.counted
+        return self.totals
 
     def _traffic(self) -> dict[str, dict[str, Traffic]]:
-        charged: dict[str, dict[str, Traffic]] = {}
+        totals: dict[str, dict[str, Traffic]] = {}
         for buffer in self.buffers.values():
-            moved = buffer.traffic() if buffer.sources else {}
+            fills = buffer.traffic() if buffer.sources else {}
             for tensor, sources in buffer.sources.items():
                 for source in sources:
-                    _charge(charged, source, tensor, moved[tensor])
+                    _charge(totals, source, tensor, fills[tensor])
             for tensor, served in buffer.served().items():
-                _charge(charged, buffer.component.name, tensor, served)
-        return charged
+                _charge(totals, buffer.component.name, tensor, served)
+        return totals
 
     def _bits(self, binding: StorageBinding) -> int:
-        """Bits of an element; 0 if there are none, or the tensor is in another order than the format."""
+        """Return the bits of an element; 0 if the format stores none or has another rank order."""
         stored = self.tensors[binding.tensor].formats[binding.format]
         if stored.rank_order != self._order(binding.tensor):
             return 0
@@ -287,41 +287,41 @@ class Storage:
             component = self.components[name]
             copies = component.all_instances if self.space is not None else 1
             accesses = [AccessList() for _ in range(copies)]
-            limited = self.effects.capacity and component.depth is not None
-            rooms = [Room(component.depth or 0) for _ in range(copies)] if limited else []
-            self.buffers[name] = Buffer(component, accesses, rooms, self.effects.replacement)
+            is_limited = self.effects.capacity and component.depth is not None
+            capacities = [Capacity(component.depth or 0) for _ in range(copies)] if is_limited else []
+            self.buffers[name] = Buffer(component, accesses, capacities, self.effects.replacement)
         return self.buffers[name]
 
     def _path(self, binding: StorageBinding) -> list[str]:
-        """The components that bind the same, from the root of the architecture."""
+        """Return the components that bind the same data, from the root of the architecture."""
         key = (binding.tensor, binding.rank, binding.kind)
-        binding_it = {
+        components = {
             other.component
             for other in self.prepared.einsum.bindings.storage
             if (other.tensor, other.rank, other.kind) == key
         }
-        return [name for name in self.components if name in binding_it]
+        return [name for name in self.components if name in components]
 
     def _recorder(self, binding: StorageBinding, buffer: Buffer, copy: int) -> Recorder:
         elements = buffer.component.width // self._bits(binding)
         if buffer.component.kind == "Cache":
             return CacheFeed(buffer.copies[copy], len(buffer.bound), elements, self._shape(binding))
-        return self._buffet(binding, elements, buffer.rooms[copy] if buffer.rooms else None)
+        return self._buffet(binding, elements, buffer.capacities[copy] if buffer.capacities else None)
 
     def _headers(self, binding: StorageBinding) -> Buffet | None:
-        """Return the buffet that counts headers: with the coordinates, or with payloads if there are none."""
+        """Return the buffet that counts headers: of coordinates, or of payloads without coordinates."""
         stored = self._rank_format(binding)
-        carries = binding.kind != "payload" or not stored.cbits
-        if not self.effects.headers or not stored.fhbits or not carries:
+        has_header = binding.kind != "payload" or not stored.cbits
+        if not self.effects.headers or not stored.fhbits or not has_header:
             return None
         return self._buffet(binding, WHOLE, None)
 
-    def _buffet(self, binding: StorageBinding, elements: int, room: Room | None) -> Buffet:
+    def _buffet(self, binding: StorageBinding, elements: int, capacity: Capacity | None) -> Buffet:
         level = self.prepared.levels[binding.evict_on or "root"]
         if binding.root is None or binding.tensor == self.prepared.einsum.output:
-            return Buffet(elements, self._shape(binding), level, room)
+            return Buffet(elements, self._shape(binding), level, capacity)
         tree = self.prepared.trees[binding.tensor]
-        return EagerBuffet(lines_below(tree.whole, binding.root, binding.rank, elements), level, room)
+        return EagerBuffet(lines_below(tree.whole, binding.root, binding.rank, elements), level, capacity)
 
     def _rank_format(self, binding: StorageBinding) -> RankFormat:
         return self.tensors[binding.tensor].formats[binding.format].ranks[binding.rank]
@@ -333,12 +333,12 @@ class Storage:
         return next(rank.shape for rank in tree.ranks if rank.name == binding.rank)
 
 
-def _charge(charged: dict[str, dict[str, Traffic]], component: str, tensor: str, traffic: Traffic) -> None:
-    at = charged.setdefault(component, {})
-    at[tensor] = at.get(tensor, Traffic()) + traffic
+def _charge(totals: dict[str, dict[str, Traffic]], component: str, tensor: str, traffic: Traffic) -> None:
+    by_tensor = totals.setdefault(component, {})
+    by_tensor[tensor] = by_tensor.get(tensor, Traffic()) + traffic
 
 
 def _space(prepared: Prepared) -> Space | None:
-    """The outermost loop in space; None where no loop is."""
+    """Return the outermost loop in space, or None."""
     first = outermost_in_space(prepared)
     return None if first is None else Space(prepared.serials, prepared.levels[first])

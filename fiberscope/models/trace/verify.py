@@ -1,10 +1,10 @@
-"""Compares what a loop nest wrote with an independent evaluation of its Einsum.
+"""Verification of a loop nest's output against an independent evaluation of its Einsum.
 
-Sums of products that are too large to work out are projected by random numbers on both sides: every
-coordinate of the output but those of its first rank is given a random weight, and the weighted sums are
-compared, one for each coordinate of that rank. Sums over a rank that one tensor alone has are taken first, so
-that this costs about as much as reading the tensors. A wrong value passes only if its errors cancel under
-weights that nothing in the run knows.
+An iteration space that is too large for an evaluation of every point is checked by random projections of
+expected and actual output. Every coordinate of the output, except those of its first rank, has a random
+weight. The weighted sums are compared for each coordinate of the first rank. Sums over a rank of a single
+tensor are evaluated first, so that the cost is about that of reading the tensors. A wrong value passes only
+if the weighted errors cancel.
 
 Source: Freivalds, "Probabilistic machines can use less running time", IFIP 1977.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.models.trace.reference import Computation, Floats, accumulates, point_by_point, reduced
+from fiberscope.models.trace.reference import Computation, Floats, accumulates, point_by_point, reduce_points
 from fiberscope.models.trace.specification import OPERATORS, Einsum
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import (
@@ -35,9 +35,9 @@ from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compa
 
 __all__ = ["UNCHECKED", "Verification", "can_project", "projections", "verify"]
 
-SEED = 0  # that two runs of the same give the same report
+SEED = 0
 UNCHECKED = "none"
-MOST_POINTS = 1 << 22  # that are worked out one by one
+MOST_POINTS = 1 << 22  # largest iteration space with an evaluation of every point
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ class Term:
 
     Args:
         factors: the tensors.
-        copied: of a take, the number of the factor whose values count; of the others, that they are there.
-        distinct: whether the term counts once at a point of the output, however often it is met.
+        sign: 1 or -1.
+        copied: of a take, the index of the factor whose values count; of other factors only presence counts.
+        distinct: whether the term counts once at a point of the output, however many points reduce to it.
     """
 
     factors: tuple[Access, ...]
@@ -57,7 +58,7 @@ class Term:
 
 
 def can_project(einsum: Einsum) -> bool:
-    """Return whether projections can check an Einsum: a sum of products of tensors, or a take of such."""
+    """Return whether projections can check an Einsum: a sum of products of tensors, or a take."""
     equation = einsum.computed
     used = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
     if any(einsum.operators[operator] != OPERATORS[operator] for operator in used & set(OPERATORS)):
@@ -69,7 +70,7 @@ def can_project(einsum: Einsum) -> bool:
 
 
 def _fits(term: Term, einsum: Einsum) -> bool:
-    """Return whether a term has all ranks, plainly, and what it does not count is in one tensor alone."""
+    """Return whether a term has all ranks with plain indices, and each uncounted rank in one tensor."""
     if not all(_is_plain(factor) for factor in term.factors):
         return False
     ranks = [rank for factor in term.factors for rank in factor.ranks]
@@ -92,18 +93,18 @@ def _terms(expression: Expression, sign: int, output: Access) -> list[Term] | No
     if not isinstance(expression, Operation | Take):
         return None
     if isinstance(expression, Operation) and expression.operator != "*":
-        return _summed(expression, sign, output)
+        return _sum_terms(expression, sign, output)
     if not all(isinstance(operand, Access) for operand in expression.operands):
         return None
     factors = tuple(accesses(expression))
     if isinstance(expression, Operation):
         return [Term(factors, sign)]
     reduced = {rank for factor in factors for rank in factor.ranks} - set(output.ranks)
-    again = bool(reduced) and not reduced & set(factors[expression.selected].ranks)
-    return [Term(factors, sign, expression.selected, again)]
+    is_distinct = bool(reduced) and not reduced & set(factors[expression.selected].ranks)
+    return [Term(factors, sign, expression.selected, is_distinct)]
 
 
-def _summed(expression: Operation, sign: int, output: Access) -> list[Term] | None:
+def _sum_terms(expression: Operation, sign: int, output: Access) -> list[Term] | None:
     if any(isinstance(operand, Take) for operand in expression.operands):
         return None
     first_is_negative = len(expression.operands) == 1
@@ -118,24 +119,27 @@ def _summed(expression: Operation, sign: int, output: Access) -> list[Term] | No
 
 
 def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, Floats]:
-    """For each coordinate of the output's first rank: the projection expected, that found, and its size.
+    """Return the projections of the expected and the actual output, and the sums of absolute values.
 
     Args:
-        work: what was computed.
+        work: the Einsum and its inputs.
         output: with the ranks of its declaration.
+
+    Returns:
+        Three arrays with an element for each coordinate of the output's first rank.
     """
-    kept, *others = work.equation.output.ranks
+    first_rank, *others = work.equation.output.ranks
     generator = np.random.default_rng(SEED)
     weights = {rank: generator.uniform(0.5, 1.5, work.shapes[rank]) for rank in others}
-    projection = _Projection(work, weights, kept)
-    expected, sizes = np.zeros(work.shapes[kept]), np.zeros(work.shapes[kept])
+    projection = _Projection(work, weights, first_rank)
+    expected, sizes = np.zeros(work.shapes[first_rank]), np.zeros(work.shapes[first_rank])
     for term in _terms(work.equation.expression, 1, work.equation.output) or []:
         values, reach = projection.of_term(term)
         expected += values
         sizes += reach
-    sums = np.zeros(work.shapes[kept])
+    sums = np.zeros(work.shapes[first_rank])
     for block in blocks(output):
-        table = projection.weighted(projection.table(work.equation.output, block), set(others))
+        table = projection.apply_weights(projection.table(work.equation.output, block), set(others))
         sums += projection.of_table(table)[0]
     return expected, sums, sizes
 
@@ -144,17 +148,17 @@ def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, F
 class _Projection:
     work: Computation
     weights: Mapping[str, Floats]
-    kept: str
+    first_rank: str
 
     def table(self, access: Access, tree: FiberTree) -> Points:
-        """A tensor's elements under the names of an equation."""
+        """Return a tensor's elements with the rank names of an equation."""
         coordinates, values = tree.to_coo()
         declared = self.work.specification.tensors[access.tensor].ranks
         columns = {rank: coordinates[name] for rank, name in zip(access.ranks, declared, strict=True)}
         return Points.from_columns(columns, values.astype(np.float64, copy=False))
 
-    def weighted(self, table: Points, ranks: set[str]) -> Points:
-        """The table times the weights of some of its ranks."""
+    def apply_weights(self, table: Points, ranks: set[str]) -> Points:
+        """Multiply a table by the weights of some of its ranks."""
         values, sizes, positive = table.values, table.sizes, table.values is table.sizes
         for rank in ranks & set(table.columns) & set(self.weights):
             factor = self.weights[rank][table.columns[rank]]
@@ -163,12 +167,12 @@ class _Projection:
         return Points(table.columns, values, sizes)
 
     def summed(self, table: Points, ranks: Sequence[str]) -> Points:
-        """The sums over all other ranks."""
+        """Sum a table over all other ranks."""
         return table if set(ranks) == set(table.columns) else table.summed(ranks, self.work.shapes)
 
     def of_table(self, table: Points) -> tuple[Floats, Floats]:
-        """Sums by the rank that is kept."""
-        places, count = table.columns[self.kept], self.work.shapes[self.kept]
+        """Return the sums of values and of absolute values by the output's first rank."""
+        places, count = table.columns[self.first_rank], self.work.shapes[self.first_rank]
         values = np.bincount(places, table.values, count).astype(np.float64)
         if table.sizes is table.values:
             return values, values
@@ -177,27 +181,31 @@ class _Projection:
     def of_term(self, term: Term) -> tuple[Floats, Floats]:
         """Return the contribution of a term."""
         tables = [self._factor(term, place) for place in range(len(term.factors))]
-        joined = tables[0]
+        product = tables[0]
         for place, table in enumerate(tables[1:], start=1):
-            ranks = dict.fromkeys([*joined.columns, *table.columns])
+            ranks = dict.fromkeys([*product.columns, *table.columns])
             later = {rank for other in tables[place + 1 :] for rank in other.columns}
-            joined = joined.joined(table, self.work.shapes)
-            joined = self.summed(joined, [rank for rank in ranks if rank == self.kept or rank in later])
-        values, sizes = self.of_table(joined)
+            product = product.joined(table, self.work.shapes)
+            product = self.summed(
+                product, [rank for rank in ranks if rank == self.first_rank or rank in later]
+            )
+        values, sizes = self.of_table(product)
         return term.sign * values, sizes
 
     def _factor(self, term: Term, place: int) -> Points:
-        """A factor with its weights, summed over the ranks that no other has, block by block."""
+        """Return a weighted factor, summed block by block over the ranks that no other factor has."""
         access = term.factors[place]
         tree = self.work.tensors[access.tensor]
-        whole = bool(_uncounted(term, self.work.einsum) & set(access.ranks))  # counts once, wherever it lies
+        whole = bool(
+            _uncounted(term, self.work.einsum) & set(access.ranks)
+        )  # blocks would count a point several times
         parts = [tree] if whole else blocks(tree)
         return Points.together(
             [self._part_of_factor(term, place, self.table(access, part)) for part in parts]
         )
 
     def _part_of_factor(self, term: Term, place: int, table: Points) -> Points:
-        """The same of a table; a rank is weighted in the first factor that has it."""
+        """Return the contribution of a block; the first factor with a rank applies the rank's weights."""
         if term.copied is not None and place != term.copied:
             table = Points.from_columns(table.columns, np.ones(len(table)))
         uncounted = _uncounted(term, self.work.einsum) & set(table.columns)
@@ -208,17 +216,17 @@ class _Projection:
         others = {
             rank for number, factor in enumerate(term.factors) if number != place for rank in factor.ranks
         }
-        table = self.weighted(table, set(table.columns) - earlier)
-        return self.summed(table, [r for r in table.columns if r in others or r == self.kept])
+        table = self.apply_weights(table, set(table.columns) - earlier)
+        return self.summed(table, [r for r in table.columns if r in others or r == self.first_rank])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verification(Comparison):
-    """Comparison of an Einsum's output with the reference; an output without one passes.
+    """Comparison of an Einsum's output with its reference; an output without a reference passes.
 
     Args:
         einsum: its name.
-        reference: what it was compared with, in words; ``UNCHECKED`` where nothing could be worked out.
+        reference: description of the reference; ``UNCHECKED`` if no evaluation was feasible.
     """
 
     einsum: str
@@ -229,18 +237,18 @@ def verify(work: Computation, output: FiberTree, rounding: Rounding = EXACT) -> 
     """Compare the output of an Einsum with its reference.
 
     Args:
-        work: what was computed.
+        work: the Einsum and its inputs.
         output: with the ranks of its declaration.
-        rounding: the rounding of the values' type, which says what overflows.
+        rounding: the rounding of the values' type, which determines overflows.
     """
     einsum = work.einsum
     if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MOST_POINTS:
-        compared, reference = _compare_points(work, output, rounding), "an evaluation of every point"
+        comparison, reference = _compare_points(work, output, rounding), "an evaluation of every point"
     elif can_project(einsum):
-        compared, reference = _compare_sums(*projections(work, output), rounding), "random projections"
+        comparison, reference = _compare_sums(*projections(work, output), rounding), "random projections"
     else:
-        compared, reference = (0.0, 0), UNCHECKED
-    error, overflows = compared
+        comparison, reference = (0.0, 0), UNCHECKED
+    error, overflows = comparison
     return Verification(error, einsum=einsum.name, reference=reference, overflows=overflows)
 
 
@@ -248,7 +256,7 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
     """Return the largest error of a value and the number of overflows."""
     coordinates, values = point_by_point(work)
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
-    keys, values, magnitudes = reduced(work.einsum, keys, values)
+    keys, values, magnitudes = reduce_points(work.einsum, keys, values)
     own_coordinates, ours = output.to_coo()
     our_keys = keys_of([own_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
     error, overflows = _compare_keyed(keys, values, magnitudes, our_keys, ours, work.empty, rounding)
@@ -256,7 +264,7 @@ def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) ->
 
 
 def _has_infinity(work: Computation) -> bool:
-    """Return whether infinity is a value as any other: what is not computed, or of an operand."""
+    """Return whether infinity is a regular value: the empty value, or a value of an operand."""
     read = [work.tensors[name].values for name in work.einsum.inputs]
     return math.isinf(work.empty) or any(np.isinf(values).any() for values in read)
 
@@ -270,19 +278,19 @@ def _compare_keyed(
     empty: float,
     rounding: Rounding,
 ) -> tuple[float, int]:
-    """Return the largest error and the overflows; what one side does not have is empty there."""
+    """Return the largest error and the number of overflows; a missing key has the empty value."""
     order = np.argsort(our_keys)
     our_keys, ours = our_keys[order], ours[order].astype(np.float64)
-    everything = np.union1d(keys, our_keys)
-    expected, sizes = (np.full(len(everything), fill) for fill in (empty, 0.0))
-    values_expected = np.full(len(everything), empty)
-    places = np.searchsorted(everything, keys)
+    all_keys = np.union1d(keys, our_keys)
+    expected, sizes = (np.full(len(all_keys), fill) for fill in (empty, 0.0))
+    values_expected = np.full(len(all_keys), empty)
+    places = np.searchsorted(all_keys, keys)
     expected[places], sizes[places] = values, magnitudes
-    values_expected[np.searchsorted(everything, our_keys)] = ours
+    values_expected[np.searchsorted(all_keys, our_keys)] = ours
     return _compare_sums(expected, values_expected, sizes, rounding)
 
 
 def _compare_sums(expected: Floats, actual: Floats, sizes: Floats, rounding: Rounding) -> tuple[float, int]:
-    """Return the largest error and the overflows; what is no number on both sides is equal."""
+    """Return the largest error and the number of overflows; NaN on both sides is equal."""
     numbers = ~(np.isnan(expected) & np.isnan(actual))
     return compare_values(expected[numbers], sizes[numbers] + rounding.floor, actual[numbers], rounding)

@@ -1,1 +1,1 @@
-"""The mapper: looks for the mapping of a problem on a machine that costs least."""
+"""Mapper: search for the mapping of a problem on a machine with the lowest cost."""

@@ -1,4 +1,4 @@
-"""Look for mappings from Python: ``best = find(["arch.yaml", "problem.yaml"])``."""
+"""Search for mappings from Python: ``best = find(["arch.yaml", "problem.yaml"])``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from fiberscope.base.errors import InputError
 from fiberscope.base.notebook import shown_progress
 from fiberscope.base.progress import Progress
-from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.api import evaluate_case
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
 from fiberscope.models.analytic.mapper.search import METRICS, Limits, SearchState, judge, outcomes
@@ -26,18 +26,18 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["SEARCHES", "Best", "constraints_of", "find"]
 
 SEARCHES: Final = (*WALKS, "optuna")
-MOST = 10_000_000  # mappings that a walk through all of them is begun for
+MOST = 10_000_000  # mappings up to which an exhaustive search starts
 
 
 @dataclass(frozen=True)
 class Best:
-    """The mapping that a search ended with.
+    """The result of a search.
 
     Args:
-        case: what it is a mapping of.
-        best: the mapping.
-        outcome: what it costs, and what was looked at.
-        metrics: by which it was judged.
+        case: the design.
+        best: the best mapping.
+        outcome: its costs, and statistics of the search.
+        metrics: the metrics of the search.
     """
 
     case: Case
@@ -46,15 +46,15 @@ class Best:
     metrics: tuple[str, ...]
 
     def report(self) -> Report:
-        """Return the full report of the mapping, as ``fiberscope.analyze`` gives it."""
-        began = time.perf_counter()
+        """Return the full report of the mapping, as ``fiberscope.analyze`` does."""
+        start = time.perf_counter()
         case = replace(self.case, mapping=self.best)
-        evaluation = evaluated(case)
-        seconds = time.perf_counter() - began
+        evaluation = evaluate_case(case)
+        seconds = time.perf_counter() - start
         return report(case, evaluation, Timing(seconds, seconds))
 
     def mapping(self) -> str:
-        """The section ``mapping``, that ``fiberscope analyze`` reads back unchanged."""
+        """Return the section ``mapping``, which ``fiberscope analyze`` reads back unchanged."""
         return self.best.as_yaml(self.case.design.architecture, self.case.design.problem)
 
 
@@ -87,22 +87,22 @@ def find(
     """Return the mapping with the lowest cost among those that a search evaluates.
 
     Args:
-        paths: YAML files with ``architecture`` and ``problem``, and ``mapspace_constraints`` or
-            ``architecture_constraints`` if there are; a ``mapping`` is not looked at.
+        paths: YAML files with ``architecture`` and ``problem``, and optionally ``mapspace_constraints`` or
+            ``architecture_constraints``; a section ``mapping`` is ignored.
         search: one of ``SEARCHES``.
-        metrics: ``edp``, ``delay`` or ``energy``: the first counts, the next among equals.
-        limits: what ends the search.
+        metrics: ``edp``, ``delay`` or ``energy``; each further metric breaks ties of those before.
+        limits: limits that end the search.
         seed: the seed of random numbers.
-        workers: processes; they do not change the result. ``optuna`` takes one.
+        workers: processes, without effect on the result; ``optuna`` uses one.
         settings: options of the model, as of ``analyze``.
-        progress: called now and then with the best cost, the mappings evaluated, and their limit; or whether
-            a notebook shows a bar.
+        progress: a callback with the best cost, the number of evaluated mappings, and their limit; or whether
+            a notebook shows a progress bar.
 
     Raises:
-        ConfigurationError, InputError: what was given cannot be searched, or no mapping of it can be had.
+        ConfigurationError, InputError: an input is invalid, or no mapping is valid.
     """
     _check(search, metrics)
-    case = read_case(paths, settings, mapped=False)
+    case = read_case(paths, settings, with_mapping=False)
     space = _space(case)
     limits = limits or Limits()
     if search == "exhaustive" and space.size > MOST:

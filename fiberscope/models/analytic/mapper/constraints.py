@@ -1,4 +1,4 @@
-"""Constraints of a user on mappings: bounds of loops, their order, and the tensors that a level keeps."""
+"""Constraints of a user on mappings: bounds and order of loops, and the tensors that a level keeps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.problem import Problem
-from fiberscope.models.analytic.read_architecture import Demand
+from fiberscope.models.analytic.read_architecture import Directive
 from fiberscope.models.analytic.read_mapping import DATA, Names
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
@@ -24,13 +24,13 @@ _FREE, _KEPT, _BYPASSED = -1, 1, 0
 
 @dataclass(frozen=True)
 class Constraints:
-    """Bounds of what mappings may be.
+    """Bounds of the mapspace.
 
     Args:
-        least, most: the least and most of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
-        inner: of each level the dimensions that are innermost among its temporal loops, inner to outer.
+        least, most: bounds of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
+        inner: for each level the dimensions of its innermost temporal loops, innermost first.
         keep: 1 for kept, 0 for bypassed, -1 for free: levels x tensors.
-        on_y: of each level whether spatial loops are along the mesh's Y, by dimension; None where free.
+        on_y: for each level whether spatial loops use the mesh's Y axis, by dimension; None if free.
     """
 
     least: Whole
@@ -41,7 +41,7 @@ class Constraints:
 
     @classmethod
     def none(cls, architecture: Architecture, problem: Problem) -> Constraints:
-        """Return the constraints of the machine alone: the outermost level keeps everything."""
+        """Return the constraints of the machine alone: the outermost level keeps all tensors."""
         levels, dimensions = len(architecture.levels), len(problem.dimensions)
         keep = np.full((levels, len(problem.tensors)), _FREE)
         keep[0] = _KEPT
@@ -54,18 +54,20 @@ class Constraints:
 
 
 def read_constraints(
-    directives: Sequence[Demand], architecture: Architecture, problem: Problem
+    directives: Sequence[Directive], architecture: Architecture, problem: Problem
 ) -> Constraints:
-    """Read constraints, which are written as a mapping is, with ``<=`` and ``>=`` for bounds.
+    """Read constraints, which have the syntax of a mapping, with ``<=`` and ``>=`` for bounds.
 
     Raises:
-        ConfigurationError: it names what there is not, or what cannot be had together.
+        ConfigurationError: a name does not exist, or constraints contradict each other.
     """
     reader = _Reader(architecture, problem)
     for entry, place in directives:
         reader.read(entry, place)
-    reader_ = reader.constraints
-    return Constraints(reader_.least, reader_.most, tuple(reader.inner), reader_.keep, tuple(reader.on_y))
+    constraints = reader.constraints
+    return Constraints(
+        constraints.least, constraints.most, tuple(reader.inner), constraints.keep, tuple(reader.on_y)
+    )
 
 
 class _Reader(Names):
@@ -82,7 +84,7 @@ class _Reader(Names):
         if directive.type in ("temporal", "spatial"):
             self._loops(level, directive, place)
         elif directive.type in DATA:
-            self._kept(level, directive, place)
+            self._data(level, directive, place)
 
     def _loops(self, level: int, directive: DirectiveSchema, place: Place) -> None:
         kind = int(directive.type == "spatial")
@@ -100,7 +102,7 @@ class _Reader(Names):
             along_x = order[: directive.split]
             self.on_y[level] = tuple(at not in along_x for at in range(len(self.problem.dimensions)))
 
-    def _kept(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+    def _data(self, level: int, directive: DirectiveSchema, place: Place) -> None:
         for key, value in (("keep", _KEPT), ("bypass", _BYPASSED)):
             for at, name in enumerate(getattr(directive, key)):
                 tensor = self.tensor(name, place / key / at)

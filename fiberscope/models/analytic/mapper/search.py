@@ -1,7 +1,7 @@
-"""The search for a mapping: chunks evaluated by any number of workers, judged in the order of the walk.
+"""Search for a mapping: workers evaluate chunks, and the search judges the chunks in order.
 
-The result does not depend on the number of workers: what ends a search is decided chunk by chunk, in order,
-and what workers have done ahead of it is dropped.
+The result does not depend on the number of workers. Limits are checked chunk by chunk, in order; chunks that
+workers evaluate beyond a limit are dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fiberscope.base.processes import ALONE, StartError, check_processes
 from fiberscope.models.analytic.density import Numbers
-from fiberscope.models.analytic.evaluate import Design, Evaluated, evaluate_many
+from fiberscope.models.analytic.evaluate import Design, Evaluation, evaluate_many
 from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
 from fiberscope.models.analytic.mapping import Mapping, Mappings
 
@@ -29,23 +29,23 @@ __all__ = ["METRICS", "Limits", "Outcome", "SearchState", "evaluate", "judge", "
 
 Whole = NDArray[np.int64]
 
-# What mappings can be judged by: joules times cycles, cycles, picojoules.
+# Metrics of mappings: joules times cycles, cycles, picojoules.
 METRICS: Final = {"edp": attrgetter("edp"), "delay": attrgetter("cycles"), "energy": attrgetter("energy_pj")}
-FILES_EACH = 4  # that this process opens for a worker
-AHEAD = 4  # chunks that each worker is given before its first is asked for
-_REMEMBERED: list[tuple[Design, tuple[str, ...]]] = []  # of a worker: what all of its chunks share
+FILES_EACH = 4  # files that this process opens for a worker
+CHUNKS_IN_FLIGHT = 4  # chunks in flight for each worker
+_SHARED: list[tuple[Design, tuple[str, ...]]] = []  # in a worker: the design and the metrics of all chunks
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of some mappings.
+    """Result of a chunk of mappings.
 
     Args:
-        evaluated: how many were looked at.
-        rejected: how many cannot be had, by reason.
-        values: of each, by the first metric; infinite if it cannot be had.
-        best: the best of them, None if none can be had; among equals the first.
-        costs: the costs of the best, by the metrics.
+        evaluated: number of mappings.
+        rejected: number of invalid mappings, by reason.
+        values: of each mapping, by the first metric; infinite for an invalid mapping.
+        best: the first of the best mappings; None if no mapping is valid.
+        costs: the costs of the best mapping, by the metrics.
     """
 
     evaluated: int
@@ -61,31 +61,31 @@ class Outcome:
 
 
 def evaluate(design: Design, mappings: Mappings, metrics: Sequence[str]) -> Outcome:
-    """Evaluate mappings, those with too many instances or too large tiles no further than that.
+    """Evaluate mappings; those with too many instances or too large tiles are rejected without statistics.
 
     Args:
-        design: what they are mappings of.
-        mappings: which.
-        metrics: names in ``METRICS``: the first counts, the next among equals.
+        design: the design.
+        mappings: the mappings.
+        metrics: names in ``METRICS``; each further metric breaks ties of those before.
     """
     faults = [
         *mesh_faults(design.problem, design.architecture, mappings),
         *tile_faults(design.problem, design.architecture, design.features, mappings),
     ]
     first = first_faults(len(mappings), faults)
-    rejected = _rejected(first, faults)
-    left = np.flatnonzero(first == 0)
+    rejected = _count_faults(first, faults)
+    candidates = np.flatnonzero(first == 0)
     values = np.full(len(mappings), np.inf)
-    if not len(left):
+    if not len(candidates):
         return Outcome(len(mappings), rejected, values)
-    evaluation = evaluate_many(design, mappings.only(left))
-    rejected += _rejected(evaluation.fault, evaluation.faults)
+    evaluation = evaluate_many(design, mappings.select(candidates))
+    rejected += _count_faults(evaluation.fault, evaluation.faults)
     costs = np.stack([METRICS[name](evaluation) for name in metrics])
-    values[left] = np.where(evaluation.valid, costs[0], np.inf)
+    values[candidates] = np.where(evaluation.valid, costs[0], np.inf)
     return Outcome(len(mappings), rejected, values, *_best(evaluation, costs))
 
 
-def _best(evaluation: Evaluated, costs: Numbers) -> tuple[Mapping | None, tuple[float, ...]]:
+def _best(evaluation: Evaluation, costs: Numbers) -> tuple[Mapping | None, tuple[float, ...]]:
     valid = np.flatnonzero(evaluation.valid)
     if not len(valid):
         return None, ()
@@ -93,8 +93,8 @@ def _best(evaluation: Evaluated, costs: Numbers) -> tuple[Mapping | None, tuple[
     return Mapping.from_batch(evaluation.mappings, best), tuple(costs[:, best].tolist())
 
 
-def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
-    """Count the mappings that fail first by each fault."""
+def _count_faults(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
+    """Count the mappings whose first fault is each fault."""
     rejected: Counter[str] = Counter()
     for fault, count in zip(faults, np.bincount(first, minlength=len(faults) + 1)[1:].tolist(), strict=True):
         if count:
@@ -104,12 +104,12 @@ def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a search, beside the end of the mapspace; numbers of mappings.
+    """Limits of a search, in addition to the end of the mapspace; numbers of mappings.
 
     Args:
-        points: looked at.
-        victory: that can be had, one after another, none better than the best.
-        invalid: that cannot be had, one after another.
+        points: evaluated mappings.
+        victory: consecutive valid mappings without an improvement.
+        invalid: consecutive invalid mappings.
     """
 
     points: int = 100_000
@@ -119,15 +119,15 @@ class Limits:
 
 @dataclass
 class SearchState:
-    """Progress of a search: its results so far.
+    """Progress and result of a search.
 
     Args:
-        best: the best mapping; None while there is none.
-        costs: the costs of it, by the metrics.
-        evaluated, valid: mappings looked at, and those that can be had.
-        rejected: the others, by reason.
-        improvements: mappings looked at when a better one was found, and what that costs by the first metric.
-        ended: why the search is over.
+        best: the best mapping so far, or None.
+        costs: its costs, by the metrics.
+        evaluated, valid: numbers of evaluated and of valid mappings.
+        rejected: invalid mappings, by reason.
+        improvements: number of evaluated mappings at each improvement, and the new cost by the first metric.
+        ended: reason of the end.
     """
 
     best: Mapping | None = None
@@ -141,7 +141,7 @@ class SearchState:
     _since_valid: int = 0
 
     def add(self, outcome: Outcome) -> None:
-        """Take the next chunk into account."""
+        """Add the outcome of the next chunk."""
         self.evaluated += outcome.evaluated
         self.valid += outcome.valid
         self.rejected += outcome.rejected
@@ -153,35 +153,35 @@ class SearchState:
 
     @property
     def reasons(self) -> str:
-        """Why mappings were rejected, the commonest reason first."""
+        """Describe why mappings were rejected, the most frequent reason first."""
         return ", ".join(f"{count:,} {reason}" for reason, count in self.rejected.most_common())
 
-    def over(self, limits: Limits) -> bool:
-        """Return whether a limit is reached; ``ended`` says which."""
-        reached = {
+    def is_over(self, limits: Limits) -> bool:
+        """Return whether a limit is reached, and set ``ended`` to the reason."""
+        limits_reached = {
             f"{limits.points:,} mappings were looked at": self.evaluated >= limits.points,
-            f"the last {limits.victory} that can be had were no better": _past(
+            f"the last {limits.victory} that can be had were no better": _exceeds(
                 self._since_better, limits.victory
             ),
-            f"none of the last {limits.invalid} can be had": _past(self._since_valid, limits.invalid),
+            f"none of the last {limits.invalid} can be had": _exceeds(self._since_valid, limits.invalid),
         }
-        self.ended = next((words for words, now in reached.items() if now), self.ended)
-        return any(reached.values())
+        self.ended = next((reason for reason, is_reached in limits_reached.items() if is_reached), self.ended)
+        return any(limits_reached.values())
 
 
-def _past(count: int, limit: int | None) -> bool:
+def _exceeds(count: int, limit: int | None) -> bool:
     return limit is not None and count >= limit
 
 
 def judge(
     results: Iterable[Outcome], limits: Limits, progress: Callable[[SearchState], None] = lambda _found: None
 ) -> SearchState:
-    """Search chunk by chunk until a limit is reached; ``progress`` is called after each."""
+    """Search chunk by chunk until a limit is reached; ``progress`` is called after each chunk."""
     best = SearchState()
     for outcome in results:
         best.add(outcome)
         progress(best)
-        if best.over(limits):
+        if best.is_over(limits):
             break
     return best
 
@@ -189,63 +189,63 @@ def judge(
 def outcomes(
     design: Design, chunks: Iterator[Mappings], metrics: Sequence[str], limits: Limits, workers: int = 1
 ) -> Iterator[Outcome]:
-    """The outcomes of chunks in order, evaluated by as many processes.
+    """Yield the outcomes of chunks in order.
 
     Args:
-        design: what the mappings are of.
-        chunks: the mappings to look at.
-        metrics: names in ``METRICS``: the first counts, the next among equals.
-        limits: no more mappings than these are looked at.
+        design: the design.
+        chunks: the mappings.
+        metrics: names in ``METRICS``; each further metric breaks ties of those before.
+        limits: limits; only ``points`` counts here.
         workers: processes.
     """
-    cut = _up_to(chunks, limits.points)
+    limited = _limit_points(chunks, limits.points)
     if workers > 1:
-        return _by_workers(design, cut, metrics, workers)
-    return (evaluate(design, chunk, metrics) for chunk in cut)
+        return _evaluate_in_workers(design, limited, metrics, workers)
+    return (evaluate(design, chunk, metrics) for chunk in limited)
 
 
-def _up_to(chunks: Iterator[Mappings], points: int) -> Iterator[Mappings]:
-    """Chunks with so many mappings in all."""
-    left = points
+def _limit_points(chunks: Iterator[Mappings], points: int) -> Iterator[Mappings]:
+    """Yield chunks until a total number of mappings."""
+    remaining = points
     for chunk in chunks:
-        yield chunk if len(chunk) <= left else chunk.only(range(left))
-        left -= len(chunk)
-        if left <= 0:
+        yield chunk if len(chunk) <= remaining else chunk.select(range(remaining))
+        remaining -= len(chunk)
+        if remaining <= 0:
             return
 
 
-def _by_workers(
+def _evaluate_in_workers(
     design: Design, chunks: Iterator[Mappings], metrics: Sequence[str], workers: int
 ) -> Iterator[Outcome]:
     """Yield the outcomes in order.
 
     Raises:
-        StartError: the workers cannot be started, or one has died.
+        StartError: the workers cannot start, or a worker has died.
     """
     check_processes(workers, FILES_EACH)
     try:
-        with ProcessPoolExecutor(workers, initializer=_remember, initargs=(design, tuple(metrics))) as pool:
-            yield from _in_order(pool, chunks, AHEAD * workers)
+        with ProcessPoolExecutor(workers, initializer=_set_shared, initargs=(design, tuple(metrics))) as pool:
+            yield from _in_order(pool, chunks, CHUNKS_IN_FLIGHT * workers)
     except BrokenProcessPool as error:
         raise StartError(f"a worker process has died; {ALONE}") from error
 
 
-def _in_order(pool: ProcessPoolExecutor, chunks: Iterator[Mappings], ahead: int) -> Iterator[Outcome]:
-    """Yield the outcomes of chunks, with some chunks given to the workers ahead."""
-    waiting: deque[Future[Outcome]] = deque()
+def _in_order(pool: ProcessPoolExecutor, chunks: Iterator[Mappings], in_flight: int) -> Iterator[Outcome]:
+    """Yield the outcomes of chunks, with a number of chunks in flight."""
+    pending: deque[Future[Outcome]] = deque()
     try:
-        for chunk in islice(chunks, ahead):
-            waiting.append(_submit(pool, chunk))
-        while waiting:
-            yield waiting.popleft().result()
+        for chunk in islice(chunks, in_flight):
+            pending.append(_submit(pool, chunk))
+        while pending:
+            yield pending.popleft().result()
             for chunk in islice(chunks, 1):
-                waiting.append(_submit(pool, chunk))
+                pending.append(_submit(pool, chunk))
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _submit(pool: ProcessPoolExecutor, chunk: Mappings) -> Future[Outcome]:
-    """Give a chunk to a worker; the first ones start their workers."""
+    """Submit a chunk to the workers; the first chunks start the processes."""
     try:
         return pool.submit(_evaluate, chunk)
     except OSError as error:
@@ -254,10 +254,10 @@ def _submit(pool: ProcessPoolExecutor, chunk: Mappings) -> Future[Outcome]:
         ) from error
 
 
-def _remember(design: Design, metrics: tuple[str, ...]) -> None:
-    _REMEMBERED[:] = [(design, metrics)]
+def _set_shared(design: Design, metrics: tuple[str, ...]) -> None:
+    _SHARED[:] = [(design, metrics)]
 
 
 def _evaluate(chunk: Mappings) -> Outcome:
-    design, metrics = _REMEMBERED[0]
+    design, metrics = _SHARED[0]
     return evaluate(design, chunk, metrics)

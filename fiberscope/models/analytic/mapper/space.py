@@ -1,4 +1,4 @@
-"""The mapspace: all ways to cut dimensions over levels, to order the loops, and to keep the tensors."""
+"""Mapspace: all factorisations of dimensions over levels, loop orders, and choices of kept tensors."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Truth = NDArray[np.bool_]
 
 
 def factorisations(number: int, least: Sequence[int], most: Sequence[int]) -> Whole:
-    """Return all factorisations of a number into so many factors within bounds: ways x factors."""
-    ways: list[tuple[tuple[int, ...], int]] = [((), number)]
+    """Return all factorisations of a number with bounded factors: factorisations x factors."""
+    products: list[tuple[tuple[int, ...], int]] = [((), number)]
     for low, high in zip(least, most, strict=True):
-        ways = [
-            ((*factors, factor), rest // factor)
-            for factors, rest in ways
-            for factor in _divisors(rest)
+        products = [
+            ((*factors, factor), quotient // factor)
+            for factors, quotient in products
+            for factor in _divisors(quotient)
             if low <= factor <= high
         ]
-    complete = [factors for factors, rest in ways if rest == 1]
+    complete = [factors for factors, quotient in products if quotient == 1]
     return np.array(complete, np.int64).reshape(-1, len(least))
 
 
@@ -41,14 +41,14 @@ def _divisors(number: int) -> list[int]:
 
 
 class Space:
-    """The mappings of a problem on a machine that constraints leave.
+    """The mapspace of a problem on a machine under constraints.
 
-    Loops of a single iteration do not exist: mappings that differ in their place are one. A level has spatial
-    loops if what is inside it has more instances.
+    Loops of a single iteration are dropped: mappings that differ only in their positions are one mapping. A
+    level has spatial loops if the units inside have more instances.
 
     Attributes:
-        cuts: by dimension its factors: ways x (2 x levels), temporal then spatial.
-        keeps: what levels keep, each choice levels x tensors.
+        cuts: factorisations of each dimension: factorisations x (2 x levels), temporal then spatial.
+        keeps: choices of kept tensors, each levels x tensors.
     """
 
     def __init__(self, architecture: Architecture, problem: Problem, constraints: Constraints) -> None:
@@ -66,13 +66,13 @@ class Space:
         self.keeps = list(self._keeps())
 
     def _fan_outs(self) -> Whole:
-        """Instances of what is inside a level along X and Y, for each of its own: levels x 2."""
+        """Return the instances inside each instance of a level along X and Y: levels x 2."""
         units: list[Level | Compute] = [*self.architecture.levels, self.architecture.compute]
         meshes = np.array([unit.mesh for unit in units])
-        across = meshes[1:] // meshes[:-1]
-        whole = meshes.prod(axis=1)[1:] // meshes.prod(axis=1)[:-1]
-        uneven = across.prod(axis=1) != whole  # meshes that do not nest: counted along X alone
-        return np.where(uneven[:, None], np.stack([whole, np.ones_like(whole)], axis=1), across)
+        fan_outs = meshes[1:] // meshes[:-1]
+        totals = meshes.prod(axis=1)[1:] // meshes.prod(axis=1)[:-1]
+        uneven = fan_outs.prod(axis=1) != totals  # meshes that do not nest count along X alone
+        return np.where(uneven[:, None], np.stack([totals, np.ones_like(totals)], axis=1), fan_outs)
 
     def _keeps(self) -> Iterator[Truth]:
         free = np.argwhere(self.constraints.keep < 0)
@@ -83,25 +83,25 @@ class Space:
 
     @cached_property
     def size(self) -> int:
-        """Mappings at the most, those counted apart that differ in the place of loops of one iteration."""
+        """Return an upper bound of the number of mappings: loops of one iteration count."""
         orders = prod(factorial(self.dimensions - len(inner)) for inner in self.constraints.inner)
         return prod(len(cuts) for cuts in self.cuts) * orders * len(self.keeps)
 
     @property
     def impossible(self) -> str:
-        """The first dimension that no loops can make, empty if there is none."""
+        """Return the first dimension without a factorisation; empty if there is none."""
         for name, cuts in zip(self.problem.dimensions, self.cuts, strict=True):
             if not len(cuts):
                 return name
         return ""
 
     def mappings(self, places: Whole, orders: Whole, keep: int) -> Mappings:
-        """Mappings by what they consist of, each with its loops of one iteration outermost.
+        """Return mappings from their parts, with loops of one iteration outermost.
 
         Args:
-            places: in ``cuts``: mappings x dimensions.
-            orders: of the temporal loops, dimensions inner to outer: mappings x levels x dimensions.
-            keep: place in ``keeps``.
+            places: indices in ``cuts``: mappings x dimensions.
+            orders: of the temporal loops, dimensions innermost first: mappings x levels x dimensions.
+            keep: index in ``keeps``.
         """
         bounds = np.stack([cuts[places[:, at]] for at, cuts in enumerate(self.cuts)], axis=2)
         temporal, spatial = bounds[:, : self.levels], bounds[:, self.levels :]
@@ -111,29 +111,29 @@ class Space:
         return Mappings(temporal, spatial, canonical, self.keeps[keep], None, self._along_y(spatial))
 
     def _along_y(self, spatial: Whole) -> Truth | None:
-        """Put spatial loops along Y so that they fit if they can: as ``spatial``; None if no mesh has a Y."""
+        """Assign spatial loops to Y so that they fit if possible; None if no mesh has a Y axis."""
         if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
             return None
-        chosen = np.zeros(spatial.shape, np.bool_)
+        on_y = np.zeros(spatial.shape, np.bool_)
         for level, (along_x, along_y) in enumerate(self.fan_outs):
-            bounds, demanded = spatial[:, level], self.constraints.on_y[level]
-            choices = [demanded] if demanded else product((False, True), repeat=self.dimensions)
-            open_yet = np.ones(len(spatial), np.bool_)
+            bounds, constraint = spatial[:, level], self.constraints.on_y[level]
+            choices = [constraint] if constraint else product((False, True), repeat=self.dimensions)
+            is_open = np.ones(len(spatial), np.bool_)
             for choice in map(np.array, choices):
                 fits = np.where(choice, 1, bounds).prod(axis=1) <= along_x
                 fits &= np.where(choice, bounds, 1).prod(axis=1) <= along_y
-                chosen[open_yet & fits, level] = choice
-                open_yet &= ~fits
-                if not open_yet.any():
+                on_y[is_open & fits, level] = choice
+                is_open &= ~fits
+                if not is_open.any():
                     break
-        return chosen
+        return on_y
 
     def orders(self, cut: Whole, most: int | None = None) -> Iterator[Whole]:
-        """The orders of the temporal loops that differ, for one cut: each levels x dimensions.
+        """Yield the different orders of the temporal loops of one factorisation: each levels x dimensions.
 
         Args:
             cut: bounds of the temporal loops: levels x dimensions.
-            most: orders at the most.
+            most: largest number of orders.
         """
         choices = product(*(self._level_orders(level, cut[level]) for level in range(self.levels)))
         for number, order in enumerate(choices):
@@ -142,7 +142,7 @@ class Space:
             yield np.array(order, np.int64)
 
     def _level_orders(self, level: int, bounds: Whole) -> list[tuple[int, ...]]:
-        """Yield the loop orders of a level: demanded loops innermost, trivial loops last."""
+        """Return the loop orders of a level: constrained loops innermost, single iterations outermost."""
         inner = self.constraints.inner[level]
         free = [
             dimension
@@ -157,7 +157,7 @@ class Space:
         return [(*inner, *order, *single) for order in permutations(free)]
 
     def draw(self, random: np.random.Generator, count: int) -> tuple[Whole, Whole, Whole]:
-        """Places, orders and keeps of mappings drawn with equal chance, as ``mappings`` takes them."""
+        """Draw mappings with equal probability: places, orders and keeps, as for ``mappings``."""
         places = np.stack([random.integers(0, len(cuts), count) for cuts in self.cuts], axis=1)
         orders = np.stack([self._draw_orders(random, count, level) for level in range(self.levels)], axis=1)
         return places, orders, random.integers(0, len(self.keeps), count)
@@ -167,6 +167,6 @@ class Space:
         free = np.array(
             [dimension for dimension in range(self.dimensions) if dimension not in inner], np.int64
         )
-        drawn = free[np.argsort(random.random((count, len(free))), axis=1)]
+        free_order = free[np.argsort(random.random((count, len(free))), axis=1)]
         fixed = np.broadcast_to(np.array(inner, np.int64), (count, len(inner)))
-        return np.concatenate([fixed, drawn], axis=1)
+        return np.concatenate([fixed, free_order], axis=1)

@@ -1,4 +1,4 @@
-"""The ways through a mapspace: all of it in order, at random, and one that learns from what it has seen."""
+"""Walks through a mapspace: exhaustive, random, and guided by results."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["CHUNK", "ORDERS", "WALKS", "guided"]
 
 CHUNK = 512  # mappings that are evaluated together
-FIRST = 32  # of each choice of what is kept, before others are drawn
-ORDERS = 16  # of the loops of one cut that a pruned walk looks at, as Timeloop does
+FIRST = 32  # mappings of each choice of kept tensors at the start of a random walk
+ORDERS = 16  # loop orders of one factorisation in a pruned walk, as in Timeloop
 
 Walk = Callable[[Space, int], Iterator[Mappings]]
-BATCH = 64  # mappings between two looks at what was found
+BATCH = 64  # mappings between two updates of the sampler
 
 
 def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
@@ -36,14 +36,14 @@ def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
 
 
 def linear_pruned(space: Space, _seed: int) -> Iterator[Mappings]:
-    """Yield every cut of the dimensions, with the first orders of its loops."""
+    """Yield every factorisation of the dimensions, with the first orders of its loops."""
     return _in_order(space, ORDERS)
 
 
 def random_pruned(space: Space, seed: int) -> Iterator[Mappings]:
-    """Mappings drawn with equal chance, without end; a chunk keeps the same tensors at the same levels.
+    """Yield mappings drawn with equal probability, without end; a chunk has one choice of kept tensors.
 
-    A few of each choice of what is kept come first, so that a short walk meets them all.
+    The first chunks have a few mappings of each choice, so that a short walk covers all choices.
     """
     for number in count():
         random = np.random.default_rng((seed, number))
@@ -75,10 +75,10 @@ WALKS: Final[dict[str, Walk]] = {
 
 
 def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> Iterator[Outcome]:
-    """Outcomes of batches that become better, without end.
+    """Yield the outcomes of batches that a sampler improves, without end.
 
     Raises:
-        InputError: Optuna is not there.
+        InputError: Optuna is not installed.
     """
     try:
         import optuna  # noqa: PLC0415 - an extra, and slow to import
@@ -89,18 +89,18 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     study = optuna.create_study(sampler=sampler)
     while True:
         trials = [study.ask() for _ in range(BATCH)]
-        suggestions = [_suggested(space, trial) for trial in trials]
-        for keep in sorted({asked_for[2] for asked_for in suggestions}):
-            alike = [at for at, asked_for in enumerate(suggestions) if asked_for[2] == keep]
-            places, orders = (np.stack([suggestions[at][part] for at in alike]) for part in (0, 1))
+        suggestions = [_suggest(space, trial) for trial in trials]
+        for keep in sorted({suggestion[2] for suggestion in suggestions}):
+            members = [at for at, suggestion in enumerate(suggestions) if suggestion[2] == keep]
+            places, orders = (np.stack([suggestions[at][part] for at in members]) for part in (0, 1))
             outcome = evaluate(design, space.mappings(places, orders, keep), metrics)
-            for at, value in zip(alike, outcome.values.tolist(), strict=True):
+            for at, value in zip(members, outcome.values.tolist(), strict=True):
                 study.tell(trials[at], value)
             yield outcome
 
 
-def _suggested(space: Space, trial: Trial) -> tuple[Whole, Whole, int]:
-    """A mapping: cuts by their place, and loops in the order of numbers that are chosen for them."""
+def _suggest(space: Space, trial: Trial) -> tuple[Whole, Whole, int]:
+    """Return a suggested mapping: indices of factorisations, and loops sorted by suggested numbers."""
     places = [trial.suggest_int(f"cut {at}", 0, len(cuts) - 1) for at, cuts in enumerate(space.cuts)]
     orders = [_order(space, trial, level) for level in range(space.levels)]
     return np.array(places), np.array(orders), trial.suggest_int("keep", 0, len(space.keeps) - 1)

@@ -1,11 +1,10 @@
-"""DRT: tiles that grow while the kernel runs, from microtiles, as far as the buffers reach.
+"""DRT: tiles that grow from microtiles while the kernel runs, up to the capacity of the buffers.
 
-B is stationary: in a panel of some columns of microtiles, rows of microtiles are taken while they fit B's
-buffer; then rows of microtiles of A, of the columns that meet them, while they fit A's. Each such pair of
+B is stationary. In a panel of some columns of microtiles, rows of microtiles are added while they fit B's
+buffer. Then rows of microtiles of A, in the matching columns, are added while they fit A's buffer. A pair of
 groups is a task, whose partial output is written.
 
-Source: DRT (Odemuyiwa et al., ASPLOS 2023), for the idea; the order of growing is that of its public
-simulator.
+Source: DRT (Odemuyiwa et al., ASPLOS 2023); the order of growth is that of its public simulator.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from fiberscope.workloads.tiles.tiling import Tiled, tile
 
 __all__ = ["MICROTILE", "PANEL", "Dynamic", "Span", "Task", "drt"]
 
-MICROTILE = 32  # coordinates: of the public simulator's
-PANEL = 128  # columns of microtiles of a panel, the same
+MICROTILE = 32  # coordinates of a side, as in the public simulator
+PANEL = 128  # columns of microtiles of a panel, as in the public simulator
 
-Span = tuple[int, int]  # of microtiles: the first, and the one after the last
+Span = tuple[int, int]  # of microtiles: the first, and the first beyond
 
 
 @dataclass(frozen=True)
 class Task:
-    """A group of A's microtiles by a group of B's: their spans, and the words of each, of 4 bytes."""
+    """A group of A's microtiles times a group of B's: their spans, and their 4-byte words."""
 
     i: Span
     k: Span
@@ -41,13 +40,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Traffic of DRT: A's group at each task, B's group once for consecutive tasks that use it.
+    """Traffic of DRT: A's group counts at each task, B's group once for consecutive tasks.
 
     Args:
         microtile: side of a microtile.
-        panel: columns of microtiles of a panel, before it is widened.
-        tasks: in their order.
-        a_words, b_words, output_words: moved in all, of 4 bytes.
+        panel: initial columns of microtiles of a panel.
+        tasks: in the order of execution.
+        a_words, b_words, output_words: total traffic, in words of 4 bytes.
     """
 
     microtile: int
@@ -58,7 +57,7 @@ class Dynamic:
     output_words: int
 
     def words(self) -> dict[str, int]:
-        """Words by operand, of the output as ``O``, and in all."""
+        """Return the words by operand, of the output as ``O``, and in total."""
         total = self.a_words + self.b_words + self.output_words
         return {"A": self.a_words, "B": self.b_words, "O": self.output_words, "total": total}
 
@@ -66,17 +65,17 @@ class Dynamic:
 def drt(
     a: SparseTensor, b: SparseTensor, capacity: int, microtile: int = MICROTILE, panel: int = PANEL
 ) -> Dynamic:
-    """Grow tiles for A times B, the loops in the order i, k, j.
+    """Grow tiles for A times B, with loops in the order i, k, j.
 
     Args:
         a, b: matrices.
         capacity: words of A's and of B's buffer.
-        microtile: its side.
-        panel: columns of microtiles to begin with; where all rows fit, more are taken.
+        microtile: side of a microtile.
+        panel: initial columns of microtiles of a panel; a panel widens while all rows fit.
     """
     micro_a, micro_b = (_Microtiles(tile(each, (microtile, microtile))) for each in (a, b))
     patterns = (a.matrix().astype(np.bool_), b.matrix().astype(np.bool_))
-    moved, tasks = np.zeros(3, np.int64), []
+    words_moved, tasks = np.zeros(3, np.int64), []
     for k, j, b_words in _groups_of_b(micro_b, capacity, panel):
         groups = list(_groups(micro_a.words_of_rows(k), capacity))
         inner_tasks = [Task(i, k, j, words, b_words) for i, words in groups if words]
@@ -84,8 +83,8 @@ def drt(
             tasks.extend(inner_tasks)
             rows = np.array([task.i for task in inner_tasks]) * microtile
             left, right = _parts(patterns, k, j, microtile)
-            moved += (sum(task.a_words for task in inner_tasks), b_words, _partials(left, right, rows))
-    return Dynamic(microtile, panel, tasks, *map(int, moved))
+            words_moved += (sum(task.a_words for task in inner_tasks), b_words, _partials(left, right, rows))
+    return Dynamic(microtile, panel, tasks, *map(int, words_moved))
 
 
 class _Microtiles:
@@ -105,7 +104,7 @@ class _Microtiles:
 
 
 def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tuple[Span, Span, int]]:
-    """Spans of rows and columns, and the words, of the groups that stay while A's pass by."""
+    """Yield the spans of rows and columns, and the words, of B's groups, which are stationary."""
     j = 0
     while j < micro.width:
         end = min(j + panel, micro.width)
@@ -117,7 +116,7 @@ def _groups_of_b(micro: _Microtiles, capacity: int, panel: int) -> Iterator[tupl
 
 
 def _groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
-    """Rows as many at once as fit, the first in any case; and the words of each group."""
+    """Yield spans of as many rows as fit, at least one, and the words of each span."""
     before = np.append(0, np.cumsum(words))
     first = 0
     while first < len(words):
@@ -127,16 +126,16 @@ def _groups(words: Integers, capacity: int) -> Iterator[tuple[Span, int]]:
 
 
 def _parts(patterns: tuple[CsrArray, CsrArray], k: Span, j: Span, side: int) -> tuple[CsrArray, CsrArray]:
-    """The patterns of A in a span of k, and of B in a span of k and one of j."""
+    """Return the pattern of A in a span of k, and of B in a span of k and a span of j."""
     ks, js = slice(k[0] * side, k[1] * side), slice(j[0] * side, j[1] * side)
     return patterns[0][:, ks], patterns[1][ks, js]
 
 
 def _partials(left: CsrArray, right: CsrArray, rows: Integers) -> int:
-    """Words of the partial outputs of spans of rows."""
+    """Return the words of the partial outputs of spans of rows."""
     product = left @ right
     ends = np.minimum(rows, product.shape[0])
     nonzeros = np.diff(product.indptr[ends], axis=1)
-    filled = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
-    words = csf_words(nonzeros, np.diff(filled[ends], axis=1), 2)
+    nonempty_before = np.append(0, np.cumsum(np.diff(product.indptr) > 0))
+    words = csf_words(nonzeros, np.diff(nonempty_before[ends], axis=1), 2)
     return int(words[nonzeros > 0].sum())

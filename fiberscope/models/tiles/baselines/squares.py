@@ -1,7 +1,7 @@
-"""Square tiles: the largest that fit (Prescient), or that overflow seldom (Tailors).
+"""Square tiles: the largest that fit (Prescient), or that seldom overflow (Tailors).
 
-Whether squares fit does not follow their size: a larger one may cut the tensors more luckily. The binary
-search may therefore miss the largest; a scan tries every side.
+Whether squares fit is not monotonic in their size: a larger square may partition the tensors more
+favourably. The binary search may therefore miss the largest; a scan tries every side.
 
 Sources: D2T2 (MICRO 2025), Section 5, for Prescient; Tailors (Xue et al., MICRO 2023).
 """
@@ -23,11 +23,11 @@ from fiberscope.workloads.tiles.metrics import Metric
 
 __all__ = ["OVERFLOWING", "Square", "Squares", "square", "swiftiles"]
 
-OVERFLOWING = 0.1  # of the nonempty tiles, at the most: Tailors' y
+OVERFLOWING = 0.1  # largest share of nonempty tiles that overflow: Tailors' y
 
 _Accepts: TypeAlias = Callable[["Square"], bool]
-SHARE = 0.1  # of the tiles that are sampled
-LEAST = 32  # of these, however few tiles there are
+SHARE = 0.1  # of the tiles in a sample
+LEAST = 32  # smallest size of a sample
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Square:
     """Square tiles of the inputs of a kernel.
 
     Args:
-        shape: the shape by index; the side, at most the extent.
-        fullest: what the fullest tile takes of a buffer.
+        shape: the extent by index: the side, at most the extent of the tensor.
+        fullest: size of the fullest tile in a buffer.
         overflowing: share of the nonempty tiles of all inputs that exceed the capacity.
     """
 
@@ -50,11 +50,11 @@ class Squares:
     """The square tiles of a kernel's inputs, by side.
 
     Args:
-        kernel: whose inputs they are.
-        tensors: by name, ranks as the kernel writes them.
+        kernel: the kernel.
+        tensors: by name, with their ranks as the kernel writes them.
         capacity: of each operand's buffer, in the metric's unit.
-        metric: the metric of tiles.
-        step: of which sides that are searched are multiples.
+        metric: the metric of the size of tiles.
+        step: divisor of the sides in a search.
     """
 
     kernel: Kernel
@@ -68,20 +68,20 @@ class Squares:
         """Return the extent of every index."""
         return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
 
-    def held(self, side: int) -> list[Integers]:
+    def tile_sizes(self, side: int) -> list[Integers]:
         """Return the words of the nonempty tiles of each input in a buffer."""
         shape = square(self.extents, side)
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
         return [each.held(self.metric) for each in tiles]
 
-    def square_of(self, held: Sequence[Integers], side: int) -> Square:
-        """The tiles of a side, told by what they take."""
-        sizes = np.concatenate(held)
-        over = float(np.mean(sizes > self.capacity)) if len(sizes) else 0.0
-        return Square(square(self.extents, side), int(sizes.max(initial=0)), over)
+    def square_of(self, sizes_by_input: Sequence[Integers], side: int) -> Square:
+        """Return the tiles of a side with known sizes."""
+        all_sizes = np.concatenate(sizes_by_input)
+        overflowing = float(np.mean(all_sizes > self.capacity)) if len(all_sizes) else 0.0
+        return Square(square(self.extents, side), int(all_sizes.max(initial=0)), overflowing)
 
     def prescient(self, least: int, *, scan: bool = False) -> Square:
-        """The largest squares of which every tile fits.
+        """Return the largest squares without an overflow.
 
         Args:
             least: a side that fits.
@@ -90,41 +90,41 @@ class Squares:
         return self._largest(least, lambda candidate: candidate.overflowing == 0, scan)
 
     def tailors(self, least: int, *, scan: bool = False) -> Square:
-        """The largest squares of which few overflow: at most ``OVERFLOWING`` of all inputs' tiles."""
+        """Return the largest squares of which at most ``OVERFLOWING`` of all inputs' tiles overflow."""
         return self._largest(least, lambda candidate: candidate.overflowing <= OVERFLOWING, scan)
 
     def _largest(self, least: int, accepts: _Accepts, scan: bool) -> Square:
         low, high = (-(-side // self.step) for side in (least, max(least, *self.extents.values())))
-        return self._scanned(low, high, accepts) if scan else self._halved(low, high, accepts)
+        return self._scan(low, high, accepts) if scan else self._bisect(low, high, accepts)
 
-    def _halved(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """Search by halving, in steps; return the largest edge that was accepted."""
-        best = self._tried(low)
+    def _bisect(self, low: int, high: int, accepts: _Accepts) -> Square:
+        """Return the largest side that a binary search accepts."""
+        best = self._evaluate(low)
         while low < high:
             middle = (low + high + 1) // 2
-            candidate = self._tried(middle)
+            candidate = self._evaluate(middle)
             if accepts(candidate):
                 low, best = middle, candidate
             else:
                 high = middle - 1
         return best
 
-    def _scanned(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """Search by trying all; a rank that is not accepted even with one fiber a tile is not cut."""
+    def _scan(self, low: int, high: int, accepts: _Accepts) -> Square:
+        """Return the largest accepted side; a side whose lower bounds are rejected is not partitioned."""
         for steps in range(high, low, -1):
             side = steps * self.step
-            if accepts(self.square_of(self._at_least(side), side)):
-                candidate = self._tried(steps)
+            if accepts(self.square_of(self._lower_bounds(side), side)):
+                candidate = self._evaluate(steps)
                 if accepts(candidate):
                     return candidate
-        return self._tried(low)
+        return self._evaluate(low)
 
-    def _tried(self, steps: int) -> Square:
+    def _evaluate(self, steps: int) -> Square:
         side = steps * self.step
-        return self.square_of(self.held(side), side)
+        return self.square_of(self.tile_sizes(side), side)
 
-    def _at_least(self, side: int) -> list[Integers]:
-        """Return lower bounds of the space of each input's nonempty tiles, from their nonzeros."""
+    def _lower_bounds(self, side: int) -> list[Integers]:
+        """Return lower bounds of the size of each input's nonempty tiles, from their nonzeros."""
         bounds = []
         for name in self.kernel.inputs:
             nonzeros = _occupancies(self.tensors[name], side)
@@ -134,12 +134,12 @@ class Squares:
 
 
 def square(extents: Mapping[str, int], side: int) -> dict[str, int]:
-    """Tiles of a side, at most the extents."""
+    """Return tiles of a side, at most the extents."""
     return {index: min(side, extent) for index, extent in extents.items()}
 
 
 def _occupancies(tensor: SparseTensor, side: int) -> Integers:
-    """Nonzeros of the nonempty tiles, in no order."""
+    """Return the occupancies of nonempty tiles, in no order."""
     places = np.zeros(tensor.nonzeros, np.int64)
     for extent, column in zip(tensor.shape, tensor.coordinates, strict=True):
         places *= -(-extent // side)
@@ -151,25 +151,25 @@ def _occupancies(tensor: SparseTensor, side: int) -> Integers:
 
 
 def swiftiles(squares: Squares, least: int) -> Square:
-    """Squares by one scaling; whether they keep the share that may overflow is not looked at.
+    """Return squares from one scaling of a sample; the share of overflowing tiles is not checked.
 
     Args:
-        squares: those of the kernel.
-        least: side, at the least.
+        squares: the squares of the kernel.
+        least: smallest side.
     """
     most = max(least, *squares.extents.values())
-    side = min(most, max(least, _spread_evenly(squares)))
-    held = np.concatenate(squares.held(side))
-    sample_size = min(len(held), max(LEAST, math.ceil(SHARE * len(held))))
-    sample = np.random.default_rng(0).choice(held, sample_size, replace=False)
+    side = min(most, max(least, _even_side(squares)))
+    tile_sizes = np.concatenate(squares.tile_sizes(side))
+    sample_size = min(len(tile_sizes), max(LEAST, math.ceil(SHARE * len(tile_sizes))))
+    sample = np.random.default_rng(0).choice(tile_sizes, sample_size, replace=False)
     quantile = float(np.quantile(sample, 1 - OVERFLOWING)) if sample_size else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
     scaled = min(most, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
-    return squares.square_of(squares.held(scaled), scaled)
+    return squares.square_of(squares.tile_sizes(scaled), scaled)
 
 
-def _spread_evenly(squares: Squares) -> int:
-    """The side whose tiles would just fit, were a tensor's nonzeros spread evenly, two words each."""
+def _even_side(squares: Squares) -> int:
+    """Return the side whose tiles would fit if nonzeros were spread evenly, at two words each."""
     sides: list[float] = [
         (squares.capacity / 2 * math.prod(tensor.shape) / max(1, tensor.nonzeros)) ** (1 / tensor.order)
         for tensor in squares.tensors.values()

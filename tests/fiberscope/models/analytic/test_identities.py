@@ -23,7 +23,7 @@ def evaluations(request):
 
 def test_accesses_add_up_to_the_dense_ones(evaluations):
     for found in evaluations:
-        for place, one in found.counts.counted.items():
+        for place, one in found.counts.actions.items():
             dense = found.traffic.dense[place]
             for access, every in (
                 (one.reads, dense.reads),
@@ -57,7 +57,7 @@ def test_dense_tensors_without_features_are_the_dense_step(evaluations):
         dense = tuple(FixedStructured(problem.shape(number), 1.0) for number in range(len(problem.tensors)))
         design = replace(found.design, problem=replace(problem, densities=dense), features=SparseFeatures())
         again = evaluate_many(design, found.mappings)
-        for place, one in again.counts.counted.items():
+        for place, one in again.counts.actions.items():
             wanted = again.traffic.dense[place]
             for access, every in (
                 (one.reads, wanted.reads),
@@ -101,9 +101,9 @@ def test_skipping_takes_no_longer_than_gating_and_does_as_much(evaluations):
             for change in (skipped, gated)
         )
         assert (one.cycles <= other.cycles).all()
-        for place, counted in one.counts.counted.items():
+        for place, counted in one.counts.actions.items():
             for way in ("reads", "fills", "updates"):
-                first, second = (getattr(x, way).actual for x in (counted, other.counts.counted[place]))
+                first, second = (getattr(x, way).actual for x in (counted, other.counts.actions[place]))
                 assert (first == second).all()
 
 
@@ -135,4 +135,4 @@ def test_a_batch_is_what_its_mappings_are_one_by_one():
         )
         assert alone.cycles[0] == together.cycles[number]
         assert alone.energy_pj[0] == pytest.approx(together.energy_pj[number], rel=1e-12)
-        assert alone.explained() == together.explained(number)
+        assert alone.explain() == together.explain(number)

@@ -153,7 +153,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(files: list[Path], 
 
 
 def test_a_short_walk_meets_every_choice_of_what_is_kept() -> None:
-    case = read_case(["matmul"], mapped=False)
+    case = read_case(["matmul"], with_mapping=False)
     space = Space(case.design.architecture, case.design.problem, constraints_of(case))
     walk = WALKS["random_pruned"](space, 0)
     met = {next(walk).keep.tobytes() for _ in space.keeps}

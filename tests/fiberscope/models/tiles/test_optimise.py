@@ -7,7 +7,7 @@ import pytest
 from tiling import examples
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.base import Candidate, Prediction, base_shape, capacity_of, cut, pack_one
+from fiberscope.models.tiles.base import Candidate, Prediction, base_shape, capacity_of, cut_all, pack_one
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
@@ -204,7 +204,7 @@ def check_fits(variant, cases):
         tensors, capacity = random_problem(generator)
         kernel = kernel_of(order="".join(generator.permutation(list("ikj"))))
         scheme = optimise(kernel, tensors, capacity, options)
-        held = [one.held(metric).max(initial=0) for one in cut(kernel, tensors, scheme.shape).values()]
+        held = [one.held(metric).max(initial=0) for one in cut_all(kernel, tensors, scheme.shape).values()]
         assert max(held) == scheme.fullest <= capacity
         assert list(scheme.shape) == list(kernel.order)
 
@@ -248,7 +248,7 @@ def test_doubling_sums_ends_at_the_extent():
     tensors = {"A": diagonal, "B": diagonal}
     fitter = Fitter(kernel_of(), tensors, 1000, METRICS["words"])
     shape = dict(zip("ikj", (10, 1, 10), strict=True))
-    assert fitter.grown_in_sums(shape, dict.fromkeys("ikj", 10)) == dict.fromkeys("ikj", 10)
+    assert fitter.grow_summed_indices(shape, dict.fromkeys("ikj", 10)) == dict.fromkeys("ikj", 10)
 
 
 @pytest.mark.parametrize("extents", list(itertools.product((1, 3), repeat=3)))

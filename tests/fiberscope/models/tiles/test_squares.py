@@ -23,7 +23,7 @@ def test_the_worked_example_takes_sevens(scan):
     assert (dict(found.shape), found.fullest, found.overflowing) == ({"i": 7, "k": 7, "j": 7}, 43, 0)
     assert cut.tailors(4, scan=scan) == found  # of eights, 2 of 8 tiles overflow
     assert measure(KERNEL, examples.squared(), found.shape).total == 773
-    eights = cut.square_of(cut.held(8), 8)
+    eights = cut.square_of(cut.tile_sizes(8), 8)
     assert (eights.fullest, eights.overflowing) == (49, 0.25)
 
 
@@ -37,7 +37,7 @@ def test_a_scan_finds_the_largest_of_all_sides_and_halving_none_that_overflows(m
         for name, shape in (("A", (m, k)), ("B", (k, n)))
     }
     cut = squares(tensors, 43)
-    tried = [cut.square_of(cut.held(side), side) for side in range(4, max(m, k, n) + 1)]
+    tried = [cut.square_of(cut.tile_sizes(side), side) for side in range(4, max(m, k, n) + 1)]
     accepted = [one for one in tried if one.overflowing <= share]
     assert getattr(cut, method)(4, scan=True) == accepted[-1]
     assert getattr(cut, method)(4) in accepted

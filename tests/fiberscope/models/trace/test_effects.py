@@ -16,7 +16,7 @@ from fiberscope.models.trace.instances import Instances, Multicast, Work
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects, Options
-from fiberscope.models.trace.recorder import Buffet, EagerBuffet, Room
+from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet
 from fiberscope.workloads.fibertree import FiberTree
 
 READ, WRITE = 0, 1
@@ -85,7 +85,7 @@ def moved(touches, lines):
 
 @given(TOUCHES, st.integers(0, 12))
 def test_a_line_that_finds_no_room_is_moved_whenever_it_is_come_back_to(touches, lines):
-    buffet, group = Buffet(1, 10, 0, Room(lines)), 0
+    buffet, group = Buffet(1, 10, 0, Capacity(lines)), 0
     for line, write, step in touches:
         group += step
         buffet.touch(line, 0, write, group)
@@ -93,11 +93,11 @@ def test_a_line_that_finds_no_room_is_moved_whenever_it_is_come_back_to(touches,
 
 
 def test_subtrees_share_the_room():
-    room = Room(5)
+    room = Capacity(5)
     buffet = EagerBuffet(np.array([3, 2, 4]), 0, room)
     for fiber in (0, 1, 2, 0, 1, 2):
         buffet.touch(fiber, 0, False, 0)
-    assert (room.held, buffet.lines_read) == (5, 3 + 2 + 4 + 4)
+    assert (room.used, buffet.lines_read) == (5, 3 + 2 + 4 + 4)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1)), max_size=100), st.integers(2, 4))

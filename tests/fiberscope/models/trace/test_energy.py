@@ -59,10 +59,10 @@ def by_component(found):
 def test_what_all_actions_take_adds_up_in_every_way(ran):
     found = energy(*ran, default_table())
     assert found.unknown == []
-    whole = sum(each.picojoules for each in found.spent)
+    whole = sum(each.picojoules for each in found.totals)
     assert sum(by_component(found).values()) == pytest.approx(whole)
     assert sum(found.by_einsum.values()) == pytest.approx(whole)
-    moved = sum(each.picojoules for each in found.spent if each.tensor)
+    moved = sum(each.picojoules for each in found.totals if each.tensor)
     assert 0 < sum(found.by_tensor.values()) == pytest.approx(moved)
 
 

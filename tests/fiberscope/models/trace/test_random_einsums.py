@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from fiberscope.models.trace import prepare
-from fiberscope.models.trace.api import specified
+from fiberscope.models.trace.api import load_outline
 from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.reference import Computation
@@ -268,7 +268,7 @@ def test_a_tree_of_three_ranks_that_comes_in_blocks_is_read_as_a_whole_one():
         name: FiberTree.from_coo(dict.fromkeys(ranks, 9), a, np.ones(len(a[0])))
         for name, ranks in (("A", "KM"), ("B", "KN"))
     }
-    program = (specified("gamma", {}), trees)
+    program = (load_outline("gamma", {}), trees)
     assert heard_in_blocks(program) == heard(program)
 
 

@@ -10,7 +10,7 @@ from fiberscope.models.graphs import graph_from_text, gv_text, run
 from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.rewrites import apply_rewrites
-from fiberscope.models.trace.api import model, specified
+from fiberscope.models.trace.api import load_outline, model
 from published import cascades
 
 MACHINES = ("gamma", "outerspace", "extensor")
@@ -33,7 +33,7 @@ def matrices(seed, rows=20, middle=15, columns=18, density=0.15):
 @pytest.mark.parametrize("seed", [0, 7])
 def test_multiplies_and_additions_are_those_of_the_trace(name, seed):
     a, b = matrices(seed)
-    graph, trace = graph_of_cascade(specified(name, {})).graph, model(name, a, b)
+    graph, trace = graph_of_cascade(load_outline(name, {})).graph, model(name, a, b)
     for one in (graph, apply_rewrites(graph)):
         report = run(one, {"A": a, "B": b}, {"depth": 0})
         assert report.verification.passed
@@ -43,13 +43,13 @@ def test_multiplies_and_additions_are_those_of_the_trace(name, seed):
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_loops_are_those_of_the_mapping_in_one_level(name):
-    made = graph_of_cascade(specified(name, {}))
+    made = graph_of_cascade(load_outline(name, {}))
     assert {einsum: "".join(order) for einsum, order in made.orders.items()} == LOOPS[name]
     assert graph_from_text(gv_text(made.graph)) == made.graph
 
 
 def test_what_the_graph_has_not_is_told():
-    told = graph_of_cascade(specified("extensor", {})).left_out
+    told = graph_of_cascade(load_outline("extensor", {})).left_out
     assert told == (
         "Z: K, M, N are cut into pieces, and the graph has one level",
         "Z: K1 runs in parallel, and the graph has each block once",
@@ -59,7 +59,7 @@ def test_what_the_graph_has_not_is_told():
 def test_an_empty_matrix_has_an_empty_product():
     a, b = sparse.csr_array((6, 5)), matrices(1)[1][:5, :4]
     for name in MACHINES:
-        report = run(graph_of_cascade(specified(name, {})).graph, {"A": a, "B": b}, {"depth": 0})
+        report = run(graph_of_cascade(load_outline(name, {})).graph, {"A": a, "B": b}, {"depth": 0})
         assert report.verification.passed
         assert report.operations["multiply"] == 0
 
@@ -74,10 +74,10 @@ def test_an_empty_matrix_has_an_empty_product():
 )
 def test_what_has_no_graph_is_named(name, reason):
     if reason == "nothing":
-        assert graph_of_cascade(specified(name, {})).graph.phases
+        assert graph_of_cascade(load_outline(name, {})).graph.phases
         return
     with pytest.raises(InputError, match=reason):
-        graph_of_cascade(specified(name, {}))
+        graph_of_cascade(load_outline(name, {}))
 
 
 EINSUM = """
@@ -91,7 +91,7 @@ einsum:
 def graph_of(text, folder):
     path = folder / "einsum.yaml"
     path.write_text(EINSUM % text)
-    return graph_of_cascade(specified(str(path), {})).graph
+    return graph_of_cascade(load_outline(str(path), {})).graph
 
 
 def test_numbers_and_negatives_of_an_einsum_are_of_the_graph_too(tmp_path):
