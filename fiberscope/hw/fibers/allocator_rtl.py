@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named
 from fiberscope.hw.rtl.kit.unit import Carried, Fields, Summed, tokens, unit
@@ -34,15 +34,10 @@ class BumpAllocatorParameters(Parameters):
         who_bits: bits of the requester's number, 1 to 64, in two's complement.
     """
 
-    begin: int = number(0, 0, MOST)
+    begin: int = number(0, 0, MOST, lambda own: (0, own.end))
     end: int = number(1 << 32, 0, MOST)
     size_bits: int = number(32, 1, ADDRESS_BITS)
     who_bits: int = number(16, 1, 64)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("bump_allocator", "begin", self.begin, 0, self.end)
 
 
 def allocator_carried(parameters: BumpAllocatorParameters) -> Carried:

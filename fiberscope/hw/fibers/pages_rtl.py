@@ -8,7 +8,7 @@ import pyrtl
 
 from fiberscope.hw.fibers.pages import PageAllocator
 from fiberscope.hw.rtl.kit.interface import Field
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.trees import ones_up_to
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
@@ -29,13 +29,8 @@ class PageAllocatorParameters(Parameters):
     """
 
     askers: int = number(8, 1, 128)
-    first: int = number(0, *FIRST)
+    first: int = number(0, *FIRST, lambda own: (0, (1 << own.page_bits) - 1))
     page_bits: int = number(32, *PAGE_BITS)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("page_allocator", "first", self.first, 0, (1 << self.page_bits) - 1)
 
 
 def carried(parameters: PageAllocatorParameters) -> Carried:

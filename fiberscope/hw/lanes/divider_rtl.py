@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row, Rows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
@@ -34,13 +34,8 @@ class DividerParameters(Parameters):
 
     lanes: int = number(1, *LANES)
     width: int = number(32, 1, MAXIMUM_WIDTH)
-    bits_per_stage: int = number(1, 1, MAXIMUM_WIDTH)
+    bits_per_stage: int = number(1, 1, MAXIMUM_WIDTH, lambda own: (1, own.width))
     value_bits: int = one_of(0, 0, 32, 64)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("divider", "bits_per_stage", self.bits_per_stage, 1, self.width)
 
 
 def carried(parameters: DividerParameters) -> Carried:

@@ -24,7 +24,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of, payload_widths
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import Rows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Carried, Lanes, rows, tokens, unit
@@ -49,16 +49,11 @@ class BenesParameters(Parameters):
 
     form: str = choice(DOUBLE, FORMS)
     lanes: int = one_of(16, *LANES)
-    stages: int = number(0, 0, columns(DOUBLE, LANES[-1]))
+    stages: int = number(0, 0, columns(DOUBLE, LANES[-1]), lambda own: (0, columns(own.form, own.lanes)))
     vector_bits: int = number(32, 1, MAXIMUM_WIDTH)
     coordinate_bits: int = number(16, 1, MAXIMUM_WIDTH)
     reference_bits: int = number(0, 0, 64)
     value_bits: int = one_of(0, 0, 32, 64)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("benes", "stages", self.stages, 0, columns(self.form, self.lanes))
 
 
 def carried(parameters: BenesParameters) -> Carried:

@@ -11,7 +11,7 @@ from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.networks.crossbar_rtl import Turn
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Carried, Each, tokens, unit
@@ -34,18 +34,16 @@ class ConcentratorParameters(Parameters):
     """
 
     requesters: int = number(8, *REQUESTERS)
-    repliers: int = number(8, *REQUESTERS)
-    first_port: int = number(0, 0, (1 << 15) - 1)
+    repliers: int = number(8, *REQUESTERS, lambda own: (1, own.requesters))
+    first_port: int = number(0, 0, (1 << 15) - 1, lambda own: (0, own.most_ports - own.requesters))
     tag_bits: int = number(48, PORT_SHIFT + 1, 63)
     address_bits: int = number(48, 17, 64)
     line_bits: int = number(0, *LINE_BITS)
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("concentrator", "repliers", self.repliers, 1, self.requesters)
-        ports = 1 << self.tag_bits - PORT_SHIFT
-        check_range("concentrator", "first_port", self.first_port, 0, ports - self.requesters)
+    @property
+    def most_ports(self) -> int:
+        """Number of ports that tags towards the network can name."""
+        return 1 << self.tag_bits - PORT_SHIFT
 
 
 def carried(parameters: ConcentratorParameters) -> Carried:

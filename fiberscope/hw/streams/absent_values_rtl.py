@@ -13,7 +13,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Field, float_bits
-from fiberscope.hw.rtl.kit.parameters import check_range, choice, number, one_of
+from fiberscope.hw.rtl.kit.parameters import choice, number, one_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -79,16 +79,11 @@ class MarkedArrayParameters(AbsentParameters):
     """
 
     entries: int = number(512, 1, 1 << 16)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.entries), 62))
     value_bits: int = number(32, LEAST_BITS, WHOLE_BITS)
     values: str = value_type()
     empty: int = number(0, -MOST, MOST)
     infinite: int = one_of(0, -1, 0, 1)
-
-    def __post_init__(self) -> None:
-        """Refuse references that are too narrow for all entries."""
-        super().__post_init__()
-        check_range("marked_array", "reference_bits", self.reference_bits, index_bits(self.entries), 62)
 
 
 @dataclass(frozen=True)

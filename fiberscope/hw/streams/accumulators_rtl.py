@@ -18,7 +18,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface, Payload, Stream
-from fiberscope.hw.rtl.kit.parameters import check_range, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -82,13 +82,8 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
     """
 
     ways: int = number(2, 1, 8)
-    kept: int = number(0, 0, 7)
+    kept: int = number(0, 0, 7, lambda own: (0, 0 if own.flushes else own.ways - 1))
     flushes: int = number(0, 0, 1)
-
-    def __post_init__(self) -> None:
-        """Refuse points that arrive sorted in all coordinates, and sorted points in tasks."""
-        super().__post_init__()
-        check_range("tensor_accumulator", "kept", self.kept, 0, 0 if self.flushes else self.ways - 1)
 
 
 _PAIR = ("crd_outer", "crd_inner")

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, resized
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.counter import Counter
-from fiberscope.hw.streams.scanner_rtl import Walk
+from fiberscope.hw.streams.scanner_rtl import LoopParameters, Walk, element_streams
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 
 MOST = 1 << 14  # coordinates of a loop
 
 
 @dataclass(frozen=True)
-class CounterParameters(Parameters):
+class CounterParameters(LoopParameters):
     """Parameters of a counter.
 
     Args:
@@ -33,21 +33,8 @@ class CounterParameters(Parameters):
     size: int = number(64, 0, MOST)
     step: int = number(1, 1, MOST)
     piece: int = number(0, 0, MOST)
-    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
-
-    def __post_init__(self) -> None:
-        """Refuse widths that are too small for all coordinates."""
-        super().__post_init__()
-        for name, most in (("coordinate_bits", 55), ("reference_bits", 62)):
-            check_range("counter", name, getattr(self, name), index_bits(self.size), most)
-
-
-def carried(parameters: CounterParameters) -> Carried:
-    """Return the fields of the streams: references in, coordinates and references out."""
-    references = tokens.numbers(parameters.reference_bits)
-    coordinates = tokens.numbers(parameters.coordinate_bits)
-    return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55, lambda own: (index_bits(own.size), 55))
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 
 
 def design(parameters: CounterParameters, between: Streams) -> None:
@@ -74,7 +61,7 @@ BLOCK = unit(
     "counter",
     Counter,
     CounterParameters,
-    carried,
+    element_streams,
     design,
     arguments=("size", "step", "piece"),
     base=StreamAdapter,

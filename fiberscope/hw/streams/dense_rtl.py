@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense import DenseScanner
-from fiberscope.hw.streams.scanner_rtl import Walk, following
+from fiberscope.hw.streams.scanner_rtl import LoopParameters, Walk, element_streams, following
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 
 
 @dataclass(frozen=True)
-class DenseScannerParameters(Parameters):
+class DenseScannerParameters(LoopParameters):
     """Parameters of a dense scanner.
 
     Args:
@@ -28,21 +28,8 @@ class DenseScannerParameters(Parameters):
     """
 
     size: int = number(64, 0, 1 << 14)
-    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
-
-    def __post_init__(self) -> None:
-        """Refuse widths that are too small for all coordinates."""
-        super().__post_init__()
-        for name, most in (("coordinate_bits", 55), ("reference_bits", 62)):
-            check_range("dense_scanner", name, getattr(self, name), index_bits(self.size), most)
-
-
-def carried(parameters: DenseScannerParameters) -> Carried:
-    """Return the fields of the streams: references in, coordinates and references out."""
-    references = tokens.numbers(parameters.reference_bits)
-    coordinates = tokens.numbers(parameters.coordinate_bits)
-    return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55, lambda own: (index_bits(own.size), 55))
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 
 
 def design(parameters: DenseScannerParameters, between: Streams) -> None:
@@ -79,7 +66,7 @@ BLOCK = unit(
     "dense_scanner",
     DenseScanner,
     DenseScannerParameters,
-    carried,
+    element_streams,
     design,
     arguments=("size",),
     base=StreamAdapter,

@@ -8,7 +8,7 @@ from operator import and_
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -34,12 +34,7 @@ class LocatorParameters(Parameters):
     size: int = number(64, 0, 1 << 16)
     bases: int = number(0, 0, 1)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
-
-    def __post_init__(self) -> None:
-        """Refuse references that are too narrow for all coordinates."""
-        super().__post_init__()
-        check_range("locator", "reference_bits", self.reference_bits, index_bits(self.size), 62)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 
 
 def carried(parameters: LocatorParameters) -> Carried:

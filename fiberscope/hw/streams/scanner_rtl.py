@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
@@ -53,14 +53,10 @@ class CompressedScannerParameters(Parameters):
     fibers: int = number(64, 1, 1 << 16)
     elements: int = number(512, 1, 1 << 16)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    reference_bits: int = number(
+        32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers, own.elements)), 62)
+    )
     memory: str = memory_kind()
-
-    def __post_init__(self) -> None:
-        """Raise an error if ``reference_bits`` is too small for the positions or the fibers."""
-        super().__post_init__()
-        least = max(index_bits(self.fibers), index_bits(self.elements))
-        check_range("compressed_scanner", "reference_bits", self.reference_bits, least, 62)
 
     @property
     def segment_bits(self) -> int:
@@ -77,6 +73,20 @@ def carried(parameters: CompressedScannerParameters) -> Carried:
         "out_crd": tokens.numbers(parameters.coordinate_bits),
         "out_ref": references,
     }
+
+
+class LoopParameters(Parameters):
+    """Base of the parameters of a block that sends the elements of a fiber for each reference."""
+
+    coordinate_bits: int
+    reference_bits: int
+
+
+def element_streams(parameters: LoopParameters) -> Carried:
+    """Return the fields of the streams of a loop: references in, coordinates and references out."""
+    references = tokens.numbers(parameters.reference_bits)
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    return {"in_ref": references, "out_crd": coordinates, "out_ref": references}
 
 
 class Walk:

@@ -54,13 +54,9 @@ class ProjectionParameters(Parameters):
     divisor2: int = number(1, 1, FAR)
     size2: int = number(0, 0, FAR)
     constant: int = number(0, -FAR, FAR)
-    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-
-    def __post_init__(self) -> None:
-        """Raise an error if ``coordinate_bits`` is too small for the constant."""
-        super().__post_init__()
-        least = max(0, self.constant).bit_length()
-        check_range("projection", "coordinate_bits", self.coordinate_bits, least, 55)
+    coordinate_bits: int = number(
+        32, tokens.LEVEL_BITS, 55, lambda own: (max(0, own.constant).bit_length(), 55)
+    )
 
     @property
     def terms(self) -> list[tuple[int, int, int]]:
@@ -162,14 +158,14 @@ class SeekParameters(Parameters):
     elements: int = number(512, 1, ENTRIES)
     along: int = number(1, 0, ALONG)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    reference_bits: int = number(
+        32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(max(own.fibers, own.elements)), 62)
+    )
 
     def __post_init__(self) -> None:
-        """Raise an error if the memory is too large, or ``reference_bits`` is too small."""
+        """Raise an error if the memory is too large."""
         super().__post_init__()
         check_range("seek", "fibers times size", self.entries, 1, ENTRIES)
-        least = max(index_bits(self.fibers), index_bits(self.elements))
-        check_range("seek", "reference_bits", self.reference_bits, least, 62)
 
     @property
     def entries(self) -> int:

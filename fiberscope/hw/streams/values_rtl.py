@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, ValueParameters,
 from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, buffered
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.parameters import check_range, choice, number
+from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
@@ -47,15 +47,10 @@ class ArrayParameters(ValueParameters):
     """
 
     entries: int = number(512, 1, 1 << 16)
-    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.entries), 62))
     value_bits: int = number(32, 1, WHOLE_BITS)
     values: str = value_type()
     memory: str = memory_kind()
-
-    def __post_init__(self) -> None:
-        """Raise an error if ``reference_bits`` is too small for the places of the array."""
-        super().__post_init__()
-        check_range("array", "reference_bits", self.reference_bits, index_bits(self.entries), 62)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,14 @@
-"""The blocks of dense levels, and the hold."""
+"""The blocks of dense levels."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
 
-from nested import EMPTY_TOKEN, coordinates_of_all, mapped, nested, number, stream
+from nested import EMPTY_TOKEN, mapped, nested, number, stream
 from stream_base import LEAVES, StreamScenario
 
 from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
-from fiberscope.hw.streams.hold_rtl import CoordinateHoldParameters
 from fiberscope.hw.streams.locator_rtl import LocatorParameters
 from fiberscope.sim.testing import Token
 
@@ -80,25 +79,3 @@ LARGE_LOCATOR = replace(
     LOCATOR,
     draw=lambda generator: LocatorParameters(generator.choice([300, 1000]), generator.choice([0, 1]), 55, 62),
 )
-
-
-def _outer_and_inner(generator: random.Random, given: CoordinateHoldParameters) -> dict[str, list[Token]]:
-    """Coordinates, and for each a fiber, which is often empty; an N here and there."""
-    depth = generator.randint(0, 2)
-    lists = nested(generator, depth + 1, LEAVES, 9)
-
-    def fiber(leaves: list[None]) -> list[Token]:
-        crds = coordinates_of_all(generator, leaves, given.coordinate_bits)
-        return [number(crd) if generator.random() < 0.95 else EMPTY_TOKEN for crd in crds]
-
-    outer, inner = (stream(mapped(lists, depth + more, fiber), depth + more) for more in range(2))
-    return {"in_outer": outer, "in_inner": inner}
-
-
-HOLD = StreamScenario(
-    "coordinate_hold",
-    lambda generator: CoordinateHoldParameters(generator.randint(7, 55)),
-    _outer_and_inner,
-    (),
-)
-LARGE_HOLD = replace(HOLD, draw=lambda _: CoordinateHoldParameters(55))

@@ -14,6 +14,7 @@ from fiberscope.hw.rtl.kit.interface import Token as Load
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, MEMORIES, REGISTERED
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.coordinate_dropper_rtl import INNER, VALUES, CoordinateDropperParameters
+from fiberscope.hw.streams.hold_rtl import CoordinateHoldParameters
 from fiberscope.hw.streams.joiner_rtl import JoinerParameters
 from fiberscope.hw.streams.registered_memory import RegisteredScanner
 from fiberscope.hw.streams.repeater_rtl import RepeaterParameters, RepeatSignalGeneratorParameters
@@ -143,27 +144,39 @@ def _dropper(generator: random.Random) -> CoordinateDropperParameters:
 
 
 def _outer_and_inner(
-    generator: random.Random, given: CoordinateDropperParameters, leaves: int = LEAVES
+    generator: random.Random, given: CoordinateDropperParameters | CoordinateHoldParameters, empties: float
 ) -> dict[str, list[Token]]:
-    """Coordinates, and for each a fiber, which is often empty."""
+    """Coordinates, and for each a fiber, which is often empty; as often as ``empties`` an N."""
     depth = generator.randint(0, 2)
-    lists = nested(generator, depth + 1, leaves, 9)
+    lists = nested(generator, depth + 1, LEAVES, 9)
+
+    def token(coordinate: int) -> Token:
+        return EMPTY_TOKEN if empties and generator.random() >= 1 - empties else number(coordinate)
 
     def fiber(leaves: list[None]) -> list[Token]:
-        return [number(c) for c in coordinates_of_all(generator, leaves, given.coordinate_bits)]
+        return [token(c) for c in coordinates_of_all(generator, leaves, given.coordinate_bits)]
 
     outer = stream(mapped(lists, depth, fiber), depth)
-    if given.inner == VALUES:
+    if isinstance(given, CoordinateDropperParameters) and given.inner == VALUES:
         inner = values_of(generator, depth + 1, lists, given, given.value_bits)
     else:
         inner = stream(mapped(lists, depth + 1, fiber), depth + 1)
     return {"in_outer": outer, "in_inner": inner}
 
 
-DROPPER = StreamScenario("coordinate_dropper", _dropper, _outer_and_inner, ())
+DROPPER = StreamScenario(
+    "coordinate_dropper", _dropper, lambda generator, given: _outer_and_inner(generator, given, 0), ()
+)
 LARGE_DROPPER = replace(
     DROPPER, draw=lambda generator: CoordinateDropperParameters(generator.choice(INNER), 55, 53)
 )
+HOLD = StreamScenario(
+    "coordinate_hold",
+    lambda generator: CoordinateHoldParameters(generator.randint(7, 55)),
+    lambda generator, given: _outer_and_inner(generator, given, 0.05),
+    (),
+)
+LARGE_HOLD = replace(HOLD, draw=lambda _: CoordinateHoldParameters(55))
 
 
 def _coordinates(

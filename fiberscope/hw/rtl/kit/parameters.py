@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from fiberscope.sim.names import nearest
 
 CHOICES = "choices"  # keys in a field's metadata: the names of which the parameter is one,
 BOUNDS = "bounds"  # the least and the most number that it may be,
+WITHIN = "within"  # a function of all parameters that returns tighter bounds,
 NUMBERS = "numbers"  # the numbers of which it is one,
 UNNAMED = "unnamed"  # whether the head of the Verilog names it only with a value that is no default
 
@@ -58,6 +59,10 @@ class Parameters:
             with refusals.collected():
                 self._check(own_field)
         refusals.check()
+        for own_field in fields(self):
+            if WITHIN in own_field.metadata:
+                bounds = own_field.metadata[WITHIN](self)
+                check_range(self.block_name, own_field.name, getattr(self, own_field.name), *bounds)
 
     def _check(self, own_field: Field[Any]) -> None:
         block, value = self.block_name, getattr(self, own_field.name)
@@ -84,9 +89,12 @@ class Parameters:
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__.removesuffix("Parameters")).lower()
 
 
-def number(default: int, least: int, most: int) -> int:
-    """Declare a parameter between two bounds."""
-    parameter: int = field(default=default, metadata={BOUNDS: (least, most)})
+def number(
+    default: int, least: int, most: int, within: Callable[[Any], tuple[int, int]] | None = None
+) -> int:
+    """Declare a parameter between two bounds, and between the bounds that ``within`` returns for all parameters."""
+    metadata = {BOUNDS: (least, most)} | ({WITHIN: within} if within else {})
+    parameter: int = field(default=default, metadata=metadata)
     return parameter
 
 

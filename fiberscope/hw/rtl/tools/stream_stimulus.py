@@ -84,10 +84,12 @@ def _repeater(generator: random.Random, _parameters: Parameters) -> Inputs:
 
 
 def _outer_and_inner(generator: random.Random, parameters: Parameters) -> Inputs:
-    """Return a coordinate for each fiber."""
+    """Return a coordinate for each fiber; a fiber holds coordinates or, if the block says so, values."""
     fibers = _fibers(generator, parameters)
     outer = [[_number(i % (1 << _size(parameters, "coordinate_bits", 5))) for i in range(FIBERS)]]
     levels = [token if token[0] != STOP else (STOP, 0, 0, 0.0) for token in _stream(outer)]
+    if getattr(parameters, "inner", "") == "values":
+        fibers = _values(generator, fibers, parameters)
     return {"in_outer": levels, "in_inner": _stream(fibers)}
 
 
