@@ -231,7 +231,11 @@ class Composition(Generic[AnyParameters]):
 
     def traffic(self) -> dict[str, Traffic]:
         """Return the bytes read and written by tensor."""
-        return traffic(self.channels, self.tensors)
+        return traffic(self.channels, self.tensors, self.useful_bytes())
+
+    def useful_bytes(self) -> Mapping[str, tuple[int, int]]:
+        """Return the useful bytes read and written by tensor; empty if the machine does not count them."""
+        return {}
 
     def memory(self) -> MemoryUse | None:
         """Return row hits, misses and conflicts of all channels; None for a machine without channels."""

@@ -176,12 +176,23 @@ def _both(
     return note_both
 
 
-def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:
-    """Return the bytes read and written by tensor; ``tensors`` has the tensor numbers of each name."""
+def traffic(
+    channels: Sequence[MemoryChannel],
+    tensors: Mapping[str, Sequence[int]],
+    useful: Mapping[str, tuple[int, int]],
+) -> dict[str, Traffic]:
+    """Return the bytes read and written by tensor.
+
+    Args:
+        channels: the memory.
+        tensors: tensor numbers of each name.
+        useful: useful bytes read and written, of the names that have them.
+    """
     return {
         name: Traffic(
             sum(channel.read_bytes(number) for number in numbers for channel in channels),
             sum(channel.write_bytes(number) for number in numbers for channel in channels),
+            *useful.get(name, ()),
         )
         for name, numbers in tensors.items()
     }

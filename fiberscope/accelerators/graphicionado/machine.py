@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from fiberscope.accelerators.graphicionado.layout import (
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
 from fiberscope.accelerators.layout import Layout
-from fiberscope.accelerators.machine import Iteration, Traffic
+from fiberscope.accelerators.machine import Iteration
 from fiberscope.hw.fibers.arrays import rounded_to, values_of
 from fiberscope.hw.memory.atomic_update import AtomicUpdate
 from fiberscope.hw.memory.prefetch import StreamPrefetcher
@@ -252,15 +251,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         """Every stream's arrays; the frontier that is written becomes the one that is read, at its place."""
         return self.regions.layouts
 
-    def traffic(self) -> dict[str, Traffic]:
-        """Bytes moved in whole lines, and those of the elements that were wanted."""
-        useful = self._useful_bytes()
-        return {
-            name: replace(moved, useful_read_bytes=useful[name][0], useful_write_bytes=useful[name][1])
-            for name, moved in super().traffic().items()
-        }
-
-    def _useful_bytes(self) -> dict[str, tuple[int, int]]:
+    def useful_bytes(self) -> dict[str, tuple[int, int]]:
         """Read and written, by tensor; all of a block that is applied, of a written entry 8 bytes."""
         parameters = self.parameters
         width = parameters.property.bytes

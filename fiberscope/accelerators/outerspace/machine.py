@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from fiberscope.accelerators.composition import Composition, PartFactory, User, 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.full_operands import full_operand_notes
 from fiberscope.accelerators.layout import Layout
-from fiberscope.accelerators.machine import Traffic
 from fiberscope.accelerators.outerspace.configuration import MergerSpecification, OuterSpaceConfiguration
 from fiberscope.accelerators.outerspace.control import CentralControl
 from fiberscope.accelerators.outerspace.groups import Groups
@@ -337,15 +335,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         block, mergers = self.parameters.l0.block, len(self._all(self.mergers))
         return [*operands, *made_layouts(self.space.base, block, *self.written, mergers)]
 
-    def traffic(self) -> dict[str, Traffic]:
-        """Bytes moved in whole blocks, and those of the elements, pointers, headers and heads in them."""
-        useful = self._useful_bytes()
-        return {
-            name: replace(moved, useful_read_bytes=useful[name][0], useful_write_bytes=useful[name][1])
-            for name, moved in super().traffic().items()
-        }
-
-    def _useful_bytes(self) -> dict[str, tuple[int, int]]:
+    def useful_bytes(self) -> dict[str, tuple[int, int]]:
         """Read and written, by tensor. An operand's row counts once, however many elements share it."""
         multipliers, mergers = self._all(self.multipliers), self._all(self.mergers)
         header, written = self.parameters.t.header, self.control.array_bytes()

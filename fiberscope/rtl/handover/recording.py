@@ -10,7 +10,7 @@ import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.backend import Backend, BackendObserver, PyrtlBackend
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import MASK, Bundle, Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
@@ -118,31 +118,16 @@ def _outputs(interface: Interface) -> list[str]:
     ]
 
 
-class Recorder:
+class Recorder(BackendObserver):
     """A backend around another that records the bits at all ports in every cycle."""
 
     def __init__(self, backend: Backend) -> None:
-        self.words = backend.words
+        super().__init__(backend)
         self.cycles: list[tuple[Bits, Bits]] = []
-        self._backend = backend
 
-    def cycle(self) -> None:
-        """Run one clock cycle; see ``Backend``."""
-        self._backend.cycle()
+    def observe(self) -> None:
+        """Note the bits at all ports."""
         self.cycles.append((self.words.driven(), self.words.seen()))
-
-    def idle(self, _cycles: int) -> int:
-        """Run one cycle; see ``Backend``."""
-        self.cycle()
-        return 1
-
-    def signals(self) -> Mapping[str, int]:
-        """See ``Backend``."""
-        return self._backend.signals()
-
-    def sample(self) -> Sequence[int]:
-        """See ``Backend``."""
-        return self._backend.sample()
 
 
 def _sent(outcome: Outcome, ports: Iterable[str], *, plain: bool) -> dict[str, list[tuple[float, ...]]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from pairs import Around, End
 
-from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.backend import Backend, BackendObserver
 from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.streams.writers import ValuesWriter
 from fiberscope.sim import Component, Kernel
@@ -15,30 +15,19 @@ from fiberscope.sim.testing import Token
 SEGMENT, COORDINATE = range(2)  # the control of a store
 
 
-class Recorded:
+class Recorded(BackendObserver):
     """A backend that keeps what leaves at the port ``store``, a token for each address."""
 
     def __init__(self, backend: Backend, interface: Interface) -> None:
-        self.words = backend.words
-        self._backend = backend
+        super().__init__(backend)
         self._stream = next(stream for stream in interface.streams if stream.label == "store")
         self.stored: dict[tuple[int, int], Token] = {}
 
-    def cycle(self) -> None:
-        self._backend.cycle()
+    def observe(self) -> None:
         wires = {**self.words.driven(), **self.words.seen()}
         if self._stream.moves(wires):
             (token,) = tokens_of(self._stream.decode(wires))
             self.stored[token.control, token.coordinate] = tuple(token)
-
-    def idle(self, cycles: int) -> int:
-        return self._backend.idle(cycles)
-
-    def signals(self) -> Mapping[str, int]:
-        return self._backend.signals()
-
-    def sample(self) -> Sequence[int]:
-        return self._backend.sample()
 
 
 class Stored(Component):

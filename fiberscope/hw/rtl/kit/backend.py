@@ -53,6 +53,36 @@ class Backend(Protocol):
         ...
 
 
+class BackendObserver:
+    """A backend that runs another one, and observes the ports and wires after each cycle."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.words = backend.words
+        self._backend = backend
+
+    def observe(self) -> None:
+        """Observe the cycle that has ended."""
+        raise NotImplementedError(f"{type(self).__name__} does not define observe")
+
+    def cycle(self) -> None:
+        """Run one clock cycle; see ``Backend``."""
+        self._backend.cycle()
+        self.observe()
+
+    def idle(self, _cycles: int) -> int:
+        """Run one cycle; see ``Backend``."""
+        self.cycle()
+        return 1
+
+    def signals(self) -> Mapping[str, int]:
+        """See ``Backend``."""
+        return self._backend.signals()
+
+    def sample(self) -> Sequence[int]:
+        """See ``Backend``."""
+        return self._backend.sample()
+
+
 class _Simulation:
     """A twin in Python. Inputs are not checked, as words are as wide as their wires.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.backend import Backend, BackendObserver
 from fiberscope.hw.rtl.kit.words import joined
 from fiberscope.hw.rtl.tools.netlist import Cell, Netlist
 from fiberscope.hw.rtl.tools.simulator import HdlError
@@ -36,7 +36,7 @@ class Activity:
     high: Mapping[int, int]
 
 
-class RecordingBackend:
+class RecordingBackend(BackendObserver):
     """A backend around another that counts the toggles of the cells of modules.
 
     The registers are also checked: each must become what its cells compute.
@@ -50,8 +50,7 @@ class RecordingBackend:
     """
 
     def __init__(self, backend: Backend, netlists: Mapping[str, Netlist]) -> None:
-        self.words = backend.words
-        self._backend = backend
+        super().__init__(backend)
         self._rows: list[tuple[int, ...]] = []
         widths = dict.fromkeys((piece.wire for piece in self.words.layout["input"]), 0)
         for piece in self.words.layout["input"]:
@@ -64,27 +63,13 @@ class RecordingBackend:
         self._noted = sorted({column for cells in self._cells.values() for column in cells.columns})
         self._chunk = max(1, min(CHUNK, MOST_NOTED // (1 + len(self._noted))))
 
-    def cycle(self) -> None:
-        """Run one clock cycle; see ``Backend``."""
-        self._backend.cycle()
+    def observe(self) -> None:
+        """Note the levels of the inputs and wires of this cycle."""
         inputs = joined(self.words.layout["input"], self.words.inputs)
         levels = (*inputs.values(), *self._backend.sample())
         self._rows.append(tuple(levels[column] for column in self._noted))
         if len(self._rows) == self._chunk:
             self._compute()
-
-    def idle(self, _cycles: int) -> int:
-        """Run one cycle; see ``Backend``."""
-        self.cycle()
-        return 1
-
-    def signals(self) -> Mapping[str, int]:
-        """See ``Backend``."""
-        return self._backend.signals()
-
-    def sample(self) -> Sequence[int]:
-        """See ``Backend``."""
-        return self._backend.sample()
 
     def activity(self, instance: str = "") -> Activity:
         """Return the activity of a module since reset."""
