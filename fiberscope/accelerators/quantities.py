@@ -113,6 +113,17 @@ def in_base_units(value: object) -> object:
     return value
 
 
+def plain_number(value: object) -> object:
+    """Return a number as it is.
+
+    Raises:
+        ValueError: the value is no number, such as ``true``.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("it should be a number")
+    return value
+
+
 Bytes = Annotated[int, BeforeValidator(SIZE.parse), PlainSerializer(SIZE.text, when_used="json")]
 Hertz = Annotated[int, BeforeValidator(FREQUENCY.parse), PlainSerializer(FREQUENCY.text, when_used="json")]
 BytesPerSecond = Annotated[

@@ -52,23 +52,6 @@ def capacity(acf: str, words: int) -> int:
     return {"dense": words - 1, "csr": (words - 1) // 2, "csc": (words - 1) // 2, "coo": words // 3}[acf]
 
 
-def count_beats(acf: str, a: CsrArray, words: int) -> int:
-    """Count the beats that transfer a matrix.
-
-    Args:
-        acf: format in which the matrix is transferred, as of ``capacity``.
-        a: the matrix.
-        words: number of words in a beat.
-    """
-    elements = capacity(acf, words)
-    if acf == "coo":
-        return int(-(-a.nnz // elements))
-    if acf == "dense":
-        return int(a.shape[0] * -(-a.shape[1] // elements))
-    lengths = np.diff(a.indptr) if acf == "csr" else np.bincount(a.indices, minlength=a.shape[1])
-    return int((-(-lengths // elements)).sum())
-
-
 def beats(acf: str, a: CsrArray, words: int) -> Iterator[Beat]:
     """Yield the beats that transfer a matrix: row by row, or column by column for CSC.
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from fiberscope.accelerators.quantities import plain_number
 from fiberscope.results.costs.energies import ComponentActions
 
 __all__ = [
@@ -51,9 +52,7 @@ def parse_number(value: object) -> object:
         if re.fullmatch(r"[-+]?0\d*[89]\d*", value):
             raise ValueError("a leading 0 means octal in YAML 1.1, which has no digits 8 and 9; leave it out")
         value = yaml11_number(value.strip())
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("it should be a number")
-    return value
+    return plain_number(value)
 
 
 _BASES = {"0x": 16, "0b": 2}

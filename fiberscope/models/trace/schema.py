@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, Quantity
+from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, Quantity, plain_number
 
 __all__ = [
     "BindingSchema",
@@ -34,32 +34,25 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
 
 
-def _number(value: object) -> object:
-    """Refuse values that are not numbers; ``true`` and texts are not numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("it should be a number")
-    return value
-
-
 def _unlimited(value: object) -> object:
-    return None if value in ("inf", math.inf) else _number(value)
+    return None if value in ("inf", math.inf) else plain_number(value)
 
 
 def _in_bits(quantity: Quantity, factor: int) -> BeforeValidator:
     """Return a validator of quantities: a number is in the default unit, a text has its own unit."""
 
     def read(value: object) -> object:
-        return quantity.parse(value) * factor if isinstance(value, str) else _number(value)
+        return quantity.parse(value) * factor if isinstance(value, str) else plain_number(value)
 
     return BeforeValidator(read)
 
 
-Count = Annotated[int, BeforeValidator(_number), Field(ge=1, le=2**62)]
-Bits = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**31)]
+Count = Annotated[int, BeforeValidator(plain_number), Field(ge=1, le=2**62)]
+Bits = Annotated[int, BeforeValidator(plain_number), Field(ge=0, le=2**31)]
 Unlimited = Annotated[Annotated[int, Field(ge=1, le=2**62)] | None, BeforeValidator(_unlimited)]
 Bandwidth = Annotated[float, _in_bits(BANDWIDTH, 8), Field(gt=0, allow_inf_nan=False)]
 Frequency = Annotated[float, _in_bits(FREQUENCY, 1), Field(gt=0, allow_inf_nan=False)]
-Number = Annotated[float, BeforeValidator(lambda value: math.inf if value == "inf" else _number(value))]
+Number = Annotated[float, BeforeValidator(lambda value: math.inf if value == "inf" else plain_number(value))]
 
 
 class IterateSchema(Section):

@@ -16,6 +16,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.quantities import plain_number
 from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.accelerators.yaml_schema import validate_document
@@ -24,12 +25,6 @@ __all__ = ["ActionEnergy", "ComponentActions", "EnergyAction", "EnergyTable", "d
 
 _INSTANCES = re.compile(r"\[[^]]*\]")
 _COLUMNS = ("component", "event", "picojoules")
-
-
-def _plain_number(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("it should be a number")
-    return value
 
 
 @dataclass(frozen=True)
@@ -108,7 +103,7 @@ class EnergyAction(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
-    energy: Annotated[float, BeforeValidator(_plain_number), Field(ge=0, le=1e300, allow_inf_nan=False)]
+    energy: Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e300, allow_inf_nan=False)]
     arguments: object = None
     bits: Annotated[int, Field(ge=1)] | None = None
     source: str = ""
