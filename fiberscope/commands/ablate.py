@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from fiberscope.commands.options import (
-    Accelerator,
-    Json,
-    Markdown,
-    Operands,
-    Parts,
-    Settings,
-)
+from fiberscope.commands.options import Accelerator, Json, Markdown, Operands, Parts, Settings
 from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
 from fiberscope.results.report.surrogates import SURROGATE, footnote, mark

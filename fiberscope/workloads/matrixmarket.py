@@ -11,13 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from fiberscope.workloads.canonical import (
-    Coordinates,
-    CsrArray,
-    Duplicates,
-    Values,
-    from_coordinates,
-)
+from fiberscope.workloads.canonical import Coordinates, CsrArray, Duplicates, Values, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import Entries, gather, gather_columns
 from fiberscope.workloads.market_header import Header, read_header

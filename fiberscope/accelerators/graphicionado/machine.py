@@ -15,12 +15,7 @@ from fiberscope.accelerators.graphicionado.control import Control, Schedule
 from fiberscope.accelerators.graphicionado.dispatcher import Dispatcher
 from fiberscope.accelerators.graphicionado.edge_pipe import EdgePipe
 from fiberscope.accelerators.graphicionado.first_touches import FirstTouches
-from fiberscope.accelerators.graphicionado.layout import (
-    START_BYTES,
-    TENSORS,
-    Regions,
-    deal,
-)
+from fiberscope.accelerators.graphicionado.layout import START_BYTES, TENSORS, Regions, deal
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
 from fiberscope.accelerators.layout import Layout

@@ -12,14 +12,7 @@ from fiberscope.hw.lanes.prefix_sum_rtl import added, with_offset
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, Token
-from fiberscope.hw.rtl.kit.parameters import (
-    Parameters,
-    check_range,
-    choice,
-    number,
-    one_of,
-    payload_widths,
-)
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
 from fiberscope.hw.rtl.kit.trees import ones_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, resized, unless

@@ -11,14 +11,7 @@ from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
 from fiberscope.hw.memory.cache_logic_rtl import READ_LANE, design
 from fiberscope.hw.memory.cache_parameters_rtl import NO_ARRAY, BankParameters
-from fiberscope.hw.memory.protocol import (
-    CONSUME,
-    OPERATIONS,
-    READ,
-    WRITE,
-    WRITE_THROUGH,
-    WRITE_UNREAD,
-)
+from fiberscope.hw.memory.protocol import CONSUME, OPERATIONS, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING

@@ -8,12 +8,7 @@ from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import NodeOptimizations
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
-from fiberscope.models.analytic.schema import (
-    FeatureSchema,
-    FormatSchema,
-    OptimizationsSchema,
-    RankSchema,
-)
+from fiberscope.models.analytic.schema import FeatureSchema, FormatSchema, OptimizationsSchema, RankSchema
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 

@@ -11,12 +11,7 @@ from fiberscope.hw.streams.operations import BINARY
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.lanes import lane_loops, register_entries
 from fiberscope.models.trace.model import blocks
-from fiberscope.models.trace.specification import (
-    Component,
-    Einsum,
-    SpaceTimeRank,
-    Specification,
-)
+from fiberscope.models.trace.specification import Component, Einsum, SpaceTimeRank, Specification
 from fiberscope.workloads.expressions.expression import accesses
 
 MOST_LANES = 1 << 16  # limit of the lanes that share a step, as a channel between blocks must hold a step

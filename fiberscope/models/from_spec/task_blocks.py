@@ -7,14 +7,7 @@ from collections.abc import Mapping, Sequence
 from fiberscope.models.from_spec.projections import Projection
 from fiberscope.models.graphs.compiler.blocks import Blocks, JoinedStreams
 from fiberscope.models.graphs.compiler.results import LoweredLoop, Result
-from fiberscope.models.graphs.compiler.terms import (
-    Iteration,
-    Join,
-    Operand,
-    Scan,
-    Wire,
-    is_full,
-)
+from fiberscope.models.graphs.compiler.terms import Iteration, Join, Operand, Scan, Wire, is_full
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.workloads.expressions.expression import Access

@@ -19,14 +19,7 @@ from fiberscope.results.costs.run_costs import (
     chip_of,
 )
 from fiberscope.results.report import parts
-from fiberscope.results.report.cost_parts import (
-    Area,
-    AreaPart,
-    CostInterval,
-    Energy,
-    EnergyPart,
-    RtlClock,
-)
+from fiberscope.results.report.cost_parts import Area, AreaPart, CostInterval, Energy, EnergyPart, RtlClock
 from fiberscope.sim.names import family_name
 
 __all__ = ["add_energies", "area_fields", "cost_fields", "count_activity", "energy_fields", "prices_of"]

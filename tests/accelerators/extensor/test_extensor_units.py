@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from extensor_bench import (
-    configurations,
-    operands,
-    random_matrix,
-    run_extensor,
-    small_operands,
-    tiny,
-)
+from extensor_bench import configurations, operands, random_matrix, run_extensor, small_operands, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,17 +5,7 @@ from __future__ import annotations
 import gamma_model as model
 import numpy as np
 import pytest
-from gamma_bench import (
-    AMPLE,
-    TINY,
-    configurations,
-    configured,
-    counted,
-    csr,
-    operands,
-    run_gamma,
-    tiny,
-)
+from gamma_bench import AMPLE, TINY, configurations, configured, counted, csr, operands, run_gamma, tiny
 from gamma_checks import check_all
 from hypothesis import given
 
