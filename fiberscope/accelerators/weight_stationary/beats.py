@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Beat", "beats", "capacity", "count_beats"]
+__all__ = ["Beat", "beats", "capacity"]
 
 Ids = NDArray[np.int64]
 

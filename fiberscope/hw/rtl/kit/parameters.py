@@ -92,7 +92,7 @@ class Parameters:
 def number(
     default: int, least: int, most: int, within: Callable[[Any], tuple[int, int]] | None = None
 ) -> int:
-    """Declare a parameter between two bounds, and between the bounds that ``within`` returns for all parameters."""
+    """Declare a parameter between two bounds, and between those that ``within`` computes from the others."""
     metadata = {BOUNDS: (least, most)} | ({WITHIN: within} if within else {})
     parameter: int = field(default=default, metadata=metadata)
     return parameter
