@@ -1,7 +1,7 @@
 """Fiberscope: a cycle-level simulator of sparse tensor accelerators.
 
-The public face: ``fiberscope.simulate("gamma", "wiki-Vote")`` gives a ``Report``. Everything heavy is
-imported when first used, so that the command line answers at once.
+``fiberscope.simulate("gamma", "wiki-Vote")`` runs a machine and returns a ``Report``. Modules are imported at
+the first use of their names, so that the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ __all__ = [
     "write_page",
 ]
 
-_HOMES = {
+_MODULES = {
     "ConfigurationError": "fiberscope.accelerators",
     "DeadlockedRunError": "fiberscope.results.errors",
     "FailedRunError": "fiberscope.results.errors",
@@ -117,12 +117,12 @@ _HOMES = {
 
 
 def _advice(error: ModuleNotFoundError) -> str | None:
-    from fiberscope.base.extras import advice  # noqa: PLC0415  (few need it)
+    from fiberscope.base.extras import advice  # noqa: PLC0415  (rarely needed)
 
     return advice(error)
 
 
-__getattr__ = imported_at_first_use(__name__, _HOMES, _advice)
+__getattr__ = imported_at_first_use(__name__, _MODULES, _advice)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""``python -m fiberscope`` is the command ``fiberscope``."""
+"""Entry point of ``python -m fiberscope``, the command ``fiberscope``."""
 
 from fiberscope.cli import main
 

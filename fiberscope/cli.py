@@ -1,6 +1,6 @@
-"""The entry of the command ``fiberscope``.
+"""Entry point of the command ``fiberscope``.
 
-It handles Ctrl-C before it imports the rest, which takes most of the time of a short command.
+Ctrl-C is handled before the imports, which take most of the time of a short command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def main() -> None:
     """Run the command line of the process, and end the process with its exit code."""
     is_handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not ignored, as by `nohup`
     if is_handled:
-        signal.signal(signal.SIGINT, _leave)
+        signal.signal(signal.SIGINT, _abort)
     from fiberscope.commands.command_line import reduce_overhead
 
     reduce_overhead()
@@ -26,18 +26,18 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run()
     if is_handled:
-        signal.signal(signal.SIGINT, lambda *_: os._exit(code))  # all is written, and the user knows it
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))  # all output is written
     raise SystemExit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; return the exit code, with what was wrong on stderr."""
+    """Run one command line; print errors to stderr and return the exit code."""
     from fiberscope.commands.command_line import execute
 
     return execute(arguments)
 
 
-def _leave(*_: object) -> None:
-    """End the process during its imports: one that is broken off may raise anything."""
+def _abort(*_: object) -> None:
+    """End the process during its imports, because an interrupted import may raise any exception."""
     os.write(2, b"fiberscope: interrupted before the command began; nothing was written\n")
     os._exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""The commands of ``fiberscope``, one file each: its options, its help, what it does and what it prints.
+"""Commands of ``fiberscope``, one file each: options, help, execution and output.
 
-Every file is imported to answer ``--help``, so what is heavy is imported within the functions.
+Every file is imported for ``--help``. Heavy modules are therefore imported within functions.
 """

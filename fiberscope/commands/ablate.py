@@ -1,4 +1,4 @@
-"""``fiberscope ablate``: the bottleneck study as a table."""
+"""``fiberscope ablate``: table of an ablation study."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ablate(
 
 
 def table(title: str, outcomes: Sequence[AblationResult]) -> Table:
-    """A line for each run."""
+    """Return a row for each run."""
     ablations = Table(title, ("Changed", "Cycles", "Saved", "Share", "What it tells"), notes=1)
     for ablation in outcomes:
         saved = f"{ablation.saved:,}" if ablation.tells else ""

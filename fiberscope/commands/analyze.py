@@ -1,4 +1,4 @@
-"""``fiberscope analyze``: a mapping on a machine, by statistics."""
+"""``fiberscope analyze``: analytical evaluation of a mapping by statistics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Profile = Annotated[
 
 
 @expand_groups(product="nothing is computed, so there is no product; fiberscope model has one")
-def analyze(inputs: _Inputs, asked: ReportOptions, profile: _Profile = False) -> None:
+def analyze(inputs: _Inputs, options: ReportOptions, profile: _Profile = False) -> None:
     """Estimate cycles and energy of a mapping from tensor statistics.
 
     Models formats, gating and skipping. Reads the files of Timeloop and Sparseloop, version 0.4 or 0.3.
@@ -46,13 +46,13 @@ def analyze(inputs: _Inputs, asked: ReportOptions, profile: _Profile = False) ->
     from fiberscope.results.report.analytical import tables
     from fiberscope.run.request import AnalyticRequest
 
-    asked.check({}, {f"the input {path}": path for path in inputs})
-    words = shlex.join(map(str, inputs))
-    with report_delivery(asked.json, asked.quiet) as deliver:
-        run = AnalyticRequest(words, settings=asked.entries(), config=asked.config, exact=asked.exact)
+    options.check({}, {f"the input {path}": path for path in inputs})
+    names = shlex.join(map(str, inputs))
+    with report_delivery(options.json, options.quiet) as deliver:
+        run = AnalyticRequest(names, settings=options.entries(), config=options.config, exact=options.exact)
         report, analysis = run.analysis
     deliver(report)
-    if asked.quiet or asked.json == STANDARD_OUTPUT or report.analytical is None:
+    if options.quiet or options.json == STANDARD_OUTPUT or report.analytical is None:
         return
     print_stacked(*(table.rich() for table in tables(report)))
     print(report.analytical.loop_nest)
@@ -63,6 +63,6 @@ def analyze(inputs: _Inputs, asked: ReportOptions, profile: _Profile = False) ->
 
 
 def _steps(seconds: Sequence[float]) -> str:
-    """Return the duration of each step, as a text."""
+    """Format the duration of each step."""
     steps = zip(("dataflow", "sparse", "micro-architecture"), seconds, strict=True)
     return "; ".join(f"{name} {1e3 * seconds_:.2f} ms" for name, seconds_ in steps)

@@ -1,4 +1,4 @@
-"""``fiberscope build``: parts and machines of a user's own, compiled."""
+"""``fiberscope build``: compilation of a user's parts and machines."""
 
 from __future__ import annotations
 

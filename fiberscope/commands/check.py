@@ -1,4 +1,4 @@
-"""``fiberscope check``: the machine and its specification side by side."""
+"""``fiberscope check``: comparison of a machine with its specification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-LEAST_SHARE = 0.005  # of a run's cycles, from which on a part of them has a line of its own
+LEAST_SHARE = 0.005  # fraction of a run's cycles from which a part has its own line
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 _Sample = Annotated[str | None, typer.Option(metavar="[WIDTH]", hidden=True, help="Refused here.")]
@@ -59,7 +59,7 @@ def check(
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.accelerators.user_parts import parse_parts
     from fiberscope.commands.progress import progress_display
-    from fiberscope.explore.check import check as checked
+    from fiberscope.explore.check import check as run_check
 
     factors, tensors, symbols = _parse_operands(accelerator, operands)
     check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
@@ -71,63 +71,65 @@ def check(
         "parts": parts,
         "explain": explain,
     }
-    with progress_display(quiet) as tell:
-        done = checked(accelerator, *factors, **options, progress=tell)
+    with progress_display(quiet) as progress:
+        checked = run_check(accelerator, *factors, **options, progress=progress)
     if json is not None:
-        write_json(json, done.document())
+        write_json(json, checked.document())
     if json != STANDARD_OUTPUT:
-        _show(done)
-    if not done.right:
-        raise FailedRunError(_wrong(done), done.event)
+        _show(checked)
+    if not checked.right:
+        raise FailedRunError(_wrong(checked), checked.event)
 
 
 def _parse_operands(
-    accelerator: str, words: Sequence[str]
+    accelerator: str, texts: Sequence[str]
 ) -> tuple[list[str], dict[str, str], Sequence[str]]:
-    """Return operands in order, operands by name, and the words that give a symbol its value."""
+    """Return operands in order, operands by name, and the arguments that set symbols."""
     from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.models.trace.source import split_symbols
     from fiberscope.run.find_machine import specification_of
 
     specification = specification_of(accelerator)
-    words, symbols = split_symbols(specification, words) if specification else (words, [])
-    factors, tensors = operands_of(words)
+    texts, symbols = split_symbols(specification, texts) if specification else (texts, [])
+    factors, tensors = operands_of(texts)
     check_factors(factors)
     return factors, tensors, symbols
 
 
-def _show(done: Check) -> None:
-    compared = [_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)]
+def _show(checked: Check) -> None:
+    compared = [_table("Counts", checked.counts), _table("Bytes with the memory", checked.traffic)]
     show([table for table in compared if table.rows], markdown=False)
-    print(_bound(done))
-    if done.analytical:
-        print(*_analytical(done.analytical, done.event.cycles), sep="\n")
-    _show_parts(done)
-    for component, reason in done.beyond.items():
+    print(_bound(checked))
+    if checked.analytical:
+        print(*_analytical(checked.analytical, checked.event.cycles), sep="\n")
+    _show_parts(checked)
+    for component, reason in checked.beyond.items():
         print(f"the bound leaves out {component}: {reason}")
 
 
-def _show_parts(done: Check) -> None:
-    """Print the cycles of each stage, and where those of the longest go, what is hardly any in one line."""
+def _show_parts(checked: Check) -> None:
+    """Print the cycles of each stage and the attribution of the longest stage; small parts share a line."""
     from fiberscope.results.report.families import rounds_of_stages
 
-    least, indent = LEAST_SHARE * done.event.cycles, "    " if done.longest else "  "
-    for stage, counts in rounds_of_stages(done.event.stages, done.longest).items():
+    least, indent = LEAST_SHARE * checked.event.cycles, "    " if checked.longest else "  "
+    for stage, counts in rounds_of_stages(checked.event.stages, checked.longest).items():
         rounds = f", {len(counts)} rounds" if len(counts) > 1 else ""
-        print(_share(done, "  ", sum(counts), f"stage {stage}{rounds}"))
-    if done.longest:
-        what = ", of which" if done.parts else ""
-        print(_share(done, "  ", done.event.stages[done.longest], f"stage {done.longest}{what}"))
-    small = [cycles for cycles in done.parts.values() if abs(cycles) < least]
-    parts = {where: cycles for where, cycles in done.parts.items() if abs(cycles) >= least}
+        print(_share(checked, "  ", sum(counts), f"stage {stage}{rounds}"))
+    if checked.longest:
+        suffix = ", of which" if checked.parts else ""
+        print(
+            _share(checked, "  ", checked.event.stages[checked.longest], f"stage {checked.longest}{suffix}")
+        )
+    small = [cycles for cycles in checked.parts.values() if abs(cycles) < least]
+    parts = {cause: cycles for cause, cycles in checked.parts.items() if abs(cycles) >= least}
     if small:
         parts[f"{len(small)} parts of less than {LEAST_SHARE:.1%} each, listed by --json"] = sum(small)
-    for where, cycles in parts.items():
-        print(_share(done, indent, cycles, where))
+    for cause, cycles in parts.items():
+        print(_share(checked, indent, cycles, cause))
 
 
-def _share(done: Check, indent: str, cycles: int, where: str) -> str:
-    return f"{indent}{cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}"
+def _share(checked: Check, indent: str, cycles: int, label: str) -> str:
+    return f"{indent}{cycles:>12,} cycles, {cycles / max(checked.event.cycles, 1):4.0%}: {label}"
 
 
 def _table(title: str, rows: Sequence[Comparison]) -> Table:
@@ -138,16 +140,16 @@ def _table(title: str, rows: Sequence[Comparison]) -> Table:
     return table
 
 
-def _bound(done: Check) -> str:
-    event, trace = 1e9 * done.event.seconds, 1e9 * done.bound
-    if done.trace.teaal is not None and not done.trace.teaal.bounds_time:
+def _bound(checked: Check) -> str:
+    event, trace = 1e9 * checked.event.seconds, 1e9 * checked.bound
+    if checked.trace.teaal is not None and not checked.trace.teaal.bounds_time:
         return f"{event:,.0f} ns by components, no bound by the trace"
-    share = f" ({trace / event:.0%})" if event else ""  # a machine that has nothing to do takes no cycle
+    share = f" ({trace / event:.0%})" if event else ""  # a machine without work takes no cycles
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace{share}"
 
 
 def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
-    """The analytical model's cycles over the event's, and what no nest of it says."""
+    """Return the analytical model's cycles relative to the event model, and the unmodelled parts."""
     if not analysis.phases:
         return [f"no cycles by the analytical model: {reason}" for reason in analysis.without]
     share = f", {analysis.cycles / cycles:.2f} of the event's" if cycles else ""
@@ -155,9 +157,9 @@ def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
     return [summary, *(f"the analytical model leaves out: {reason}" for reason in analysis.without)]
 
 
-def _wrong(done: Check) -> str:
-    """Describe the comparisons that failed."""
-    faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in done.counts if not row.right]
-    if not done.bound_holds:
+def _wrong(checked: Check) -> str:
+    """Describe the failed comparisons."""
+    faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in checked.counts if not row.right]
+    if not checked.bound_holds:
         faults.append("the machine is faster than the trace's bound")
     return f"the two models disagree: {'; '.join(faults)}"

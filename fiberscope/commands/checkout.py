@@ -8,5 +8,5 @@ __all__ = ["is_checkout"]
 
 
 def is_checkout() -> bool:
-    """Return whether ``published/`` lies beside the package, as in a checkout of the sources."""
+    """Return whether the package lies in a checkout of the sources, with the folder ``published/``."""
     return (Path(fiberscope.__file__).parents[1] / "published" / "figures.py").is_file()

@@ -1,9 +1,8 @@
-"""The command ``fiberscope``: registers the commands, and makes of what they raise a line and an exit code.
+"""Entry of the command ``fiberscope``: registers commands, and converts errors to messages and exit codes.
 
-Exit codes: 0; 2 for bad input, with one line that says what would be right; 3 when the simulated machine
-went wrong; 4 for a sweep some of whose points failed; 130 when interrupted, be it by Ctrl-C or by a signal
-that ends processes; 141, without a word, when nobody reads the output any more. Everything heavy is imported
-inside the commands, so that ``--help`` answers at once.
+Exit codes: 0; 2 for bad input, with a one-line message; 3 if the simulated machine failed; 4 for a sweep with
+failed points; 130 after an interrupt by Ctrl-C or a terminating signal; 141, without a message, if the reader
+of the output has closed it. Heavy modules are imported within commands so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ from fiberscope.results.errors import FailedRunError
 
 __all__ = ["app", "execute", "reduce_overhead"]
 
-PIPE_BROKEN = 1  # what click ends with where it sees that first
-LEAST_COLUMNS = 40  # which tables are laid out for; a window may have none
-YOUNG_OBJECTS = 200_000  # before Python looks for garbage: more than a run makes, most of it there to stay
+PIPE_BROKEN = 1  # click's exit code for a closed output
+LEAST_COLUMNS = 40  # minimum width of tables; a window may report 0
+YOUNG_OBJECTS = 200_000  # threshold of garbage collection, above the objects of a run
 
-# The base of all usage errors; where it lives depends on the version of typer.
+# Base class of all usage errors; its module depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 COMMANDS = {
@@ -78,22 +77,22 @@ _Version = Annotated[
 
 
 def reduce_overhead() -> None:
-    """Spare the process of one command some percent of its time; before libraries are imported."""
+    """Reduce the start-up time of a command by some percent; called before libraries are imported."""
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         cast(TextIOWrapper, stream).reconfigure(errors=ESCAPE_UNDECODABLE)
     atexit.register(_leave)
     if _columns() < LEAST_COLUMNS:
-        os.environ["COLUMNS"] = str(LEAST_COLUMNS)  # what tables, bars and help are laid out by
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # it would look into every library for them
+        os.environ["COLUMNS"] = str(LEAST_COLUMNS)  # used by tables, bars and help
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle threads would spin
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # avoids a scan of all libraries
 
 
 def _columns() -> int:
-    """Columns of the terminal, or what ``COLUMNS`` says; many where neither is known."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal():
-        return int(said)
+    """Return the terminal's columns, or those of ``COLUMNS``; LEAST_COLUMNS if both are unknown."""
+    text = os.environ.get("COLUMNS", "")
+    if text.isdecimal():
+        return int(text)
     for number in range(3):
         with suppress(OSError):
             return os.get_terminal_size(number).columns or LEAST_COLUMNS
@@ -101,13 +100,13 @@ def _columns() -> int:
 
 
 def _leave() -> None:
-    """Have what is left go with the process, unsearched; DuckDB would take it for leaks, and say so."""
+    """Skip the final garbage collection, except with DuckDB, which would report leaks."""
     if "duckdb" not in sys.modules:
         gc.freeze()
 
 
 def execute(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; returns the exit code, having said on stderr what was wrong."""
+    """Run one command line; print errors to stderr and return the exit code."""
     with warnings.catch_warnings(), terminations_interrupt(), expecting_outputs():
         warnings.showwarning = _warn
         try:
@@ -116,38 +115,38 @@ def execute(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
             return code
         except FailedRunError as error:
-            return _complain(str(error), MACHINE_WRONG)
+            return _print_error(str(error), MACHINE_WRONG)
         except (InterruptedCommandError, KeyboardInterrupt, typer.Abort) as error:
-            return _complain(_interruption(error), INTERRUPTED)
-        except BrokenPipeError:  # as of `fiberscope list | head`, who has seen enough
-            _give_up_output()
+            return _print_error(_interrupt_message(error), INTERRUPTED)
+        except BrokenPipeError:  # as in `fiberscope list | head`
+            _discard_output()
             return UNREAD
-        except SystemExit as ended:
-            if ended.code != PIPE_BROKEN:
+        except SystemExit as exit_:
+            if exit_.code != PIPE_BROKEN:
                 raise
             return UNREAD
         except Exception as error:
-            message = _mistake(error)
+            message = _input_error_message(error)
             if message is None:
                 raise
-            return _complain(message, BAD_INPUT)
+            return _print_error(message, BAD_INPUT)
 
 
-def _interruption(error: BaseException) -> str:
-    """Say what an interrupted command has not written: as its error says, or of the files it was to write."""
+def _interrupt_message(error: BaseException) -> str:
+    """Describe the outputs that an interrupted command has not written."""
     missing = ", ".join(map(str, unwritten_outputs()))
     reason = str(error) if error.args else missing and f"not written: {missing}"
     return f"interrupted; {reason}" if reason else "interrupted before the end"
 
 
-def _mistake(error: Exception) -> str | None:
-    """Return the message for an error that the user can mend; None for a fault of the program."""
+def _input_error_message(error: Exception) -> str | None:
+    """Return the message for an error that the user can correct; None for a defect of the program."""
     if isinstance(error, _ClickError):
         return _usage(error)
     if isinstance(error, MemoryError):
         return "out of memory; try a smaller matrix"
     if isinstance(error, OSError):
-        return _of_the_system(error)
+        return _system_error_message(error)
     if isinstance(error, ModuleNotFoundError):
         return advice(error)
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
@@ -155,26 +154,26 @@ def _mistake(error: Exception) -> str | None:
     return str(error) if isinstance(error, ValueError) and _is_input_error(error) else None
 
 
-def _of_the_system(error: OSError) -> str:
-    """Return the message for an error of the system; without a file it concerns the output, now closed."""
+def _system_error_message(error: OSError) -> str:
+    """Return the message for an operating system error; an error without a file concerns the output."""
     reason = error.strerror or str(error)
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}"
-    if error.errno == errno.ENOENT:  # of Python's search for one
+    if error.errno == errno.ENOENT:  # no temporary folder
         return f"{reason}; name a folder with room in TMPDIR"
-    _give_up_output()
+    _discard_output()
     return f"the output cannot be written: {reason}"
 
 
-def _give_up_output() -> None:
-    """Replace stdout by a null device, since Python would flush it again at its end."""
+def _discard_output() -> None:
+    """Replace stdout by a null device, because Python flushes stdout again at exit."""
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @cache
 def _commands() -> Callable[..., Any]:
-    """Return the command line parser, built once for a process of many runs."""
+    """Return the command line parser; cached for processes with many runs."""
     return typer.main.get_command(app)
 
 
@@ -186,12 +185,12 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning as one line; the signature is that of ``warnings.showwarning``."""
+    """Print a warning as one line; the signature is that of ``warnings.showwarning``."""
     print(f"fiberscope: warning: {message}", file=sys.stderr)
 
 
-def _complain(message: str, code: int) -> int:
-    """Say what was wrong; bad input is one line, whatever characters it holds."""
+def _print_error(message: str, code: int) -> int:
+    """Print an error and return its exit code; the message of bad input is a single printable line."""
     if code == BAD_INPUT:
         message = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
     print(f"fiberscope: {message}", file=sys.stderr)

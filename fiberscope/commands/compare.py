@@ -1,4 +1,4 @@
-"""``fiberscope compare``: runs the published matrices and prints how far off the machine is."""
+"""``fiberscope compare``: runs the published matrices and prints the errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Study: TypeAlias = Callable[[Sequence[str], Mapping[str, Any]], tuple[object, li
 
 STUDIES: Final = ("costs", "mint", "sage", "sam", "sparseloop", "tiles", "validation")
 
-# Of the errors of runs that have other settings than the published ones.
+# Note on errors of runs whose settings differ from the published ones.
 ASIDE: Final = "an error in parentheses is of settings that the published runs did not have, and in no mean"
 
 _Matrices = Annotated[
@@ -79,7 +79,7 @@ def compare(
     marker = f"compare {accelerator}"
     check_outputs({"--json": json, "--write": write}, {})
     if write is not None:
-        replace_between(write, marker, "")  # finds a fault before the runs, not after
+        replace_between(write, marker, "")  # detects errors before the runs
     options = {
         "settings": parse_settings(settings or []),
         "parts": parse_parts(part or []),
@@ -97,10 +97,10 @@ def compare(
 
 
 def _study(name: str) -> Study:
-    """Return the study of a name, which is in the sources beside the package, or that of a machine.
+    """Return a named study of a checkout, or the study of a machine.
 
     Raises:
-        InputError: the package is installed without the sources.
+        InputError: the named study needs a checkout of the sources.
     """
     if name not in STUDIES:
         return partial(_machine, name)
@@ -112,7 +112,7 @@ def _study(name: str) -> Study:
     if name in ("costs", "mint", "validation"):
         from fiberscope.rtl.select_block import rtl_blocks
 
-        rtl_blocks()  # refused without the extra that the module imports
+        rtl_blocks()  # raises an error without the extra
     study: Study = import_module(f"published.{name}").study
     return study
 
@@ -120,7 +120,7 @@ def _study(name: str) -> Study:
 def _machine(
     accelerator: str, matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[object, list[Table]]:
-    """A machine, as data and as tables."""
+    """Return the comparison of a machine as data and as tables."""
     from fiberscope import accelerators
     from fiberscope.explore.speedups import has_designs
 
@@ -141,7 +141,7 @@ def _published(
 def _designs(
     kind: Kind[Any], workloads: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
-    """The same of designs beside one another."""
+    """Run the designs of a machine; return speed-ups as data and as tables."""
     from fiberscope.explore import speedups
 
     remaining = dict(options)
@@ -155,14 +155,14 @@ def _designs(
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:
-    """Cycles with mean errors, and traffic."""
+    """Return a table of cycles with mean errors, and a table of traffic."""
     return [_cycles(runs), _traffic(runs)]
 
 
 def _cycles(runs: Sequence[Run]) -> Table:
     columns = ("Matrix", "Memory", "Cycles", "Reported", "Error", "TeAAL", "TeAAL's error")
-    aside = any(not run.as_published for run in runs)
-    table = Table(f"Cycles; {ASIDE}" if aside else "Cycles", columns, labels=2)
+    has_other_settings = any(not run.as_published for run in runs)
+    table = Table(f"Cycles; {ASIDE}" if has_other_settings else "Cycles", columns, labels=2)
     for run in runs:
         table.add(
             _name(run),
@@ -174,9 +174,11 @@ def _cycles(runs: Sequence[Run]) -> Table:
             _share(run.teaal_error),
         )
     for model in dict.fromkeys(run.model for run in runs if run.as_published):
-        ours = [abs(run.error) for run in runs if run.model == model and run.error is not None]
-        theirs = [abs(run.teaal_error) for run in runs if run.model == model and run.teaal_error is not None]
-        table.add("mean, absolute", model, "", "", _mean(ours), "", _mean(theirs))
+        own_errors = [abs(run.error) for run in runs if run.model == model and run.error is not None]
+        teaal_errors = [
+            abs(run.teaal_error) for run in runs if run.model == model and run.teaal_error is not None
+        ]
+        table.add("mean, absolute", model, "", "", _mean(own_errors), "", _mean(teaal_errors))
     return table
 
 
@@ -202,7 +204,7 @@ def _name(run: Run) -> str:
 
 
 def _cycles_of(run: Run) -> str:
-    """The cycles, with the range of the draws if there are several."""
+    """Return the cycles, with the range of several draws."""
     spread = f" ({run.least:,} to {run.most:,})" if run.most > run.least else ""
     return f"{run.cycles:,}{spread}"
 

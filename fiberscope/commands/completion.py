@@ -1,6 +1,6 @@
 """Completion by the tab key: accelerators, matrices, parameters and their shipped values.
 
-A word that cannot be completed is completed by nothing: what is wrong with it, the command itself says.
+A word without completions is left unchanged; the command reports the error.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ __all__ = [
 
 
 def complete_accelerator(incomplete: str) -> list[str]:
-    """Names of accelerators."""
+    """Return matching names of accelerators."""
     from fiberscope import accelerators
 
-    return _beginning(incomplete, accelerators.names())
+    return _matching(incomplete, accelerators.names())
 
 
 def complete_matrix(incomplete: str) -> list[str]:
-    """Names of known matrices; of files the shell knows by itself."""
+    """Return matching names of registered matrices; the shell completes files."""
     from fiberscope import workloads
 
-    return _beginning(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
+    return _matching(incomplete, (entry.name for entry in workloads.entries() if entry.is_matrix))
 
 
 def complete_name(incomplete: str) -> list[str]:
-    """Names of either."""
+    """Return matching names of accelerators and matrices."""
     return [*complete_accelerator(incomplete), *complete_matrix(incomplete)]
 
 
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
-    """Keys of the parameters of the accelerator that the line names."""
-    return _beginning(incomplete, _shipped(context))
+    """Return matching parameter keys of the accelerator on the command line."""
+    return _matching(incomplete, _shipped(context))
 
 
 def complete_setting(context: typer.Context, incomplete: str) -> list[str]:
-    """The same with their values, ready to be changed: ``pe.count=32``."""
-    return _beginning(incomplete, (f"{key}={value}" for key, value in _shipped(context).items()))
+    """Return matching parameters with their values, such as ``pe.count=32``."""
+    return _matching(incomplete, (f"{key}={value}" for key, value in _shipped(context).items()))
 
 
-def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
+def _matching(incomplete: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
 
 
 def _shipped(context: typer.Context) -> dict[str, str]:
-    """Parameters and their values as words of a command line; none where nothing that has any is named."""
+    """Return the shipped parameters of the named machine as texts; empty without a machine."""
     from fiberscope import accelerators
     from fiberscope.accelerators.configuration import format_value, parameters
 
@@ -65,7 +65,7 @@ def _shipped(context: typer.Context) -> dict[str, str]:
 
 
 def _file(context: typer.Context) -> Path:
-    """The file of parameters as shipped: of a command that runs but one machine, or of the one it names."""
+    """Return the parameter file of the command's only machine, or of the named machine."""
     from fiberscope import accelerators
 
     if context.info_name == "convert":
@@ -76,6 +76,6 @@ def _file(context: typer.Context) -> Path:
         from fiberscope.models.graphs.settings import SHIPPED
 
         return SHIPPED
-    # Behind an option that has no value yet, the words are not taken apart.
+    # After an option without a value, arguments are not parsed.
     named = (context.params.get(word) for word in ("accelerator", "name", "specification"))
     return accelerators.find(next(filter(None, named), None) or next(iter(context.args), "")).shipped

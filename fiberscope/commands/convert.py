@@ -41,7 +41,7 @@ def convert(
     source: _Source,
     target: _Target,
     matrix: Matrix,
-    asked: SimulationOptions,
+    options: SimulationOptions,
     bits: _Bits = None,
     rtl: _Rtl = None,
     simulator: Simulator = "auto",
@@ -59,28 +59,28 @@ def convert(
     """
     from fiberscope.run.request import request_conversion
 
-    wanted: dict[str, object] = {} if bits is None else {"problem.bits": bits}
+    settings: dict[str, object] = {} if bits is None else {"problem.bits": bits}
     if rtl is not None:
         formats = {"problem.source": source.lower(), "problem.target": target.lower()}
-        return _in_the_loop(rtl, matrix, asked, wanted | formats, simulator, output)
+        return _run_with_rtl(rtl, matrix, options, settings | formats, simulator, output)
     make = partial(request_conversion, f"{source} {target}", (matrix,))
-    return asked.ended(asked.simulate(make, matrices(matrix, None), wanted))
+    return options.ended(options.simulate(make, matrices(matrix, None), settings))
 
 
-def _in_the_loop(
+def _run_with_rtl(
     blocks: str,
     matrix: str,
-    asked: SimulationOptions,
-    wanted: Mapping[str, object],
+    options: SimulationOptions,
+    conversion_settings: Mapping[str, object],
     simulator: str,
     output: Path,
 ) -> int:
-    """The conversion with RTL in it, compared with itself."""
+    """Run a conversion with RTL, and compare it with the event simulation."""
     from fiberscope.commands.rtl import make_request, print_comparison
 
     for option in NOT_WITH_RTL:
-        if getattr(asked, option):
+        if getattr(options, option):
             raise InputError(f"{flag(option)}: not with --rtl, which compares two runs")
-    settings = [*(asked.settings or []), *(f"{key}={value}" for key, value in wanted.items())]
-    order = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
-    return print_comparison(make_request(order, asked.waveform()), simulator, output)
+    settings = [*(options.settings or []), *(f"{key}={value}" for key, value in conversion_settings.items())]
+    request = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
+    return print_comparison(make_request(request, options.waveform()), simulator, output)

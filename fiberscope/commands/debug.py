@@ -1,4 +1,4 @@
-"""``fiberscope debug``: a run under the debugger."""
+"""``fiberscope debug``: a run in the debugger."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fiberscope.run.debug.session import Session
 
-__all__ = ["Script", "debug", "hold", "script_lines"]
+__all__ = ["Script", "debug", "run_session", "script_lines"]
 
 Script = Annotated[
     Path | None,
@@ -48,7 +48,7 @@ _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timel
 def debug(
     accelerator: Accelerator,
     operands: Operands,
-    asked: SimulationOptions,
+    options: SimulationOptions,
     script: Script = None,
     snapshots: _Snapshots = 16,
     snapshot_memory: _SnapshotMemory = None,
@@ -69,43 +69,43 @@ def debug(
     from fiberscope.run.debug.session import Session
     from fiberscope.run.find_machine import specification_of
 
-    factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
-    asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
+    factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
+    options.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = script_lines(script)
-    arguments = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
+    arguments = {"settings": options.entries(), "config": options.config, "exact": options.exact}
     limit = None if snapshot_memory is None else SIZE.read(snapshot_memory, "--snapshot-memory")
     run = requested_run(accelerator, factors, tensors, **arguments)
-    options = _run_options(asked)
-    page = debugger_page(asked.live, page_title(run))
-    with page as show, Session(run, options, snapshots, limit) as session, show(session):
-        return hold(session, asked.json, script, lines)
+    run_options = _run_options(options)
+    page = debugger_page(options.live, page_title(run))
+    with page as show, Session(run, run_options, snapshots, limit) as session, show(session):
+        return run_session(session, options.json, script, lines)
 
 
 def script_lines(script: Path | None) -> list[str] | None:
-    """Return the lines of a script; None where they come from standard input."""
+    """Return the lines of a script; None for standard input."""
     return None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
 
 
-def _run_options(asked: SimulationOptions) -> dict[str, Any]:
-    """The options of the run itself."""
+def _run_options(options: SimulationOptions) -> dict[str, Any]:
+    """Return the options of the run."""
     from fiberscope.accelerators.user_parts import parse_parts
 
     names = ("histograms", "checked", "cycle_limit")
-    options = {name: getattr(asked, name) for name in names if getattr(asked, name)}
-    if asked.part:
-        options["parts"] = parse_parts(asked.part)
-    return options
+    arguments = {name: getattr(options, name) for name in names if getattr(options, name)}
+    if options.part:
+        arguments["parts"] = parse_parts(options.part)
+    return arguments
 
 
-def hold(session: Session, json: Path | None, script: Path | None, lines: list[str] | None) -> int:
-    """Hold a session to its end, and write the report that is asked for; return the exit code."""
+def run_session(session: Session, json: Path | None, script: Path | None, lines: list[str] | None) -> int:
+    """Run a session to its end, and write the requested report; return the exit code."""
     from fiberscope.commands.report_output import report_delivery
 
     console = _console()
     if lines is None and script is None and sys.stdin is not None and sys.stdin.isatty():
-        _converse(session, console)
+        _run_prompt(session, console)
     else:
-        _follow(
+        _run_script(
             session,
             console,
             STANDARD_INPUT if lines is None else str(script),
@@ -128,11 +128,11 @@ def _console() -> Console:
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
-def _follow(session: Session, console: Console, source: str, lines: object) -> None:
-    """Execute the lines of a script up to its end.
+def _run_script(session: Session, console: Console, source: str, lines: object) -> None:
+    """Execute the lines of a script.
 
     Raises:
-        InputError: a line is no command; has the file and the number of the line.
+        InputError: a line is invalid; the message has the file and the line number.
     """
     from fiberscope.run.debug.interpreter import Quit
 
@@ -157,11 +157,11 @@ def _execute(session: Session, console: Console, line: str) -> None:
         show(answer, console)
 
 
-def _converse(session: Session, console: Console) -> None:
-    """Execute what is typed until the session is ended; a wrong line costs a line."""
+def _run_prompt(session: Session, console: Console) -> None:
+    """Execute typed commands until the session ends; errors are printed."""
     from fiberscope.run.debug.interpreter import Quit
 
-    for line in _typed(session):
+    for line in _read_lines(session):
         try:
             _execute(session, console, line)
         except Quit:
@@ -172,8 +172,8 @@ def _converse(session: Session, console: Console) -> None:
             console.print("interrupted")
 
 
-def _typed(session: Session) -> Iterator[str]:
-    """The lines that are typed, with history and completion where prompt_toolkit is installed."""
+def _read_lines(session: Session) -> Iterator[str]:
+    """Yield typed lines, with history and completion if prompt_toolkit is installed."""
     ask: Callable[[str], str]
     try:
         from prompt_toolkit import PromptSession

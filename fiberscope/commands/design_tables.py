@@ -1,4 +1,4 @@
-"""Tables of designs side by side, for ``fiberscope compare``."""
+"""Tables of the designs of a machine, for ``fiberscope compare``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["design_tables"]
 
 
 def design_tables(runs: Sequence[SpeedupRow], table: Designs) -> list[Table]:
-    """Speed-ups with iterations beside them, edges a nanosecond, and what was published of either."""
+    """Return tables of speed-ups with iterations, of edges per nanosecond, and of published values."""
     first, *others = table.designs
     faster = Table(
         f"Speed-up over {first}", ("Graph", "Problem", "Iterations", f"{first}, cycles", *others), labels=2

@@ -1,4 +1,4 @@
-"""``fiberscope diff``: two reports side by side."""
+"""``fiberscope diff``: comparison of two reports."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
 
 
 def show_difference(difference: Difference, before: Report, after: Report) -> None:
-    """Print what differs between two reports."""
+    """Print the differences between two reports."""
     if difference.provenance:
         print_stacked(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
     print_stacked(_headline(difference, before, after))
@@ -74,7 +74,7 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
 
 
 def _headline(difference: Difference, before: Report, after: Report) -> Text:
-    """The cycles of both runs, and how much faster a run is, if its cycles differ significantly."""
+    """Return the cycles of both runs, and the speed-up if the difference is significant."""
     from rich.text import Text
 
     from fiberscope.results.report.estimates import format_interval
@@ -93,7 +93,7 @@ def _headline(difference: Difference, before: Report, after: Report) -> Text:
 
 
 def _estimated(before: Report, after: Report) -> str:
-    """The parts of the reports that are estimates, in a line; empty for two whole runs."""
+    """Return the estimated parts of the reports in a line; empty for two full runs."""
     parts = [report.sampling.estimated if report.sampling else () for report in (before, after)]
     names = ", ".join(dict.fromkeys([*parts[0], *parts[1]]))
     return f"Estimates from samples: {names}" if names else ""
@@ -138,7 +138,7 @@ def _with_spreads(cells: tuple[str, str, str], spreads: tuple[str, str]) -> tupl
 
 
 def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
-    """Return the changes worth a line: of a family the largest, as one state's gain is another's loss."""
+    """Yield the changes worth a line; only the largest of a family, as its states sum to a constant."""
     families = set()
     for change in changes:
         family = change.name.rpartition(" ")[0]

@@ -1,4 +1,4 @@
-"""``fiberscope formats``: how many bits a tensor takes in each compression format."""
+"""``fiberscope formats``: size of a tensor in each compression format."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def formats(
     loaded = load_tensor(tensor, exact=exact)
     if loaded.notice:
         print_progress(f"fiberscope: {loaded.notice}")
-    document = _document(loaded, forms or _all_that_hold(loaded), bits)
+    document = _document(loaded, forms or _possible_formats(loaded), bits)
     if json is not None:
         write_json(json, document)
     if json != STANDARD_OUTPUT:
         show([_table(document)], markdown=markdown)
 
 
-def _all_that_hold(loaded: NamedTensor) -> list[Format]:
+def _possible_formats(loaded: NamedTensor) -> list[Format]:
     from fiberscope.workloads.formats import FORMATS
 
     return [form for form in FORMATS.values() if form.holds(loaded.tensor.shape)]

@@ -1,4 +1,4 @@
-"""``fiberscope graph``: graphs of stream blocks, run, checked, drawn."""
+"""``fiberscope graph``: runs, checks and drawings of graphs of stream blocks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _graph() -> None:
 )
 def run(
     source: Source,
-    asked: SimulationOptions,
+    options: SimulationOptions,
     tensors: Tensors = None,
     formats: Formats = None,
     order: Order = "",
@@ -89,12 +89,12 @@ def run(
 
     operands = tensors_by_name(tensors)
 
-    def make(**asked_for: Any) -> GraphRequest:  # noqa: ANN401  (settings and the like)
-        return GraphRequest(graph_of(source, formats, order, operands), tensors=operands, **asked_for)
+    def make(**arguments: Any) -> GraphRequest:  # noqa: ANN401  (settings and the like)
+        return GraphRequest(graph_of(source, formats, order, operands), tensors=operands, **arguments)
 
-    report = asked.simulate(make, {"the graph": file_of_graph(source), **_files(operands)})
-    _show_streams(report if streams and asked.json != STANDARD_OUTPUT else None)
-    return asked.ended(report)
+    report = options.simulate(make, {"the graph": file_of_graph(source), **_files(operands)})
+    _show_streams(report if streams and options.json != STANDARD_OUTPUT else None)
+    return options.ended(report)
 
 
 @graph.command()
@@ -114,16 +114,16 @@ def check(file: _File) -> None:
     from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.splits import split_lines
 
-    read = read_gv(file)
-    check_graph(read)
+    parsed = read_gv(file)
+    check_graph(parsed)
     try:
-        meant = [str(assignment) for assignment in expressions_of(read)]
+        expressions = [str(assignment) for assignment in expressions_of(parsed)]
     except Unreadable as error:
-        meant = [f"no expression can be read: {error}"]
-    print("\n".join([*meant, *split_lines(read.splits)]))
-    print(f"Reads: {', '.join(operands_of(read))}")
-    print("Blocks: " + ", ".join(f"{count} {name}" for name, count in sorted(read.counts().items())))
-    for note in read.notes:
+        expressions = [f"no expression can be read: {error}"]
+    print("\n".join([*expressions, *split_lines(parsed.splits)]))
+    print(f"Reads: {', '.join(operands_of(parsed))}")
+    print("Blocks: " + ", ".join(f"{count} {name}" for name, count in sorted(parsed.counts().items())))
+    for note in parsed.notes:
         print(f"Note: {note}")
 
 
@@ -169,11 +169,11 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
 
     names, path = parse_rewrites(rewrites), output or Path(f"{file.stem}_optimised.gv")
     check_outputs({"the graph rewritten": path}, {"the graph": file})
-    read = read_gv(file)
-    check_graph(read)
-    result = apply_rewrites(read, names)
+    parsed = read_gv(file)
+    check_graph(parsed)
+    result = apply_rewrites(parsed, names)
     write_gv(result, path)
-    print(f"Blocks: {len(read.nodes)} before, {len(result.nodes)} after {', '.join(names)}")
+    print(f"Blocks: {len(parsed.nodes)} before, {len(result.nodes)} after {', '.join(names)}")
     print(f"Written: {path}")
 
 
@@ -214,7 +214,7 @@ def _show_streams(report: Report | None) -> None:
 
 
 def _files(operands: dict[str, str]) -> dict[str, Path | None]:
-    """The files of the operands, which no output may overwrite, by what they are called in a message."""
+    """Return the files of the operands, which no output may overwrite, by their names in messages."""
     from fiberscope.models.graphs.experiment_tensors import is_published
     from fiberscope.workloads import file_of
 

@@ -1,4 +1,4 @@
-"""``fiberscope graph compile``: a line of index notation as a graph of stream blocks."""
+"""``fiberscope graph compile``: compilation of index notation to a graph of stream blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["compile_", "gallery"]
 
 
 class _Shown(StrEnum):
-    """Printer of what ``--show`` asks for."""
+    """Values of the option ``--show``."""
 
     CIN = "cin"
     GRAPH = "graph"
@@ -127,12 +127,12 @@ def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None
         lines += map(str, graph.graph.nodes.values())
         lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in graph.graph.streams]
     lines += split_lines(graph.graph.splits)
-    lines += [f"Order: {','.join(graph.order) or 'no loops'}", f"Primitives: {_listed(graph.counts)}"]
-    lines.append(f"Blocks: {_listed(dict(sorted(graph.graph.counts().items())))}")
+    lines += [f"Order: {','.join(graph.order) or 'no loops'}", f"Primitives: {_format_counts(graph.counts)}"]
+    lines.append(f"Blocks: {_format_counts(dict(sorted(graph.graph.counts().items())))}")
     return [*lines, f"Written: {output}"] if output is not None else lines
 
 
-def _listed(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 
 

@@ -1,4 +1,4 @@
-"""``fiberscope graph orders`` and ``cascade``: loops in the order of least cost, or as a mapping says."""
+"""``fiberscope graph orders`` and ``cascade``: loop orders by estimated cost, and graphs."""
 
 from __future__ import annotations
 

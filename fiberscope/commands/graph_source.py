@@ -66,10 +66,10 @@ Tensors = Annotated[
 def graph_of(
     source: str, formats: list[str] | None, order: str, operands: Mapping[str, object] | None = None
 ) -> Graph | Path:
-    """A graph that was compiled, or the file of one; its ``operands`` decide the order ``auto``.
+    """Return a compiled graph, or the path of a graph file; ``operands`` determine the order ``auto``.
 
     Raises:
-        InputError: it cannot be compiled, or a file comes with what is said of an expression.
+        InputError: the expression cannot be compiled, or options of expressions are given for a file.
     """
     path = file_of_graph(source)
     if path is None:
@@ -80,10 +80,10 @@ def graph_of(
 
 
 def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str, Graph]:
-    """A graph and what its files are called: as its own one, or ``graph`` if it is compiled.
+    """Return a graph with the stem of its files: of the graph's file, or ``graph`` for a compiled graph.
 
     Raises:
-        InputError: as of ``graph_of``, or it cannot be read.
+        InputError: the errors of ``graph_of``, or the file cannot be read.
     """
     from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.netlist import Graph
@@ -99,10 +99,10 @@ def choose_formats(
     operands: Mapping[str, object] | None,
     split: str = "",
 ) -> tuple[list[str] | None, str]:
-    """Formats and the order; ``auto`` becomes the one that is expected to take the fewest cycles.
+    """Return formats and the loop order; ``auto`` becomes the order with the fewest estimated cycles.
 
     Raises:
-        InputError: ``auto`` without operands.
+        InputError: the order is ``auto``, without operands.
     """
     if order != AUTO:
         return formats, order
@@ -127,10 +127,10 @@ def compile_graph(
     split: str = "",
     parallelize: str = "",
 ) -> CompiledExpression:
-    """Compile the expression with the options.
+    """Compile an expression with the options.
 
     Raises:
-        InputError: something of it cannot be.
+        InputError: the expression or an option is invalid.
     """
     from fiberscope.models.graphs.compiler.compile import compile_expression
     from fiberscope.models.graphs.compiler.schedule import parse_variables
@@ -147,15 +147,15 @@ def compile_graph(
     )
 
 
-def tensors_by_name(words: list[str] | None) -> dict[str, str]:
-    """Operands by name.
+def tensors_by_name(arguments: list[str] | None) -> dict[str, str]:
+    """Return operands by name.
 
     Raises:
-        InputError: one without a name, or a name that is given twice.
+        InputError: an operand has no name, or a name is given twice.
     """
     from fiberscope.base.operand_arguments import operands_of
 
-    plain, named = operands_of(words or [])
+    plain, named = operands_of(arguments or [])
     if plain:
         raise InputError(f"{plain[0]} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
     return named

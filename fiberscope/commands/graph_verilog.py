@@ -1,4 +1,4 @@
-"""``fiberscope graph export`` and ``fiberscope graph rtl``: graphs as Verilog, written, and run."""
+"""``fiberscope graph export`` and ``graph rtl``: generation and simulation of a graph as Verilog."""
 
 from __future__ import annotations
 
@@ -87,20 +87,20 @@ def rtl(
     from fiberscope.models.graphs.execution import graph_settings
     from fiberscope.models.graphs.random_tensors import generate_operands
 
-    asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
+    values = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}
-    values = graph_settings(asked).value_type
-    operands = tensors_by_name(tensors) or generate_operands(graph, integers=not values.floats)
+    is_integer = not graph_settings(values).value_type.floats
+    operands = tensors_by_name(tensors) or generate_operands(graph, integers=is_integer)
     try:
-        done = cosimulate(name, graph, operands, asked, **sizes, simulator=simulator, folder=output)
-        tables = [area_table(done.verilog)] if area else []
+        run = cosimulate(name, graph, operands, values, **sizes, simulator=simulator, folder=output)
+        tables = [area_table(run.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
         raise condense_error(error, output) from error
-    for path in done.files:
+    for path in run.files:
         print(f"Written: {path}")
-    print(f"{done.tokens:,} tokens in {done.cycles:,} cycles, in {done.simulator} as in the event simulation")
+    print(f"{run.tokens:,} tokens in {run.cycles:,} cycles, in {run.simulator} as in the event simulation")
     show(tables, markdown=False)
     return 0

@@ -1,6 +1,6 @@
-"""Groups of commands that are imported when they are first used.
+"""Command groups with lazy imports.
 
-A command refuses an option that takes one value and is given twice; typer would silently take the last value.
+A command rejects a repeated single-value option, which typer would silently resolve to the last value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fiberscope.base.errors import InterruptedCommandError
 
 __all__ = ["Group", "lazy_group"]
 
-# Options whose value may be left out, each with the pattern of a value and the default value.
+# Options with an optional value: the pattern of a value and the default value.
 OPTIONAL_VALUES = {"--live": (r"\d+", "0"), "--sample": (r"[\d.]+%?", "3%")}
 HELP_MARGIN = 4  # columns: two blanks before the name of a command, and two before its help
 
@@ -30,7 +30,7 @@ HELP_MARGIN = 4  # columns: two blanks before the name of a command, and two bef
 class _Command(TyperCommand):
     """A command that checks for repeated options before it parses them."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (click's own, or typer's)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (a class of click or typer)
         args = _insert_default_values(args)
         if not ctx.resilient_parsing:
             _values, _rest, options = self.make_parser(ctx).parse_args(list(args))
@@ -41,26 +41,26 @@ class _Command(TyperCommand):
 
 
 def _insert_default_values(args: Sequence[str]) -> list[str]:
-    """Return the words of a command line, with the default value behind each option that lacks its value."""
-    words: list[str] = []
-    for word, behind in zip_longest(args, args[1:], fillvalue=""):
-        words.append(word)
+    """Insert the default value after each option that lacks its optional value."""
+    completed: list[str] = []
+    for word, following in zip_longest(args, args[1:], fillvalue=""):
+        completed.append(word)
         if word in OPTIONAL_VALUES:
             pattern, value = OPTIONAL_VALUES[word]
-            words += [] if re.fullmatch(pattern, behind) else [value]
-    return words
+            completed += [] if re.fullmatch(pattern, following) else [value]
+    return completed
 
 
 def _single_value_option(parameter: Any) -> str:  # noqa: ANN401
-    """Return the name of an option that takes one value; an empty text for a switch or an argument."""
+    """Return the name of an option with a single value; empty for a switch or an argument."""
     takes_one = parameter.param_type_name == "option" and not parameter.multiple and not parameter.is_flag
     return str(parameter.opts[0]) if takes_one else ""
 
 
 class Group(typer.Typer):
-    """A ``typer.Typer`` whose commands refuse repeated options, and whose help is plain text."""
+    """A ``typer.Typer`` whose commands reject repeated options, with plain-text help."""
 
-    def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401  (options of typer)
         super().__init__(rich_markup_mode=None, add_completion=False, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # noqa: ANN401
@@ -69,17 +69,17 @@ class Group(typer.Typer):
 
 
 class _Commands(Mapping[str, Any]):
-    """Mapping from the names of commands, in their order, to commands that are built on access.
+    """Mapping from command names, in order, to commands that are built on access.
 
     Args:
         names: names of the commands.
-        build: builds the command of a name.
+        build: a function that builds the command of a name.
     """
 
     def __init__(self, names: Sequence[str], build: Callable[[str], Any]) -> None:
         self._names, self._build = names, build
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  (click's own, or typer's)
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  (a class of click or typer)
         if name not in self._names:
             raise KeyError(name)
         return self._build(name)
@@ -92,10 +92,10 @@ class _Commands(Mapping[str, Any]):
 
 
 @cache
-def _load_command(name: str) -> Any:  # noqa: ANN401  (click's own, or typer's)
+def _load_command(name: str) -> Any:  # noqa: ANN401  (a class of click or typer)
     """Import the module of a command and return the command, which may be a group.
 
-    The module of a command whose name is a built-in of Python, such as ``list``, has it as ``list_``.
+    A command named like a Python built-in, such as ``list``, is the function ``list_``.
     """
     module = importlib.import_module(f"fiberscope.commands.{name}")
     attribute = getattr(module, name, None) or getattr(module, f"{name}_")
@@ -110,7 +110,7 @@ def _load_command(name: str) -> Any:  # noqa: ANN401  (click's own, or typer's)
 
 
 def _build_group(subcommands: Group) -> Any:  # noqa: ANN401
-    """Return the command of a group, whose subcommands are built on access; typer would build all of them."""
+    """Return a group whose subcommands are built on access, whereas typer would build all of them."""
     functions = {
         registered.name or registered.callback.__name__: registered
         for registered in subcommands.registered_commands
@@ -125,7 +125,7 @@ def _build_group(subcommands: Group) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _named_interrupts() -> Iterator[None]:
-    """Raise ``InterruptedCommandError`` for Ctrl-C; typer would exit without a message."""
+    """Raise ``InterruptedCommandError`` for Ctrl-C, because typer would exit without a message."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -133,9 +133,9 @@ def _named_interrupts() -> Iterator[None]:
 
 
 def _similar_commands(word: str, names: Sequence[str]) -> str:
-    """Return the question for commands like a word: ``; did you mean sim?``; empty if there is none.
+    """Return a suggestion such as ``; did you mean sim?``; empty without similar commands.
 
-    Commands that begin the word, or that the word begins, come before commands with a similar spelling.
+    Commands that share a prefix with the word come before commands with a similar spelling.
     """
     prefixes = [name for name in names if word.startswith(name) or name.startswith(word)]
     similar = prefixes or get_close_matches(word, names)
@@ -143,20 +143,20 @@ def _similar_commands(word: str, names: Sequence[str]) -> str:
 
 
 def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
-    """Return the class of a group whose commands are imported when they are first used.
+    """Return the class of a group whose commands are imported at first use.
 
     Args:
-        headings: names of the commands under each heading of the help. Each command is in the module of its
+        headings: names of the commands under each heading of the help; each command is in the module of its
             name in ``fiberscope.commands``.
     """
     names = [name for commands in headings.values() for name in commands]
 
     class LazyGroup(TyperGroup):
-        def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
+        def __init__(self, **options: Any) -> None:  # noqa: ANN401  (options of typer)
             super().__init__(**options)
             self.commands: Any = _Commands(names, _load_command)
 
-        def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (click's own, or typer's)
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (a class of click or typer)
             if not ctx.resilient_parsing and args[0][:1] != "-" and args[0] not in names:
                 ctx.fail(f"No such command {args[0]!r}{_similar_commands(args[0], names)}")
             return super().resolve_command(ctx, args)
@@ -165,11 +165,11 @@ def lazy_group(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
             with _named_interrupts():
                 return super().make_context(*arguments, **options)
 
-        def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (click's own, or typer's)
+        def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (a class of click or typer)
             with _named_interrupts():
                 return super().invoke(ctx)
 
-        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (click's own, or typer's)
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (a class of click or typer)
             widest = max(map(len, names))
             limit = formatter.width - widest - HELP_MARGIN
             for heading, commands in headings.items():

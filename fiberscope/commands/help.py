@@ -1,4 +1,4 @@
-"""``fiberscope help``: the documentation in the terminal, a page or the part of one that words lead to."""
+"""``fiberscope help``: pages and sections of the documentation in the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).parents[2]
 INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")
 LISTED = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)
 HEADING = re.compile(r"^(?P<level>#+) (?P<words>.+)$")
-UNSEEN = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments and pictures
+INVISIBLE = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments and pictures
 FENCE = "```"
 
 _Topic = Annotated[
@@ -50,7 +50,7 @@ def help_(topic: _Topic = None) -> None:
 
 
 def _list(folder: Path) -> None:
-    """The pages, as the first one names them."""
+    """Print the pages, as listed by the index page."""
     from fiberscope.results.report.table import ruled_table
 
     table = ruled_table("fiberscope help", "answers")
@@ -61,7 +61,7 @@ def _list(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class _Part:
-    """A heading of a page with its text, down to the next heading of its level or above."""
+    """A heading of a page with its text, down to the next heading of the same or a higher level."""
 
     page: str
     heading: str
@@ -69,15 +69,15 @@ class _Part:
 
 
 def _look_up(folder: Path, words: Sequence[str]) -> None:
-    """Show the part whose heading has the words; of several the one with no other, or name all."""
-    asked = " ".join(words)
+    """Show the section whose heading has the words, preferably exactly; list several matches."""
+    query = " ".join(words)
     sections = [
         part for part in _parts(folder) if all(word in part.heading.lower().split() for word in words)
     ]
-    exact = [part for part in sections if part.heading.lower() == asked]
+    exact = [part for part in sections if part.heading.lower() == query]
     if not sections:
         pages = [page.stem for page in folder.glob("*.md")]
-        raise InputError(f"no page is called {asked!r}, and no heading has it; {nearest(asked, pages)}")
+        raise InputError(f"no page is called {query!r}, and no heading has it; {nearest(query, pages)}")
     if len(exact or sections) == 1:
         _show((exact or sections)[0].text)
     else:
@@ -97,30 +97,30 @@ def _parts(folder: Path) -> Iterator[_Part]:
     for page in sorted(folder.glob("*.md")):
         lines = page.read_text(encoding="utf-8").splitlines()
         headings = list(_headings(lines))
-        for at, level, words in headings:
-            end = next((line for line, other, _ in headings if line > at and other <= level), len(lines))
-            yield _Part(page.stem, words, "\n".join(lines[at:end]))
+        for start, level, words in headings:
+            end = next((line for line, other, _ in headings if line > start and other <= level), len(lines))
+            yield _Part(page.stem, words, "\n".join(lines[start:end]))
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Line, level and words of each heading below a page's own; what is within a fence is none."""
-    fenced = False
-    for at, line in enumerate(lines):
-        fenced ^= line.startswith(FENCE)
-        heading = None if fenced else HEADING.match(line)
+    """Yield line, level and words of each heading below the title, outside of fenced blocks."""
+    is_fenced = False
+    for start, line in enumerate(lines):
+        is_fenced ^= line.startswith(FENCE)
+        heading = None if is_fenced else HEADING.match(line)
         if heading and len(heading["level"]) > 1:
-            yield at, len(heading["level"]), heading["words"]
+            yield start, len(heading["level"]), heading["words"]
 
 
 def _show(text: str) -> None:
-    """Laid out in a terminal, page by page; in a pipe as it is written."""
+    """Print a page: rendered and paged in a terminal, otherwise as Markdown."""
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console, text = Console(), UNSEEN.sub("", text)
+    console, text = Console(), INVISIBLE.sub("", text)
     if not console.is_terminal:
         print(text)
         return
-    os.environ.setdefault("LESS", "-FRX")  # colours as they are, and no pager for what fits
+    os.environ.setdefault("LESS", "-FRX")  # keeps colours; no pager for short texts
     with console.pager(styles=True):
         console.print(Markdown(text))

@@ -1,4 +1,4 @@
-"""``fiberscope info``: an accelerator with its parameters, or a matrix."""
+"""``fiberscope info``: description of an accelerator and its parameters, or of a matrix."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["info"]
 
 COLUMNS = ("Parameter", "Default", "Range", "Meaning")
-WIDE = 120  # columns of a terminal from which on meanings are a column of the table
-PIPED = 100  # columns of the description of a machine in a pipe or a file
+WIDE = 120  # columns of a terminal that shows meanings as a column
+PIPED = 100  # columns in a pipe or file
 
 _Name = Annotated[
     str,
@@ -74,20 +74,22 @@ def info(
       fiberscope info gamma --json gamma.json
       fiberscope info gamma --draw -o gamma.svg
     """
-    strange = {"a parameter": parameter, "--json": json} if draw else {"--output": output, "--set": settings}
-    for what, options in strange.items():
+    conflicting = (
+        {"a parameter": parameter, "--json": json} if draw else {"--output": output, "--set": settings}
+    )
+    for option, options in conflicting.items():
         if options:
-            raise InputError(f"{what} goes {'without' if draw else 'with'} --draw")
+            raise InputError(f"{option} goes {'without' if draw else 'with'} --draw")
     if draw:
         _draw(name, output, settings or [])
         return
     if json is not None:
         check_writable(json)
-    described = _described(name, parameter)
+    description = _describe(name, parameter)
     if json is not None:
-        write_json(json, described.document())
+        write_json(json, description.document())
     if json != STANDARD_OUTPUT:
-        described.show()
+        description.show()
 
 
 def _draw(name: str, output: Path | None, settings: list[str]) -> None:
@@ -106,7 +108,7 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
         print(f"Drawing: {output}")
 
 
-def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
+def _describe(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope import accelerators, workloads
     from fiberscope.run.find_machine import find, is_machine
     from fiberscope.workloads.cache import whereabouts
@@ -130,7 +132,7 @@ def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
 
 
 class _Machine:
-    """An accelerator as its file of parameters describes it; of one parameter or section if that is given."""
+    """Description of an accelerator from its parameter file, optionally of one parameter or section."""
 
     def __init__(self, machine: Accelerator[Any], key: str | None) -> None:
         from fiberscope.accelerators.configuration import header
@@ -170,15 +172,15 @@ class _Machine:
         }
 
     def show(self) -> None:
-        """One parameter with what its sources are below it; several as a table below that."""
+        """Print one parameter with its sources, or several as a table below the sources."""
         from rich.text import Text
 
-        room, show = width(PIPED), partial(print_stacked, piped=PIPED)
-        sources = Text(("\n" if room >= max(map(len, self._header)) else " ").join(self._header))
+        columns, show = width(PIPED), partial(print_stacked, piped=PIPED)
+        sources = Text(("\n" if columns >= max(map(len, self._header)) else " ").join(self._header))
         rows = [self._row(parameter) for parameter in self._shown]
         if self._single:
             show(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
-        elif room < WIDE:
+        elif columns < WIDE:
             show(sources, *(part for row in rows for part in ("", *_paragraph(row))))
         else:
             table = ruled_table(*COLUMNS[:-1], "Meaning, unit and source")
@@ -198,7 +200,7 @@ class _Machine:
 
 
 def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, RenderableType]:
-    """A parameter where there is no room for a column of meanings."""
+    """Return a parameter as a paragraph, for terminals too narrow for a table."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -208,7 +210,7 @@ def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, Renderab
 
 
 class _Matrix:
-    """A matrix or tensor as the registry describes it, and as it is where it is at hand."""
+    """Description of a matrix or tensor by the registry, and by its content if available."""
 
     def __init__(self, entry: Entry | None, workload: Workload | None) -> None:
         self._entry, self._workload = entry, workload
@@ -230,19 +232,21 @@ class _Matrix:
         }
 
     def show(self) -> None:
-        """A line for everything that is known, and a picture."""
-        parts: list[RenderableType] = [] if self._entry is None else [_labelled(_registered(self._entry))]
+        """Print all known properties, and a picture."""
+        parts: list[RenderableType] = (
+            [] if self._entry is None else [_labelled(_registered_rows(self._entry))]
+        )
         if self._workload is not None and self._character is not None:
             from rich.text import Text
 
             from fiberscope.workloads.character import picture
 
             lines = picture(self._workload.matrix)
-            parts += [_labelled(_counted(self._character)), Text("\n".join(_framed(lines)))]
-        print_stacked(*[each for part in parts for each in ("", part)][1:])
+            parts += [_labelled(_measured_rows(self._character)), Text("\n".join(_frame_lines(lines)))]
+        print_stacked(*[item for part in parts for item in ("", part)][1:])
 
 
-def _registered(entry: Entry) -> dict[str, str]:
+def _registered_rows(entry: Entry) -> dict[str, str]:
     rows = {
         "Name": entry.name,
         "Also called": ", ".join(entry.aliases),
@@ -254,12 +258,12 @@ def _registered(entry: Entry) -> dict[str, str]:
         "Source": entry.source,
     }
     if graph := entry.rmat:
-        what = f"R-MAT graph of {graph.edges:,} edges, and a tail of {graph.tail:,} vertices"
-        rows["Stand-in"] = f"{what} ({graph.source})"
+        description = f"R-MAT graph of {graph.edges:,} edges, and a tail of {graph.tail:,} vertices"
+        rows["Stand-in"] = f"{description} ({graph.source})"
     return rows
 
 
-def _counted(character: Character) -> dict[str, str]:
+def _measured_rows(character: Character) -> dict[str, str]:
     sizes = " x ".join(f"{size:,}" for size in character.shape)
     square = character.multiplies is not None
     full = f"{character.density:.2g} of all places; {character.diagonal:,} on the diagonal"
@@ -283,7 +287,7 @@ def _spread(degrees: Degrees) -> str:
 
 
 def _labelled(rows: dict[str, str]) -> Table:
-    """A line for each label with a text."""
+    """Return a line for each label with a text."""
     from rich.table import Table
     from rich.text import Text
 
@@ -296,6 +300,6 @@ def _labelled(rows: dict[str, str]) -> Table:
     return table
 
 
-def _framed(lines: list[str]) -> list[str]:
+def _frame_lines(lines: list[str]) -> list[str]:
     rule = "─" * len(lines[0])
     return [rule, *lines, rule]

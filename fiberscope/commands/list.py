@@ -1,4 +1,4 @@
-"""``fiberscope list``: what there is to simulate, and on what."""
+"""``fiberscope list``: available accelerators and matrices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
         above.add_row(name, summary)
     below = ruled_table("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
     for column in list(below.columns)[:-1]:
-        column.no_wrap = True  # so that the last one makes room
+        column.no_wrap = True  # the last column shrinks instead
     for entry in matrices:
         kind = Text(entry.kind, no_wrap=True, overflow="ellipsis")
         below.add_row(entry.name, shape(entry), nonzeros(entry), whereabouts(entry), kind)

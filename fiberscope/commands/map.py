@@ -1,4 +1,4 @@
-"""``fiberscope map``: the mapping that costs least."""
+"""``fiberscope map``: search for the mapping with the lowest cost."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def map_(
 
 
 def _show(best: Best, mapping: bool) -> None:
-    """Print which mappings were evaluated, which were invalid and why, and how the best was reached."""
+    """Print the numbers of evaluated and invalid mappings with reasons, and the improvements of the best."""
     search = best.outcome
     print(f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.ended}.")
     for reason, count in search.rejected.most_common():

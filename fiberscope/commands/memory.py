@@ -1,4 +1,4 @@
-"""``fiberscope memory``: an accelerator's memory by itself."""
+"""``fiberscope memory``: simulation of an accelerator's memory alone."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def replay(
 def _specification(
     accelerator: str, settings: Sequence[str], config: Path | None, request_bytes: int
 ) -> DramSpecification:
-    """One of the accelerator's channels, of DRAM whatever ``memory.model`` says."""
+    """Return a DRAM channel of the accelerator, regardless of ``memory.model``."""
     from fiberscope import accelerators
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.accelerators.memory import MemoryParameters
@@ -113,7 +113,7 @@ def _requests(trace: Path) -> list[Request]:
 
 
 def _table(results: Sequence[ReplayResult]) -> Table:
-    """A row for each channel, and one for all; cycles are of the memory clock."""
+    """Return a row for each channel and a total; cycles are those of the memory clock."""
     table = Table(
         f"{sum(result.requests for result in results):,} requests",
         (
@@ -147,7 +147,7 @@ def _cells(result: ReplayResult) -> tuple[str, ...]:
 
 
 def _total(results: Sequence[ReplayResult]) -> ReplayResult:
-    """Combine all channels: the bytes of all, and the time of the last one."""
+    """Sum the bytes of all channels over the time of the last channel."""
     last = max(result.last_completion_cycle for result in results)
     reads = sum(result.reads for result in results)
     latency = sum(result.counters["read_latency"] for result in results)

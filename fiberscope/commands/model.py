@@ -1,4 +1,4 @@
-"""``fiberscope model``: a machine by its specification, counted on real tensors."""
+"""``fiberscope model``: evaluation of a machine's specification on real tensors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _Output = Annotated[
 @expand_groups()
 def model(
     specification: _Specification,
-    asked: ReportOptions,
+    options: ReportOptions,
     operands: _Operands = None,
     show: _Show = None,
     output: _Output = None,
@@ -71,56 +71,56 @@ def model(
     from fiberscope.models.trace.show import traffic_table
     from fiberscope.run.request import TraceRequest
 
-    factors, tensors = operands_of(asked.take_symbols(specification, operands or []))
-    _check_show(show, asked.json, output)
-    asked.check({"--output": output}, _files(specification, factors, tensors))
-    run = TraceRequest(specification, factors, tensors, asked.entries(), asked.config, asked.exact)
-    if show is not None and _shown(show, specification, run.all_settings):
+    factors, tensors = operands_of(options.take_symbols(specification, operands or []))
+    _check_show(show, options.json, output)
+    options.check({"--output": output}, _files(specification, factors, tensors))
+    run = TraceRequest(specification, factors, tensors, options.entries(), options.config, options.exact)
+    if show is not None and _show_static_view(show, specification, run.all_settings):
         return 0
     if show == "spacetime":
         _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), run)
         return 0
-    quiet = asked.quiet or show is not None
-    with report_delivery(asked.json, quiet) as deliver, progress_display(asked.quiet) as tell:
-        report = run.run(progress=tell)
+    quiet = options.quiet or show is not None
+    with report_delivery(options.json, quiet) as deliver, progress_display(options.quiet) as progress:
+        report = run.run(progress=progress)
     deliver(report)
-    asked.write_product(report)
-    if show is not None and asked.json != STANDARD_OUTPUT:
+    options.write_product(report)
+    if show is not None and options.json != STANDARD_OUTPUT:
         show_tables([traffic_table(report)], markdown=False)
     return exit_code(report)
 
 
-def _check_show(what: str | None, json: Path | None, output: Path | None) -> None:
-    """Refuse a view that there is not, and files that a view does not write.
+def _check_show(view: str | None, json: Path | None, output: Path | None) -> None:
+    """Check the view, and that no option requires a file which the view does not write.
 
     Raises:
-        InputError: saying which.
+        InputError: the view is unknown, or an output option does not apply.
     """
     from fiberscope.models.trace.show import check
 
-    if what is not None:
-        check(what)
-    if output is not None and what != "spacetime":
+    if view is not None:
+        check(view)
+    if output is not None and view != "spacetime":
         raise InputError("--output is of the picture that --show spacetime draws; leave it out")
-    if json is not None and what not in (None, "traffic"):
-        raise InputError(f"--show {what} makes no report; leave --json out")
+    if json is not None and view not in (None, "traffic"):
+        raise InputError(f"--show {view} makes no report; leave --json out")
 
 
-def _shown(what: str, specification: str, settings: Mapping[str, object]) -> bool:
-    """Show what a specification alone can tell; returns whether it can."""
+def _show_static_view(view: str, specification: str, settings: Mapping[str, object]) -> bool:
+    """Show a view that needs no operands; return whether the view is one."""
     from fiberscope.models.trace import show
     from fiberscope.models.trace.api import load_outline
     from fiberscope.models.trace.show import loop_nests
 
-    if what not in show.OF_SPECIFICATIONS:
+    if view not in show.OF_SPECIFICATIONS:
         return False
-    read = load_outline(specification, settings)
-    print(loop_nests(read) if what == "loopnest" else show.blocks_in_words(read))
+    outline = load_outline(specification, settings)
+    print(loop_nests(outline) if view == "loopnest" else show.blocks_in_words(outline))
     return True
 
 
 def _draw(path: Path, run: TraceRequest) -> None:
-    """Draw where and when the bodies of the loops run."""
+    """Draw the loop bodies in space and time."""
     from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
 
@@ -134,7 +134,7 @@ def _draw(path: Path, run: TraceRequest) -> None:
 
 
 def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
-    """Return the files that the model reads, by their names in messages; no output may overwrite them."""
+    """Return the files that the model reads, which no output may overwrite, by their names in messages."""
     from fiberscope.workloads import file_of
 
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}

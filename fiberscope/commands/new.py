@@ -1,4 +1,4 @@
-"""``fiberscope new``: what a user begins with."""
+"""``fiberscope new``: templates of user machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of options: a command has a parameter of a group, and takes every option that the group declares."""
+"""Groups of command-line options; a parameter of a group type stands for all options of the group."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ Code = TypeVar("Code")
 
 
 class Needs(NamedTuple):
-    """Says of an option that it is nothing without ``option``, a field of its group; ``text`` in words."""
+    """Metadata of an option that requires ``option``, a field of its group; ``text`` says so."""
 
     option: str
     text: str
 
 
 class Options:
-    """A group: a field an option, annotated as typer has it, with its default; no dataclass, which takes
-    milliseconds to be made at every start.
+    """Base class of groups: a field per option, annotated for typer, with its default.
+
+    It is no dataclass, because the creation of a dataclass takes milliseconds at every start.
     """
 
     def __init__(self, values: Mapping[str, object]) -> None:
@@ -32,42 +33,44 @@ class Options:
 
 @cache
 def declared_options(group: type[Options]) -> dict[str, Any]:
-    """The options of a group by field: their types, with what typer and this module are told of them."""
+    """Return the annotations of a group's options by field."""
     return get_type_hints(group, include_extras=True)
 
 
 def flag(name: str) -> str:
-    """Return the spelling of an option on the command line, by its field."""
+    """Return the command-line name of a field."""
     return f"--{name.replace('_', '-')}"
 
 
 def expand_groups(**cannot: str) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
-    """A command whose parameters that are groups stand for the options in them.
+    """Return a decorator that replaces group parameters of a command by their options.
 
     Args:
-        cannot: options that the command refuses, by field, and why.
+        cannot: unsupported options of the command by field, with the reason.
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
-        own = inspect.signature(command, eval_str=True)
+        signature = inspect.signature(command, eval_str=True)
         groups = {
             name: parameter.annotation
-            for name, parameter in own.parameters.items()
+            for name, parameter in signature.parameters.items()
             if _is_group(parameter.annotation)
         }
 
         @wraps(command)
-        def taken(**arguments: Any) -> Code:  # noqa: ANN401  (what typer makes of the words)
+        def run_with_options(**arguments: Any) -> Code:  # noqa: ANN401  (values parsed by typer)
             for name, group in groups.items():
                 values = {option: arguments.pop(option) for option in declared_options(group)}
                 _check(declared_options(group), values, cannot)
                 arguments[name] = group(values)
             return command(**arguments)
 
-        parameters = [option for parameter in own.parameters.values() for option in _options(parameter)]
-        taken.__annotations__ = {option.name: option.annotation for option in parameters}
-        vars(taken).update(__signature__=own.replace(parameters=parameters), groups=groups, cannot=cannot)
-        return taken
+        parameters = [option for parameter in signature.parameters.values() for option in _options(parameter)]
+        run_with_options.__annotations__ = {option.name: option.annotation for option in parameters}
+        vars(run_with_options).update(
+            __signature__=signature.replace(parameters=parameters), groups=groups, cannot=cannot
+        )
+        return run_with_options
 
     return decorate
 
@@ -77,7 +80,7 @@ def _is_group(annotation: object) -> bool:
 
 
 def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
-    """A parameter of a command, or what stands in a group's place; all by keyword, in any order."""
+    """Yield a parameter of a command, or the options of a group, as keyword-only parameters."""
     keyword, group = inspect.Parameter.KEYWORD_ONLY, parameter.annotation
     if not _is_group(group):
         yield parameter.replace(kind=keyword)
@@ -87,10 +90,10 @@ def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
 
 
 def _check(hints: Mapping[str, Any], values: Mapping[str, object], cannot: Mapping[str, str]) -> None:
-    """Refuse what the command cannot do, and an option without the one that it needs.
+    """Check that the command supports all options, and that required options are given.
 
     Raises:
-        InputError: naming it.
+        InputError: an option is not supported, or lacks a required option.
     """
     for name in (name for name, value in values.items() if value):
         if name in cannot:

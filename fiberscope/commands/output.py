@@ -1,4 +1,4 @@
-"""Output that several commands print alike."""
+"""Output functions of several commands."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
 
 
 def print_progress(line: str) -> None:
-    """Say on stderr how far a study of several runs is."""
+    """Print a line about the progress of a study to stderr."""
     print(line, file=sys.stderr)
 
 
 def print_stacked(*parts: RenderableType, piped: int = PIPE_WIDTH) -> None:
-    """Print parts one below the other, without blanks at the ends of lines.
+    """Print parts one below the other, without trailing blanks.
 
     Args:
-        parts: what ``rich`` can print.
-        piped: number of columns if the output is no terminal. By default each row is a single line.
+        parts: renderables of ``rich``.
+        piped: number of columns outside of a terminal; by default each row is a single line.
     """
     from rich.console import Console
 
@@ -50,7 +50,7 @@ def print_stacked(*parts: RenderableType, piped: int = PIPE_WIDTH) -> None:
 
 
 def width(piped: int = PIPE_WIDTH) -> int:
-    """Return the number of columns of the terminal, or ``piped`` if the output is no terminal."""
+    """Return the number of columns of the terminal, or ``piped`` outside of a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -58,10 +58,10 @@ def width(piped: int = PIPE_WIDTH) -> int:
 
 
 def shape(entry: Entry) -> str:
-    """The shape of a matrix or tensor of the registry."""
+    """Format the shape of a matrix or tensor of the registry."""
     return " x ".join(f"{size:,}" for size in entry.shape)
 
 
 def nonzeros(entry: Entry) -> str:
-    """Return the number of nonzeros, as exactly as the registry has it."""
+    """Format the number of nonzeros, marked if approximate."""
     return f"{'about ' if entry.approximate else ''}{entry.nonzeros:,}"

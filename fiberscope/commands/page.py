@@ -1,4 +1,4 @@
-"""``fiberscope page``: results as one HTML file that opens in any browser, without a network."""
+"""``fiberscope page``: results as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -72,6 +72,6 @@ def page(
 
 
 def _page_path(results: str) -> Path:
-    """The page of a report or of a folder lies beside it, that of object storage here."""
+    """Return the default path of a page: beside a local report or store, else in the current folder."""
     place = Path(PurePosixPath(results).name) if address_of(results) else Path(results).resolve()
     return place.with_suffix(".html")

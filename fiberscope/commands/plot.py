@@ -1,4 +1,4 @@
-"""``fiberscope plot``: a report as pictures."""
+"""``fiberscope plot``: pictures of a report."""
 
 from __future__ import annotations
 

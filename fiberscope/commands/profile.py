@@ -1,4 +1,4 @@
-"""``fiberscope profile``: what is kept of a matrix so that others like it can be drawn."""
+"""``fiberscope profile``: statistics of a matrix, from which similar matrices are generated."""
 
 from __future__ import annotations
 

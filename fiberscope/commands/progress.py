@@ -1,4 +1,4 @@
-"""Display the progress of a run: a bar on a terminal, otherwise a line a minute."""
+"""Progress of a run: a bar on a terminal, otherwise a line per minute."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINE_SECONDS = 60
 
 @contextmanager
 def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
-    """Return the progress callback of a run, or None; all output goes to stderr."""
+    """Yield the progress callback of a run, or None if quiet; all output goes to stderr."""
     if quiet:
         yield None
         return
@@ -38,7 +38,7 @@ def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -
 
 
 class _Lines:
-    """A line whenever a minute has gone by since the last one."""
+    """Prints a line at most once per minute."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._last = clock, clock()
@@ -55,7 +55,7 @@ class _Lines:
 
 @contextmanager
 def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
-    """A bar a stage."""
+    """Yield a function that shows a bar for each stage."""
     from fiberscope.base.progress_bar import progress_display
 
     with progress_display(console) as shown:

@@ -1,4 +1,4 @@
-"""``fiberscope report``: the summary of a saved report, as its run had shown it."""
+"""``fiberscope report``: the summary of a saved report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delivery of a run's report: to a file, to the terminal, or both."""
+"""Output of a run's report to a file, to the terminal, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["report_delivery"]
 def report_delivery(
     json: Path | None, quiet: bool, vcd: Path | None = None, states: StateFiles | None = None
 ) -> Iterator[Callable[[Report], None]]:
-    """Yield the function that delivers a report; deliver that of a machine that goes wrong."""
+    """Yield the function that outputs a report; also output the report of a failed run."""
     deliver = partial(_deliver, json=json, vcd=vcd, states=states, quiet=quiet)
     try:
         yield deliver
@@ -38,13 +38,13 @@ def report_delivery(
 def _deliver(
     report: Report, json: Path | None, vcd: Path | None, states: StateFiles | None, quiet: bool
 ) -> None:
-    """Write the report first, so that no terminal can lose it; show it even where it could not be written."""
+    """Write the report before the summary; print the summary even if the report cannot be written."""
     quiet = quiet or json == STANDARD_OUTPUT
     try:
         if json is not None:
             report.write(json)
     finally:
-        _tell(report, quiet)
+        _print_summary(report, quiet)
     if quiet:
         return
     if json is not None:
@@ -57,8 +57,8 @@ def _deliver(
         print(f"Trace: {states.perfetto} (open it in ui.perfetto.dev)")
 
 
-def _tell(report: Report, quiet: bool) -> None:
-    """Show the summary, or of it what must be said even to those who want quiet."""
+def _print_summary(report: Report, quiet: bool) -> None:
+    """Print the summary, or only its warnings if quiet."""
     if quiet:
         _warn(report)
         return
@@ -66,11 +66,11 @@ def _tell(report: Report, quiet: bool) -> None:
 
     from fiberscope.results.report.summary import show
 
-    show(report, Console(highlight=False, markup=False, emoji=False))  # it has thousands, to import
+    show(report, Console(highlight=False, markup=False, emoji=False))  # emoji take time to load
 
 
 def _warn(report: Report) -> None:
-    """Say what is not as it was asked for."""
+    """Print the surrogate notices of operands, and a warning for an incomplete run."""
     for operand in report.workload.operands:
         if operand.notice:
             print(f"fiberscope: {operand.notice}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``fiberscope rerun``: a run again, from its report, and what differs."""
+"""``fiberscope rerun``: repetition of a run from its report, and the differences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
-from fiberscope.commands.debug import Script, hold, script_lines
+from fiberscope.commands.debug import Script, run_session, script_lines
 from fiberscope.commands.options import Json, Live, Quiet
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import debugger_page, exit_code
@@ -71,8 +71,8 @@ def rerun(
         raise InputError("--script needs --to CYCLE: its commands are of the debugger")
     if live is not None:
         raise InputError("--live needs --to CYCLE: its page shows the debugger")
-    with report_delivery(json, quiet) as deliver, progress_display(quiet) as tell:
-        before, after = run_again(file, tell, anyway=anyway)
+    with report_delivery(json, quiet) as deliver, progress_display(quiet) as progress:
+        before, after = run_again(file, progress, anyway=anyway)
     deliver(after)
     if not quiet and json != STANDARD_OUTPUT:
         print()
@@ -81,7 +81,7 @@ def rerun(
 
 
 def _is_archive(file: Path) -> bool:
-    """Return whether a file is to be read as an archive, by its name or its content."""
+    """Return whether a file is an archive, by its name or content."""
     from zipfile import is_zipfile
 
     return file.suffix == ".zip" or is_zipfile(file)
@@ -90,34 +90,34 @@ def _is_archive(file: Path) -> bool:
 def _debug(
     file: Path, cycle: int, script: Path | None, live: str | None, anyway: bool, json: Path | None
 ) -> int:
-    """Hold the run of a report in a cycle, and take commands of the debugger; return the exit code."""
+    """Stop the run of a report in a cycle, and start the debugger; return the exit code."""
     from fiberscope.run.rerun import debug_again
 
     lines = script_lines(script)
     page = debugger_page(live, f"{file}, run again")
     with page as show, debug_again(file, cycle, anyway=anyway) as session, show(session):
         print(session.info())
-        return hold(session, json, script, lines)
+        return run_session(session, json, script, lines)
 
 
 def _rerun_archive(file: Path, workers: int | None, anyway: bool, quiet: bool) -> int:
-    """Repeat the runs of an archive, and print them with whether they are equal."""
+    """Repeat the runs of an archive, and print whether they are equal; return the exit code."""
     from fiberscope.commands.output import show
     from fiberscope.explore.sweeps.archive_rerun import rerun_archive
     from fiberscope.results.report.table import Table
     from fiberscope.results.store.archive import count_runs
 
-    ended = rerun_archive(file, workers=workers, anyway=anyway, quiet=quiet)
+    outcome = rerun_archive(file, workers=workers, anyway=anyway, quiet=quiet)
     if not quiet:
         runs = Table(f"Runs of {file.name}", ["machine", "workload", "cycles", "cycles again", "numbers"])
-        for run in ended.runs:
+        for run in outcome.runs:
             cycles = "" if run.after is None or run.after["cycles"] is None else f"{run.after['cycles']:,}"
             name, workload = run.before["machine"], run.before["workload"]
             verdict = f"differ: {', '.join(run.differences)}" if run.differences else "equal"
             runs.add(name, workload, f"{run.before['cycles']:,}", cycles, verdict)
         show([runs], markdown=False)
-    count, different = len(ended.runs), len(ended.different)
-    failed = f"; not repeated: {ended.index.failed:,} that failed" if ended.index.failed else ""
+    count, different = len(outcome.runs), len(outcome.different)
+    failed = f"; not repeated: {outcome.index.failed:,} that failed" if outcome.index.failed else ""
     if different:
         print(f"Different: {different:,} of {count_runs(count)}{failed}")
         return MACHINE_WRONG

@@ -1,4 +1,4 @@
-"""``fiberscope results``: what a store has, asked for, sorted and exported."""
+"""``fiberscope results``: queries, tables and exports of a store."""
 
 from __future__ import annotations
 
@@ -104,23 +104,23 @@ def results(
     comparison.check(files.against, files.plot, {"--sql": sql, "--sources": sources, "--json": json})
     rows_to = {"--csv": csv, "--json": json, "--latex": latex}
     check_outputs({**rows_to, "--plot": files.plot, "--archive": files.archive}, {})
-    store, every = _open(address), sources or all_sources
-    files.write(store, where, sort or [], all_sources=every)
+    store, all_rows = _open(address), sources or all_sources
+    files.write(store, where, sort or [], all_sources=all_rows)
     if comparison.compare:
         tables = {"columns": columns, "latex": latex, "csv": csv, "markdown": markdown}
-        comparison.write(store, tables, (where, sort or [], files.against, every))
+        comparison.write(store, tables, (where, sort or [], files.against, all_rows))
         return
-    whole = not {csv, json, files.plot, files.archive} <= {None}
+    is_for_file = not {csv, json, files.plot, files.archive} <= {None}
     order = sort or (["version", "source"] if sources else [])
     if csv is not None or json is not None:
-        asked = columns or "* EXCLUDE (report)"
-        _write_rows(store.table(sql or _query(asked, where, order), all_sources=every), csv, json)
-    if latex is not None or not whole:
-        asked = ", ".join([*([SOURCES] if sources else []), columns or _telling(store, every)])
-        rows = store.table(sql or _query(asked, where, order), all_sources=every)
-        whole = whole or latex == STANDARD_OUTPUT
-        _write_table(rows, latex, None if whole else markdown, store, every)
-    _tell_hidden(store, 0 if every else store.hidden(), whole, bool(sources or sql))
+        selection = columns or "* EXCLUDE (report)"
+        _write_rows(store.table(sql or _query(selection, where, order), all_sources=all_rows), csv, json)
+    if latex is not None or not is_for_file:
+        selection = ", ".join([*([SOURCES] if sources else []), columns or _default_columns(store, all_rows)])
+        rows = store.table(sql or _query(selection, where, order), all_sources=all_rows)
+        is_for_file = is_for_file or latex == STANDARD_OUTPUT
+        _write_table(rows, latex, None if is_for_file else markdown, store, all_rows)
+    _print_hidden(store, 0 if all_rows else store.hidden(), is_for_file, bool(sources or sql))
 
 
 def _open(address: str) -> Store:
@@ -130,48 +130,48 @@ def _open(address: str) -> Store:
 
 
 def _check_query(sql: str | None, others: object) -> None:
-    """Refuse a query beside options that are parts of one.
+    """Check that no option adds to a complete query.
 
     Raises:
-        InputError: naming them.
+        InputError: there are a query and such options.
     """
     if sql is not None and others:
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
 
 
-def _tell_hidden(store: Store, hidden: int, whole: bool, chosen: bool) -> None:
-    """Give the number of hidden rows, or say that rows are of several sources.
+def _print_hidden(store: Store, hidden: int, whole: bool, chosen: bool) -> None:
+    """Print the number of hidden rows, or that rows have several sources.
 
     Args:
         store: the store.
-        hidden: the number.
+        hidden: the number of hidden rows.
         whole: whether the standard output belongs to a file.
-        chosen: whether the user has chosen the sources.
+        chosen: whether the user has selected the sources.
     """
     from fiberscope.results.store.store import hidden_rows
 
     if hidden:
         print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
     elif not (whole or chosen):
-        _tell_sources(store)
+        _print_source_count(store)
 
 
 def _write_rows(rows: pa.Table, csv: Path | None, json: Path | None) -> None:
-    """Write the rows to the files that are asked for."""
+    """Write the rows to the requested files."""
     if csv is not None:
         write_text(csv, _as_csv(rows))
     if json is not None:
-        write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
+        write_text(json, dumps(_as_json(rows.to_pylist()), indent=2, default=str) + "\n")
 
 
 def _query(columns: str, where: str | None, sort: Sequence[str]) -> str:
-    """Return the query for some columns of some rows, in an order."""
+    """Return the query for columns and rows in an order."""
     order = [f"ORDER BY {', '.join(sort)}"] if sort else []
     return " ".join([f"SELECT {columns} FROM runs", *([f"WHERE {where}"] if where else []), *order])
 
 
 def _surrogate_note(store: Store, all_sources: bool) -> str:
-    """Name the workloads of the rows that are surrogates, whichever columns are shown; empty for none."""
+    """Return the note on the surrogate workloads of the rows; empty without surrogates."""
     query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
     return footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist())
 
@@ -182,16 +182,16 @@ def _estimates(store: Store, all_sources: bool) -> int:
     return int(store.table(query, all_sources=all_sources)["rows"][0].as_py())
 
 
-def _tell_notes(store: Store, all_sources: bool) -> None:
-    """Name surrogates, and say that cycles are estimates, where they are."""
+def _print_notes(store: Store, all_sources: bool) -> None:
+    """Print notes on surrogates and on estimated cycles."""
     if note := _surrogate_note(store, all_sources):
         print(note)
     if count := _estimates(store, all_sources):
         print(f"Estimated cycles: {count:,} rows; the 95% interval is from cycles_low to cycles_high")
 
 
-def _tell_sources(store: Store) -> None:
-    """Say that rows are of several sources, where they are."""
+def _print_source_count(store: Store) -> None:
+    """Print a note if rows of a machine have several sources."""
     rows_by_command = store.table(
         "SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator, parts"
     )
@@ -200,8 +200,8 @@ def _tell_sources(store: Store) -> None:
         print(f"Rows of a machine are of up to {most:,} sources; --sources tells them apart")
 
 
-def _telling(store: Store, all_sources: bool) -> str:
-    """The columns that tell most: what was run with which parameters, and what came of it."""
+def _default_columns(store: Store, all_sources: bool) -> str:
+    """Return the default columns: machine, workload, parameters and the most important results."""
     parameters = [f'"{name}"' for name in store.parameters()]
     interval = [*INTERVAL, SAMPLING] if _estimates(store, all_sources) else []
     return ", ".join(
@@ -233,34 +233,34 @@ def _as_csv(rows: pa.Table) -> str:
     return str(sink.getvalue().to_pybytes(), "utf-8")
 
 
-def _plain(value: object) -> object:
-    """Convert a value for JSON: numbers that are not finite become null, DuckDB's decimals become numbers."""
+def _as_json(value: object) -> object:
+    """Convert a value to JSON: non-finite numbers become null, DuckDB's decimals become numbers."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_as_json(item) for item in value]
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _labels(kinds: Sequence[pa.DataType]) -> int:
-    """Return the number of columns in front that are words."""
-    return next((at for at, kind in enumerate(kinds) if kind not in ("string", "bool")), len(kinds))
+    """Return the number of leading text columns."""
+    return next((index for index, kind in enumerate(kinds) if kind not in ("string", "bool")), len(kinds))
 
 
 def _as_latex(rows: pa.Table, note: str) -> str:
-    """Return all rows as a LaTeX float with booktabs; columns without a value are left out."""
+    """Return all rows as a LaTeX float with booktabs, without empty columns."""
     from fiberscope.results.report.latex import latex_float, latex_tabular
 
     rows = _with_spreads(rows)
     columns = {
-        at: texts
-        for at, column in enumerate(rows.columns)
+        index: texts
+        for index, column in enumerate(rows.columns)
         if any(texts := [_text(value) for value in column.to_pylist()])
     }
-    heads = [rows.column_names[at] for at in columns]
-    labels = _labels([rows.schema.field(at).type for at in columns])
+    heads = [rows.column_names[index] for index in columns]
+    labels = _labels([rows.schema.field(index).type for index in columns])
     tabular = latex_tabular(heads, [("", list(zip(*columns.values(), strict=True)))], labels=labels)
     return latex_float("Results.", "tab:results", [tabular], filter(None, [note]))
 
@@ -268,20 +268,20 @@ def _as_latex(rows: pa.Table, note: str) -> str:
 def _write_table(
     rows: pa.Table, latex: Path | None, markdown: bool | None, store: Store, every: bool
 ) -> None:
-    """Write the table as LaTeX, and print it with the notes on it.
+    """Write the table as LaTeX, and print the table with its notes.
 
     Args:
         rows: the table.
         latex: the file for LaTeX, if any.
-        markdown: whether to print Markdown; None to print nothing.
+        markdown: whether to print Markdown; None prints nothing.
         store: the store.
-        every: whether the rows are of all sources.
+        every: whether the rows include all sources.
     """
     if latex is not None:
         write_text(latex, _as_latex(rows, _surrogate_note(store, every)))
     if markdown is not None:
         _show_table(rows, markdown)
-        _tell_notes(store, every)
+        _print_notes(store, every)
 
 
 def _show_table(result_table: pa.Table, markdown: bool) -> None:
@@ -293,25 +293,27 @@ def _show_table(result_table: pa.Table, markdown: bool) -> None:
     result_table = _with_spreads(result_table)
     if markdown:
         table_rows = zip(*(column.to_pylist() for column in result_table.columns), strict=True)
-        whole = Table("Results", result_table.column_names, labels=_labels(result_table.schema.types))
+        markdown_table = Table(
+            "Results", result_table.column_names, labels=_labels(result_table.schema.types)
+        )
         for row in table_rows:
-            whole.add(*map(_text, row))
-        show([whole], markdown=True)
+            markdown_table.add(*map(_text, row))
+        show([markdown_table], markdown=True)
         return
     rows = result_table.slice(0, MOST_ROWS)
-    words = ("string", "bool")
-    numbers = [each.name for each in result_table.schema if each.type not in words or each.name == CYCLES]
+    texts = ("string", "bool")
+    numbers = [field.name for field in result_table.schema if field.type not in texts or field.name == CYCLES]
     table = ruled_table(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         table.add_row(*(Text(_text(value)) for value in row))
     print_stacked(table)
-    rest = result_table.num_rows - rows.num_rows
-    if rest > 0:
-        print(f"and {rest:,} more; --csv FILE has all of them")
+    remaining = result_table.num_rows - rows.num_rows
+    if remaining > 0:
+        print(f"and {remaining:,} more; --csv FILE has all of them")
 
 
 def _with_spreads(rows: pa.Table) -> pa.Table:
-    """Rows with the half-width of an estimate behind the cycles, and the request of a sample in words."""
+    """Return rows with half-widths after estimated cycles, and sampling requests as text."""
     import pyarrow as pa
 
     from fiberscope.accelerators.sampling import Sample
@@ -319,7 +321,7 @@ def _with_spreads(rows: pa.Table) -> pa.Table:
     if not {CYCLES, *INTERVAL} <= set(rows.column_names):
         return rows
     columns = (rows[name].to_pylist() for name in (CYCLES, *INTERVAL))
-    texts = [_with_spread(*each) for each in zip(*columns, strict=True)]
+    texts = [_with_spread(*values) for values in zip(*columns, strict=True)]
     rows = rows.set_column(rows.column_names.index(CYCLES), CYCLES, pa.array(texts, pa.string()))
     if SAMPLING in rows.column_names:
         requests = [text and str(Sample(**loads(text))) for text in rows[SAMPLING].to_pylist()]

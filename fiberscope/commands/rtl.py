@@ -1,6 +1,6 @@
-"""``fiberscope rtl``: the blocks as RTL, listed, exported, measured, and in the loop of an accelerator.
+"""``fiberscope rtl``: blocks as RTL: listed, exported, measured and co-simulated.
 
-Imported to answer ``--help``, as the other commands are; what is heavy or an extra is imported within.
+The module is imported for ``--help``. Heavy modules and extras are therefore imported within functions.
 """
 
 from __future__ import annotations
@@ -294,24 +294,26 @@ def loop(
     return print_comparison(make_request(context.params, waves.waveform()), simulator, output, coverage)
 
 
-def print_comparison(order: CosimRequest, simulator: str, output: Path, coverage: Path | None = None) -> int:
-    """Run a machine with RTL in it and without, and print how the two compare; gives the exit code.
+def print_comparison(
+    request: CosimRequest, simulator: str, output: Path, coverage: Path | None = None
+) -> int:
+    """Run a machine with and without RTL, and print the comparison; return the exit code.
 
     Raises:
-        InputError: for what the user can put right.
-        FailedRunError: the machine went wrong, by itself or with RTL in it.
+        InputError: an error that the user can correct.
+        FailedRunError: the machine failed, with or without RTL.
     """
     from fiberscope.rtl.cosimulation import FailedCosimulationError, cosimulate
 
     try:
-        outcome = cosimulate(order, simulator, output)
+        outcome = cosimulate(request, simulator, output)
     except InputError as error:
         raise condense_error(error, output) from error
     except FailedCosimulationError as failed:
         show_files(failed.files)
         raise
-    name, at = outcome.component.workload.name, ", ".join(outcome.place_names)
-    print(f"{order.accelerator} on {name}, RTL in {outcome.simulator} at {at}")
+    name, places = outcome.component.workload.name, ", ".join(outcome.place_names)
+    print(f"{request.accelerator} on {name}, RTL in {outcome.simulator} at {places}")
     code = print_outcome(outcome)
     if coverage is not None:
         print_coverage(outcome, coverage)
@@ -319,13 +321,13 @@ def print_comparison(order: CosimRequest, simulator: str, output: Path, coverage
 
 
 def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> CosimRequest:
-    """Build the request of ``loop``, or of a conversion with RTL in it, with its outputs checked."""
+    """Return the request of ``loop`` or of a conversion with RTL, after a check of its outputs."""
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
     from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
 
-    asked = CosimRequest(
+    request = CosimRequest(
         names,
         options["accelerator"],
         *a_and_b(options["operands"]),
@@ -338,12 +340,12 @@ def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> Cosim
         waveform=waveform,
         part_texts=tuple(options.get("part") or ()),
     )
-    asked.parts  # noqa: B018  (refused here, before anything is written)
+    request.parts  # noqa: B018  (refused here, before anything is written)
     if waveform is not None:
-        check_outputs(files_of(waveform.path), asked.inputs)
-    if asked.coverage:
-        check_outputs({"the coverage": options["coverage"]}, asked.inputs)
-    return asked
+        check_outputs(files_of(waveform.path), request.inputs)
+    if request.coverage:
+        check_outputs({"the coverage": options["coverage"]}, request.inputs)
+    return request
 
 
 rtl.command()(power)

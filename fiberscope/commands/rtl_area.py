@@ -1,4 +1,4 @@
-"""``fiberscope rtl area MACHINE``: measures the parts of a machine, and prints them."""
+"""``fiberscope rtl area MACHINE``: areas of the parts of a machine."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def area_of_machine(
     machine: str,
     matrix: str,
     settings: Sequence[str],
-    wanted: Sequence[str],
+    names: Sequence[str],
     output: Path | None,
     liberty: str | None,
 ) -> None:
-    """Measure what is wanted of a machine and print a table, or write it as JSON too (- for here alone).
+    """Measure parts of a machine, and print a table or write JSON.
 
     Raises:
-        InputError: no part of it exists as RTL, a tool is missing, or the file cannot be written.
+        InputError: no part exists as RTL, a tool is missing, or the file cannot be written.
     """
     from fiberscope.rtl.machine_area import area_document, area_report, collect_parts, measure_families
 
     check_outputs({"the areas": output}, {"the library of cells": None if liberty is None else Path(liberty)})
-    parts = collect_parts(machine, matrix, settings, wanted)
+    parts = collect_parts(machine, matrix, settings, names)
     rows = measure_families(parts, print_progress, liberty or LIBRARY)
     if output is not None:
         write_json(output, area_document(parts, rows))
@@ -39,7 +39,7 @@ def area_of_machine(
 
 
 def _published(machine: str) -> Iterator[str]:
-    """Return what the machine's own authors say of its area, where the published figures are."""
+    """Yield the published area of the machine, in a checkout with the published figures."""
     if not is_checkout():
         return
     from published.costs import published

@@ -1,4 +1,4 @@
-"""``fiberscope rtl bench``: cocotb tests of one's own on a block or on a whole machine."""
+"""``fiberscope rtl bench``: a user's cocotb tests on a block or a machine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def bench(
     if _is_machine(block, dut, matrix):
         attempt = partial(run_machine_bench, file, dut, texts, str(matrix))
     else:
-        attempt = partial(run_block_bench, file, *_parsed(block, texts), dut)
+        attempt = partial(run_block_bench, file, *_block_with_parameters(block, texts), dut)
     try:
         outcome = attempt(simulator, output)
     except FailedBenchError as failed:
@@ -70,7 +70,7 @@ def bench(
 
 
 def _print_outcome(outcome: BenchResult, coverage: Path | None) -> int:
-    """Print how the devices compare, what is wrong and what was covered; gives the exit code."""
+    """Print differences between devices, violations and coverage; return the exit code."""
     different = list(outcome.differences())
     for line in different:
         print(f"DIFFERENT in {line}")
@@ -90,7 +90,7 @@ def _print_outcome(outcome: BenchResult, coverage: Path | None) -> int:
 
 
 def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
-    """Return whether the subject of a test is a whole machine; refuse what is neither machine nor device."""
+    """Return whether the device under test is a machine, after a check of the options."""
     from fiberscope import accelerators
     from fiberscope.rtl.user_bench import DEVICES
     from fiberscope.workloads.errors import nearest
@@ -109,8 +109,8 @@ def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
     return True
 
 
-def _parsed(name: str, settings: list[str]) -> tuple[RtlBlock, Parameters]:
-    """A block, and its parameters."""
+def _block_with_parameters(name: str, settings: list[str]) -> tuple[RtlBlock, Parameters]:
+    """Return a block and its parameters."""
     from fiberscope.hw.rtl.kit.parameters import parse
 
     block = find_block(name)

@@ -1,4 +1,4 @@
-"""``fiberscope rtl export BLOCK``: writes a block's Verilog with a kind of ports, and what is handed over."""
+"""``fiberscope rtl export BLOCK``: Verilog of a block with a kind of ports, and files for a handover."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def export_block(
     formal: bool,
     sram_wrappers: bool,
 ) -> None:
-    """Write the Verilog of a block, and what is handed over beside it.
+    """Write the Verilog of a block and the files of a handover.
 
     Args:
         chosen, output: the block, and the folder.
@@ -40,11 +40,11 @@ def export_block(
         ports: the kind of ports.
         status: whether the module has status outputs.
         period: clock period in ns; None for the default.
-        formal: whether formal properties are written, too.
-        sram_wrappers: whether each synchronous memory is a module with a file of its own.
+        formal: whether to write formal properties.
+        sram_wrappers: whether each synchronous memory becomes a module in a separate file.
 
     Raises:
-        InputError: wrong ports or settings, no formal properties of it, or no memory to wrap.
+        InputError: ports or settings are invalid, or there are no formal properties or memories to wrap.
     """
     from dataclasses import asdict
 
@@ -73,21 +73,21 @@ def export_block(
     print(*(f"Written: {path}" for path in write_handover(handover, output)), sep="\n")
 
 
-def check_wrappers(block: str, wanted: bool) -> None:
-    """Refuse modules for the memories of a machine.
+def check_wrappers(block: str, is_requested: bool) -> None:
+    """Check that wrapped memories are requested for a block only.
 
     Raises:
-        InputError: they are wanted, and it is a machine.
+        InputError: they are requested for a machine.
     """
-    if wanted and is_machine(block):
+    if is_requested and is_machine(block):
         raise InputError(f"{block} is a machine; --sram-wrappers is for a block, as in bank")
 
 
 def _text(block: RtlBlock, write: Callable[[], str], wraps: bool) -> tuple[str, dict[str, str]]:
-    """Return the Verilog of a block, and the files of modules for its memories if these are wrapped.
+    """Return the Verilog of a block, and the files of its wrapped memories.
 
     Raises:
-        ValueError: it has no memory to wrap.
+        ValueError: the block has no memory to wrap.
     """
     from fiberscope.rtl.sram_wrappers import wrap_memories
 
@@ -106,7 +106,7 @@ def _write_wrappers(wrappers: Mapping[str, str], folder: Path) -> None:
 
 
 def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict[str, str]:
-    """Return the sections of the README that follow from the logic of a block with these ports."""
+    """Return the README sections about the logic of a block with these ports."""
     from fiberscope.hw.rtl.kit.axis import axis_names
     from fiberscope.hw.rtl.kit.registered import registered
     from fiberscope.rtl.handover.export import twin_sections
@@ -117,7 +117,7 @@ def _logic_sections(block: RtlBlock, parameters: Parameters, ports: str) -> dict
 
 
 def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Testbench | None:
-    """Return the test bench of a block with these ports; None without stimulus that suits its parameters."""
+    """Return the test bench of a block with these ports; None without stimulus for its parameters."""
     from fiberscope.hw.rtl.kit.axis import axis_bits
     from fiberscope.rtl.handover.recording import DifferentRunError, has_stimulus, record
     from fiberscope.rtl.handover.testbench import make_testbench
@@ -127,14 +127,14 @@ def _bench(block: RtlBlock, parameters: Parameters, ports: str, text: str) -> Te
         return None
     try:
         recorded = record(block, parameters, plain=ports == "plain")
-    except (AssertionError, DifferentRunError, SimulationError):  # tokens that these parameters do not allow
+    except (AssertionError, DifferentRunError, SimulationError):  # the parameters do not allow the tokens
         return None
     convert = partial(axis_bits, recorded.interface) if ports == "axis" else dict
     return make_testbench(block.name, recorded.interface.module, text, recorded, convert)
 
 
 def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
-    """Return the writer of a block's Verilog for each kind of ports."""
+    """Return the Verilog writers of a block by kind of ports."""
     from fiberscope.hw.rtl.kit.axis import axis
     from fiberscope.hw.rtl.kit.checks import checked
     from fiberscope.hw.rtl.kit.registered import registered
@@ -148,7 +148,7 @@ def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parame
 
 
 def write_verilog(block: RtlBlock, text: str, folder: Path) -> None:
-    """Write Verilog under the block's name and say where."""
+    """Write Verilog under the block's name, and print the path."""
     path = folder / f"{block.name}.v"
     make_folder(folder)
     write_text(path, text)

@@ -1,4 +1,4 @@
-"""``fiberscope rtl export SPECIFICATION --level NAME``: an instance of its machine as Verilog."""
+"""``fiberscope rtl export SPECIFICATION --level NAME``: an instance of a machine as Verilog."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def export_leaf(
     points: int,
     period: float | None,
 ) -> int:
-    """Write an instance, run it beside its machine, and print how that went; gives the exit code.
+    """Write an instance, run it beside its machine, and print the outcome; return the exit code.
 
     Raises:
-        InputError: for what the user can put right.
+        InputError: an error that the user can correct.
     """
     if level is None:
         raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
@@ -40,13 +40,13 @@ def export_leaf(
     from fiberscope.rtl.element_export import ElementRequest, check_element, draw_operands, export_element
 
     make_folder(folder)
-    asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
-    whole = asked.get("value", AUTO) in (AUTO, INTEGER)
-    operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=whole)
-    order = ElementRequest(specification, level, operands, asked, value_bits, points, stage)
-    order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
+    parameters = {name: setting.value for name, setting in parse_settings(settings or []).items()}
+    is_integer = parameters.get("value", AUTO) in (AUTO, INTEGER)
+    operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=is_integer)
+    request = ElementRequest(specification, level, operands, parameters, value_bits, points, stage)
+    request.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
     simulator = _chosen_simulator(simulator)
-    exported = export_element(order, folder, period)
+    exported = export_element(request, folder, period)
     for path in exported.files:
         print(f"Written: {path}")
     try:
@@ -56,15 +56,15 @@ def export_leaf(
         return MACHINE_WRONG
     except HdlError as error:
         raise condense_error(error, folder) from error
-    print(f"{tokens:,} tokens in {order.leaf.cycles:,} cycles, in {simulator} as in the machine")
+    print(f"{tokens:,} tokens in {request.leaf.cycles:,} cycles, in {simulator} as in the machine")
     return 0
 
 
 def _chosen_simulator(name: str) -> str:
-    """Return the simulator that runs the module: the one of this name, which is installed.
+    """Return the name of an installed simulator for the module.
 
     Raises:
-        InputError: it is not known, or not installed.
+        InputError: the simulator is unknown or not installed.
     """
     from fiberscope.hw.rtl.tools.hdl import choose, find
     from fiberscope.hw.rtl.tools.simulator import HdlError

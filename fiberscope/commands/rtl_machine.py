@@ -1,4 +1,4 @@
-"""``fiberscope rtl export MACHINE``: all of a machine but its memory as one module of Verilog."""
+"""``fiberscope rtl export MACHINE``: a machine without its memory as one Verilog module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fiberscope.base.operand_arguments import a_and_b
 
 __all__ = ["export_machine"]
 
-SIZE = 16  # rows and columns of a matrix that is drawn
+SIZE = 16  # rows and columns of the random matrix
 SEED = 1
 
 
@@ -20,10 +20,10 @@ def export_machine(
     *,
     period: float | None,
 ) -> int:
-    """Write the module, and say what was written; gives the exit code.
+    """Write the module and print the written files; return the exit code.
 
     Raises:
-        InputError: for what the user can put right.
+        InputError: an error that the user can correct.
     """
     from fiberscope.results.report.files import make_folder
     from fiberscope.rtl.cosim_request import CosimRequest
@@ -33,22 +33,22 @@ def export_machine(
 
     rtl_blocks()
     make_folder(folder)
-    operands = a_and_b(tensors or [_drawn(folder)])
-    order = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
-    for path in export(order, folder, period):
+    operands = a_and_b(tensors or [_random_matrix(folder)])
+    request = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
+    for path in export(request, folder, period):
         print(f"Written: {path}")
     return 0
 
 
-def _drawn(folder: Path) -> str:
-    """A small matrix of whole numbers of both signs, as a file."""
+def _random_matrix(folder: Path) -> str:
+    """Write a small random matrix of signed integers, and return its path."""
     import numpy as np
     import scipy.io
     from scipy import sparse
 
     generator = np.random.default_rng(SEED)
-    there = generator.random((SIZE, SIZE)) < 0.3
-    values = generator.integers(1, 9, there.shape) * generator.choice([-1.0, 1.0], there.shape)
-    scipy.io.mmwrite(folder / "A.mtx", sparse.coo_array(there * values))
+    pattern = generator.random((SIZE, SIZE)) < 0.3
+    values = generator.integers(1, 9, pattern.shape) * generator.choice([-1.0, 1.0], pattern.shape)
+    scipy.io.mmwrite(folder / "A.mtx", sparse.coo_array(pattern * values))
     print(f"Written: {folder / 'A.mtx'}")
     return str(folder / "A.mtx")

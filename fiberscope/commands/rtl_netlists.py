@@ -1,4 +1,4 @@
-"""``fiberscope rtl netlists``: the areas of the twins that a machine's costs name."""
+"""``fiberscope rtl netlists``: areas of the RTL blocks that a machine's costs name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands of ``fiberscope rtl`` share."""
+"""Options shared by commands of ``fiberscope rtl``."""
 
 from __future__ import annotations
 

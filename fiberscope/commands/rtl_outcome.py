@@ -1,4 +1,4 @@
-"""Printing of how RTL in a loop compares with its components."""
+"""Output of the comparison of RTL with its components."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 __all__ = ["print_coverage", "print_outcome", "show_files"]
 
-MOST_SHOWN = 10  # largest number of different report entries that are printed
+MOST_SHOWN = 10  # maximum of printed differences
 WAVEFORM = "Waveform"  # description of the waveform among the files of a run with RTL
 
 
 def print_outcome(outcome: CosimulationResult) -> int:
-    """Print how RTL compares with the component; gives the exit code."""
+    """Print the comparison of RTL with the component; return the exit code."""
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
     from fiberscope.rtl.exercise_coverage import exercise_lines
 
-    for at, exercise in outcome.exercised.items():
-        for line in exercise_lines(at, exercise, outcome.rtl.components[at]):
+    for place, exercise in outcome.exercised.items():
+        for line in exercise_lines(place, exercise, outcome.rtl.components[place]):
             print(line)
     for key in outcome.missing_counters():
         print(f"NOT compared: {key}, for which the module has no status output")
@@ -40,16 +40,16 @@ def print_outcome(outcome: CosimulationResult) -> int:
         _show_differences(different)
         print("identical at every output in every cycle")
     else:
-        where = (
+        scope = (
             f"in {len(different)} of {entries}:"
             if different
             else "at its ports, though in no entry of the report"
         )
-        print(f"DIFFERENT {where}")
+        print(f"DIFFERENT {scope}")
         _show_differences(different)
         print(f"where that begins: {outcome.first_difference}")
     is_wrong = outcome.first_difference is not None or outcome.violation is not None
-    show_files({what: path for what, path in outcome.files.items() if is_wrong or what == WAVEFORM})
+    show_files({name: path for name, path in outcome.files.items() if is_wrong or name == WAVEFORM})
     return MACHINE_WRONG if is_wrong else 0
 
 
@@ -60,16 +60,16 @@ def _show_differences(lines: Sequence[str]) -> None:
 
 def show_files(files: Mapping[str, Path]) -> None:
     """Print files by their description."""
-    for what, path in files.items():
-        print(f"{what}: {path}" + (f" (open it: fiberscope wave {path})" if what == WAVEFORM else ""))
+    for name, path in files.items():
+        print(f"{name}: {path}" + (f" (open it: fiberscope wave {path})" if name == WAVEFORM else ""))
 
 
 def print_coverage(outcome: CosimulationResult, file: Path) -> None:
-    """Print which events the ports of each module saw, and write them to a file."""
+    """Print and write the port events of each module."""
     from fiberscope.rtl.coverage import Coverage, write_coverage
 
     covered = {
-        at: Coverage(exercise.bins or {}, outcome.rtl.components[at].counters)
-        for at, exercise in outcome.exercised.items()
+        place: Coverage(exercise.bins or {}, outcome.rtl.components[place].counters)
+        for place, exercise in outcome.exercised.items()
     }
     print(*write_coverage(covered, file), sep="\n")

@@ -1,4 +1,4 @@
-"""``fiberscope rtl power``: what the options are."""
+"""``fiberscope rtl power``: energy of a block or machine from cell toggles."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def power(
         if is_whole:
             _refuse({"--liberty": liberty != LIBRARY, "--at": at, "--table": table}, block, "a block")
             matrices = [*([] if accelerator is None else [accelerator]), *(operands or ())]
-            _of_machine(block, matrices, settings or (), simulator, json, output)
+            _measure_machine(block, matrices, settings or (), simulator, json, output)
         else:
             _refuse({"--json": json}, block, "a machine")
             element = find_block(block)
-            order = _order(block, accelerator, operands or (), settings or (), at)
-            _of_block(element, order, settings or (), liberty, simulator, table, output)
+            request = _cosim_request(block, accelerator, operands or (), settings or (), at)
+            _measure_block(element, request, settings or (), liberty, simulator, table, output)
     except DifferentNetlistError as error:
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
@@ -118,27 +118,27 @@ def power(
 
 
 def _refuse(options: Mapping[str, object], name: str, whose: str) -> None:
-    """Options that are for others."""
+    """Refuse options of the other kind of measurement."""
     for option in (option for option, is_set in options.items() if is_set):
         raise InputError(f"{name}: {option} is for {whose}")
 
 
-def _of_block(
+def _measure_block(
     block: RtlBlock,
-    order: CosimRequest | None,
+    request: CosimRequest | None,
     settings: Sequence[str],
     liberty: str,
     simulator: str,
     table: Path | None,
     output: Path,
 ) -> None:
-    """Measure a block in a run, or alone, and print a table, or write it as CSV too (- for here alone)."""
+    """Measure a block in a run or alone, and print a table or write CSV."""
     from fiberscope.rtl.power import measure, measure_alone, print_power, write_rows
 
-    inputs = {} if order is None else order.inputs
+    inputs = {} if request is None else request.inputs
     check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
-    if order is not None:
-        measured = measure(order, simulator, liberty, output)
+    if request is not None:
+        measured = measure(request, simulator, liberty, output)
     else:
         measured = measure_alone(block.name, _parameters(block, settings), liberty)
     if table is not None:
@@ -147,7 +147,7 @@ def _of_block(
         print_power(measured)
 
 
-def _of_machine(
+def _measure_machine(
     machine: str,
     operands: Sequence[str],
     settings: Sequence[str],
@@ -155,7 +155,7 @@ def _of_machine(
     json: Path | None,
     output: Path,
 ) -> None:
-    """Measure a machine by its parts and print a table, or write it as JSON too (- for here alone)."""
+    """Measure the parts of a machine, and print a table or write JSON."""
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.rtl.cosim_request import CosimRequest
     from fiberscope.rtl.machine_power import machine_power_report, measure_machine, power_document
@@ -163,24 +163,24 @@ def _of_machine(
 
     if not operands:
         raise InputError(f"{machine}: say on which matrix it runs")
-    order = CosimRequest((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
-    check_outputs({"the powers": json}, order.inputs)
-    with progress_display(quiet=False) as tell:
-        measured = measure_machine(order, simulator, output, tell or ignore_progress)
+    request = CosimRequest((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
+    check_outputs({"the powers": json}, request.inputs)
+    with progress_display(quiet=False) as progress:
+        measured = measure_machine(request, simulator, output, progress or ignore_progress)
     if json is not None:
         write_json(json, power_document(measured))
     if json != STANDARD_OUTPUT:
         print_stacked(*machine_power_report(measured))
 
 
-def _order(
+def _cosim_request(
     block: str,
     accelerator: str | None,
     operands: Sequence[str],
     settings: Sequence[str],
     at: str | None,
 ) -> CosimRequest | None:
-    """The run of an accelerator that is asked for, None if the block is to run alone."""
+    """Return the request of an accelerator's run; None for a block alone."""
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.rtl.cosim_request import CosimRequest
 
@@ -195,7 +195,7 @@ def _order(
 
 
 def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
-    """The block's own."""
+    """Return the parameters of a block."""
     from fiberscope.hw.rtl.kit.parameters import parse
 
     with input_errors():

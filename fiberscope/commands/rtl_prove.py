@@ -1,4 +1,4 @@
-"""``fiberscope rtl prove BLOCK`` and ``rtl export BLOCK --formal``: the formal properties of a block."""
+"""``fiberscope rtl prove BLOCK`` and ``rtl export BLOCK --formal``: formal properties of a block."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def prove(
 
 
 def _print_result(result: ProofResult, depth: int) -> None:
-    """Print the verdict on each claim, and what was not reached."""
+    """Print the verdict on each claim, and unreached covers."""
     if result.has_contradiction:
         print(
             f"the assumptions contradict one another: no run of {depth} cycles exists, so nothing is proven"
@@ -96,10 +96,10 @@ def _print_result(result: ProofResult, depth: int) -> None:
 def write_formal(
     chosen: RtlBlock, parameters: Parameters, output: Path, ports: str, *, status: bool
 ) -> dict[str, str]:
-    """Write the formal kit of a block; return the section of the README about it.
+    """Write the formal kit of a block; return its README section.
 
     Raises:
-        InputError: there is no kit of such ports, or a file cannot be written.
+        InputError: there is no kit for these ports, or a file cannot be written.
     """
     from fiberscope.rtl.formal.catalogue import kit_of
     from fiberscope.rtl.formal.kit_files import readme_section, write_kit

@@ -1,4 +1,4 @@
-"""The options of the commands that run something: each is said here once, and a command takes a group."""
+"""Option groups of the commands that run a simulation or model."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class WaveformOptions(Options):
     ] = False
 
     def waveform(self) -> Waveform | None:
-        """The waveform that is asked for.
+        """Return the requested waveform, or None.
 
         Raises:
-            InputError: the window is none.
+            InputError: the window is invalid.
         """
         from fiberscope.results.recording.waveform import Waveform
 
@@ -92,7 +92,7 @@ class WaveformOptions(Options):
 
 
 class ReportOptions(Options):
-    """Options of a command that ends in a report."""
+    """Options of a command with a report."""
 
     settings: Settings = None
     config: Config = None
@@ -105,7 +105,7 @@ class ReportOptions(Options):
     quiet: Quiet = False
 
     def check(self, outputs: _Files, inputs: _Files) -> None:
-        """Refuse outputs that cannot be, or would overwrite an input; before anything is read or run."""
+        """Check before any work that outputs can be written and overwrite no input."""
         config = {"the file of --config": self.config}
         check_outputs({"the report": self.json, "the product": self.product, **outputs}, {**inputs, **config})
         if self.product is not None:
@@ -114,15 +114,15 @@ class ReportOptions(Options):
             check_product(self.product)
 
     def take_symbols(self, specification: str, words: Sequence[str]) -> list[str]:
-        """Move the words that give a symbol its value (``a=2``) to the settings; return the operands.
+        """Move symbol assignments (``a=2``) from the operands to the settings; return the operands.
 
         Args:
-            specification: whose symbols they may be; empty for a machine without one.
-            words: the operands as the command line has them.
+            specification: the specification of the symbols; empty for a machine without one.
+            words: the operands on the command line.
 
         Raises:
-            ConfigurationError: no such specification.
-            InputError: a symbol that ``--set`` gives, too.
+            ConfigurationError: there is no such specification.
+            InputError: ``--set`` also sets a symbol.
         """
         if not specification:
             return list(words)
@@ -136,7 +136,7 @@ class ReportOptions(Options):
         return operands
 
     def write_product(self, report: Report) -> None:
-        """Write what the machine made, if that was asked for."""
+        """Write the requested product of the run."""
         if self.product is not None and not report.complete:
             print("fiberscope: no product, as the run is incomplete", file=sys.stderr)
         elif self.product is not None:
@@ -147,14 +147,14 @@ class ReportOptions(Options):
                 print(f"Product: {self.product}")
 
     def entries(self) -> dict[str, Entry]:
-        """The settings by dotted key."""
+        """Return the settings by dotted key."""
         from fiberscope.accelerators.configuration import parse_settings
 
         return parse_settings(self.settings or [])
 
 
 class SimulationOptions(WaveformOptions, ReportOptions):
-    """Options of a command that runs components cycle by cycle: those of a machine, a conversion, a graph."""
+    """Options of a command that simulates components: a machine, a conversion or a graph."""
 
     timeline: Annotated[
         Path | None,
@@ -197,12 +197,12 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         wanted: Mapping[str, object] | None = None,
         **others: object,
     ) -> Report:
-        """Run, and hand over the report.
+        """Run, and output the report.
 
         Args:
-            make: the run, of its settings, config and exact.
-            inputs: the files that the run reads, by what they are called in a message.
-            wanted: settings that the command itself makes.
+            make: a function that builds the request from settings, config and exact.
+            inputs: the files that the run reads, by their names in messages.
+            wanted: settings of the command itself.
             others: further options of the run.
         """
         from fiberscope.accelerators.user_parts import parse_parts
@@ -219,15 +219,15 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             **others,
         }
         options |= {name: getattr(self, name) for name in names}
-        asked = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
-        with self._live_run(asked) as live:
+        request = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
+        with self._live_run(request) as live:
             with (
                 report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
-                progress_display(self.quiet) as tell,
+                progress_display(self.quiet) as callback,
             ):
-                progress = with_size_warning(tell, waveform)
-                options |= {"progress": progress} if live is None else live.options(progress, asked.drives)
-                report = asked.run(**{name: value for name, value in options.items() if value})
+                progress = with_size_warning(callback, waveform)
+                options |= {"progress": progress} if live is None else live.options(progress, request.drives)
+                report = request.run(**{name: value for name, value in options.items() if value})
             if live is not None:
                 live.end(report)
             deliver(report)
@@ -235,10 +235,10 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         return report
 
     def _live_run(self, run: RunRequest) -> AbstractContextManager[LiveRun | None]:
-        """Return the live view of a run, if that was asked for.
+        """Return the live view of a run, if requested.
 
         Raises:
-            InputError: as of ``LiveView``; or for a file that only one process can write.
+            InputError: the errors of ``LiveView``, or an output that only one process can write.
         """
         if self.live is None:
             return nullcontext()
@@ -249,7 +249,7 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         return live_run(self.live, page_title(run), quiet=self.quiet or self.json == STANDARD_OUTPUT)
 
     def ended(self, report: Report) -> int:
-        """Show the energy if that was asked for; returns the exit code."""
+        """Print the requested energies; return the exit code."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
             from fiberscope.results.report.costs_table import costs_tables
@@ -264,10 +264,10 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         return {**files, "the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
     def _states(self) -> StateFiles | None:
-        """The files of states over time.
+        """Return the files of component states.
 
         Raises:
-            InputError: there is no file for a window, the window is none, or a library is missing.
+            InputError: a window has no file or is invalid, or a library is missing.
         """
         from fiberscope.results.recording.files import state_files
 
@@ -284,10 +284,10 @@ def page_title(run: RunRequest) -> str:
 def debugger_page(
     port: str | None, title: str
 ) -> AbstractContextManager[Callable[[Session], AbstractContextManager[object]]]:
-    """Return the context that yields what shows a debugging session, on a page if a port is asked for.
+    """Return a context that yields a function which shows a debugging session on the requested page.
 
     Raises:
-        InputError: as of ``LiveView``.
+        InputError: the errors of ``LiveView``.
     """
     if port is None:
         return nullcontext(nullcontext)
@@ -297,7 +297,7 @@ def debugger_page(
 
 
 def exit_code(report: Report) -> int:
-    """Return the exit code of a command that has delivered this report."""
+    """Return the exit code of a command with this report."""
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 

@@ -1,4 +1,4 @@
-"""``fiberscope sage``: in which formats to store operands, and in which to compute with them."""
+"""``fiberscope sage``: formats of operands in memory and for the computation."""
 
 from __future__ import annotations
 

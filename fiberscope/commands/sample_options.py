@@ -1,4 +1,4 @@
-"""Options of commands that can estimate cycles from sampled windows."""
+"""Options of commands that estimate cycles from sampled windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Sampled", "Windows"]
 
 
 class Windows(Options):
-    """Options of a command whose seed has further uses."""
+    """Options of windows, for a command whose seed has further uses."""
 
     sample: Annotated[
         str | None,
@@ -28,13 +28,13 @@ class Windows(Options):
     ] = None
 
     def request(self, seed: int | None = None) -> Sample | None:
-        """Return the request for a sampled run; None for a whole one.
+        """Return the request of a sampled run; None for a full run.
 
         Args:
-            seed: that chooses the windows.
+            seed: the seed that selects the windows.
 
         Raises:
-            InputError: the width is none, or an option needs ``--sample``.
+            InputError: the width is invalid, or an option needs ``--sample``.
         """
         from fiberscope.accelerators.sampling import Sample
         from fiberscope.run.sampled import parse_width
@@ -48,12 +48,12 @@ class Windows(Options):
 
 
 class Sampled(Windows):
-    """The same with a seed of their own."""
+    """Options of windows with a seed."""
 
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed that chooses the windows.")] = (
         None
     )
 
     def seeded_request(self) -> Sample | None:
-        """See ``request``, with this seed."""
+        """Return ``request`` with this seed."""
         return self.request(self.seed)

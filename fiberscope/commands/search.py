@@ -1,4 +1,4 @@
-"""``fiberscope search``: the best designs of a space, by one measure or by several."""
+"""``fiberscope search``: the best designs of a space by one or several measures."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def search(
 
 
 def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sample | None) -> Point:
-    """The design that a search begins with, without a workload."""
+    """Return the initial design of a search, without a workload."""
     from fiberscope.explore.sweeps.machines import parse_machine
     from fiberscope.explore.sweeps.point import Point
 
@@ -137,7 +137,7 @@ def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sa
 
 
 def _show(study: Search) -> None:
-    """Print the front, or that no design keeps the limits."""
+    """Print the Pareto front, or that no design meets the limits."""
     from rich.text import Text
 
     from fiberscope.commands.output import print_stacked

@@ -35,7 +35,7 @@ _ValuesOnly = Annotated[
 def sim(
     accelerator: Accelerator,
     operands: Operands,
-    asked: SimulationOptions,
+    options: SimulationOptions,
     sampled: Sampled,
     chain: _Chain = None,
     window: _Window = None,
@@ -63,7 +63,7 @@ def sim(
     from fiberscope.run.find_machine import specification_of
     from fiberscope.run.request import SimulationRequest
 
-    factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
+    factors, tensors = operands_of(options.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     request = sampled.seeded_request()
@@ -72,9 +72,9 @@ def sim(
             raise InputError("--window needs --sample, which it is of")
         request = replace(request, window=window)
     elif request is not None:
-        whole = {"--product": asked.product, "--energy": asked.energy, "--live": asked.live}
-        for name, value in whole.items():
+        full_run_options = {"--product": options.product, "--energy": options.energy, "--live": options.live}
+        for name, value in full_run_options.items():
             if value:
                 raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
     make = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)
-    return asked.ended(asked.simulate(make, inputs, sample=request, values_only=values_only))
+    return options.ended(options.simulate(make, inputs, sample=request, values_only=values_only))

@@ -1,4 +1,4 @@
-"""Options of ``fiberscope results`` that lay the machines of a store side by side, as ``suite`` does."""
+"""Options of ``fiberscope results`` that compare the machines of a store, as ``suite`` does."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class StoredComparison(Options):
     ] = None
 
     def check(self, against: str | None, plot: Path | None, others: Mapping[str, object]) -> None:
-        """Refuse options that do not go together.
+        """Check the combination of options.
 
         Args:
-            against: the machine to compare with.
+            against: the baseline.
             plot: the file of a figure.
-            others: options that are not for this table, with their values.
+            others: options that do not apply to this table, with their values.
 
         Raises:
-            InputError: naming the option.
+            InputError: a combination is invalid; the message names the option.
         """
         if self.mean and not self.compare:
             raise InputError("--mean needs --compare, the tables of a suite")
@@ -73,6 +73,6 @@ class StoredComparison(Options):
 
         options = SuiteTables({**tables, "mean": self.mean})
         choice = options.choice()
-        where, sort, against, every = rows
-        suite = read_stored_suite(store, where=where, sort=sort, against=against, all_sources=every)
+        where, sort, against, includes_all = rows
+        suite = read_stored_suite(store, where=where, sort=sort, against=against, all_sources=includes_all)
         options.write(suite.with_evaluation(choice))

@@ -49,7 +49,7 @@ class StudyFiles(Options):
     ] = None
 
     def write(self, store: Store, where: str | None, sort: Sequence[str], *, all_sources: bool) -> None:
-        """Write the figure and the archive that are asked for, and say so.
+        """Write the requested figure and archive, and print their paths.
 
         Raises:
             InputError: there is nothing to write, or a file cannot be written.

@@ -1,4 +1,4 @@
-"""``fiberscope suite``: machines against workloads, in one table."""
+"""``fiberscope suite``: comparison of machines on workloads in one table."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def suite(
 
 
 def _study(machines: Sequence[str], workloads: Path | None) -> Path | None:
-    """Return the study file in the place of machines, if it is one.
+    """Return the path of a study file given in place of machines, or None.
 
     Raises:
-        InputError: machines without workloads.
+        InputError: there are machines without workloads.
     """
     if len(machines) == 1 and machines[0].endswith(STUDY):
         return Path(machines[0])
@@ -138,10 +138,10 @@ def _study(machines: Sequence[str], workloads: Path | None) -> Path | None:
 
 
 def _check_drawings(plot: Path | None, paper: Path | None) -> None:
-    """Find out before the runs whether the figure and the paper could be written.
+    """Check before the runs that the figure and the paper can be written.
 
     Raises:
-        InputError: a file cannot be written, or its name has another ending.
+        InputError: a file cannot be written, or has another ending.
     """
     from fiberscope.results.figures.pages import check_paper
     from fiberscope.results.report.pictures import check_picture
@@ -153,7 +153,7 @@ def _check_drawings(plot: Path | None, paper: Path | None) -> None:
 
 
 def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> None:
-    """Write the figure of the speedups and the paper that are asked for."""
+    """Write the requested figure of speed-ups and paper."""
     from fiberscope.explore.sweeps.paper import draw_paper
     from fiberscope.explore.sweeps.suite_figure import draw_suite
     from fiberscope.results.figures.pages import write_pages
@@ -169,7 +169,7 @@ def _draw(outcome: Suite, store: str, plot: Path | None, paper: Path | None) -> 
 
 
 def _sweep_options(placed: ExecutorOptions, sampled: Sampled) -> dict[str, Any]:
-    """Return the options of ``fiberscope.sweep`` that are those of the command."""
+    """Return the options of ``fiberscope.sweep`` from those of the command."""
     executors = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers")}
     study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
     study |= {"settings": placed.settings_by_key(), "parts": placed.parts_by_name()}

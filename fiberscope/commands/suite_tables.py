@@ -1,4 +1,4 @@
-"""Options of ``fiberscope suite`` for its tables: their columns and means, and the files that they go to."""
+"""Options of ``fiberscope suite`` for its tables: columns, means and files."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class SuiteTables(Options):
     markdown: Markdown = False
 
     def choice(self) -> dict[str, list[str]]:
-        """The columns and the means that are given, as keys of an ``Evaluation``.
+        """Return the requested columns and means, as keys of an ``Evaluation``.
 
         Raises:
-            InputError: an unknown name.
+            InputError: a name is unknown.
         """
         from fiberscope.explore.sweeps.suite_columns import COLUMNS, MEANS, check_choices
 
@@ -57,7 +57,7 @@ class SuiteTables(Options):
         return columns | means
 
     def write(self, suite: Suite) -> None:
-        """Write the files that were asked for, and print the tables with their notes and failures."""
+        """Write the requested files, and print the tables with notes and failures."""
         from fiberscope.commands.output import show
         from fiberscope.explore.sweeps.suite_views import (
             evaluation_latex,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ExecutorOptions", "sweep"]
 
 STORE = "sweep"
-MOST_SHOWN = 10  # failures
+MOST_SHOWN = 10  # printed failures
 
 _Swept = Annotated[
     str,
@@ -67,7 +67,7 @@ _Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]
 
 
 class ExecutorOptions(Options):
-    """Options of a command with many runs, here or elsewhere."""
+    """Options of a command with many runs, local or on a cluster."""
 
     settings: Settings = None
     part: Parts = None
@@ -99,7 +99,7 @@ class ExecutorOptions(Options):
     live: Live = None
 
     def live_page(self, title: str) -> AbstractContextManager[Follow | None]:
-        """Return the page that shows the progress of the runs, if it was asked for."""
+        """Return the page that shows the progress of the runs, if requested."""
         if self.live is None:
             return nullcontext()
         from fiberscope.page.live.sweep import live_sweep
@@ -113,13 +113,13 @@ class ExecutorOptions(Options):
         return ExecutorChoice(self.scheduler, self.slurm, self.pbs, self.workers)
 
     def parts_by_name(self) -> dict[str, str]:
-        """The components of the user, as text, by the name of the part."""
+        """Return the user's components as texts, by the name of the part."""
         from fiberscope.accelerators.user_parts import split_parts
 
         return {name: f"{module}:{attribute}" for name, (module, attribute) in split_parts(self.part).items()}
 
     def settings_by_key(self) -> dict[str, object]:
-        """The settings by dotted key."""
+        """Return the settings by dotted key."""
         from fiberscope.accelerators.configuration import parse_settings
 
         return {key: entry.value for key, entry in parse_settings(self.settings or []).items()}
@@ -159,12 +159,12 @@ def sweep(
         executors = placed.executors()
         done = run_study(study, address, executors, retry=retry, quiet=placed.quiet, follow=follow)
     if not placed.quiet:
-        _tell(done, address)
+        _print_result(done, address)
     return POINTS_FAILED if done.failed else 0
 
 
 def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
-    """The study that the options are, or of the file with the options in the place of its keys."""
+    """Return the study of the options, or of a file with keys overridden by options."""
     from fiberscope.explore.sweeps.sweep import merge_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
@@ -179,32 +179,32 @@ def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
 
 
 def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
-    """Values by parameter.
+    """Return values by parameter.
 
     Raises:
-        InputError: one without values, or that is given twice.
+        InputError: a parameter has no values, or is given twice.
     """
     from fiberscope.accelerators.yaml_layer import read_scalar
 
-    read: dict[str, list[object]] = {}
+    grid: dict[str, list[object]] = {}
     for text in texts:
         key, _, values = text.partition("=")
         if not key.strip() or not values:
             raise InputError(f"--grid {text}: write it as KEY=V1,V2,..., for example pe.count=8,16,32")
-        if key.strip() in read:
+        if key.strip() in grid:
             raise InputError(f"--grid {key.strip()} is given twice; write all values in one")
-        read[key.strip()] = [read_scalar(value.strip()) for value in values.split(",")]
-    return read
+        grid[key.strip()] = [read_scalar(value.strip()) for value in values.split(",")]
+    return grid
 
 
-def _tell(done: SweepResult, address: str) -> None:
-    """Print the number of runs by outcome, the first failed runs, and where the rows are."""
+def _print_result(done: SweepResult, address: str) -> None:
+    """Print the number of runs by outcome, the first failed runs, and the place of the rows."""
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
-    had = [f"{done.had:,} in the store before"] if done.had else []
-    print(f"{done.had + sum(done.statuses.values()):,} runs: {', '.join([*counts, *had])}")
+    stored = [f"{done.had:,} in the store before"] if done.had else []
+    print(f"{done.had + sum(done.statuses.values()):,} runs: {', '.join([*counts, *stored])}")
     if done.others:
-        apart = f"fiberscope results {address} --sources"
-        print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {apart})")
+        command = f"fiberscope results {address} --sources"
+        print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {command})")
     if note := footnote(done.surrogates()):
         print(note)
     for line in done.failures(MOST_SHOWN):

@@ -1,4 +1,4 @@
-"""``fiberscope tile``: tiles for a tensor kernel, chosen from statistics of its operands."""
+"""``fiberscope tile``: tiles of a tensor kernel, chosen from statistics of its operands."""
 
 from __future__ import annotations
 
@@ -101,21 +101,21 @@ def tile(
     from fiberscope.models.tiles.options import Options
     from fiberscope.models.tiles.plan import Methods, plan
 
-    asked = Kernel.read(kernel, order)
-    operands = in_order(operands, asked.inputs)
+    tiled_kernel = Kernel.read(kernel, order)
+    operands = in_order(operands, tiled_kernel.inputs)
     check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
     options = validate(Options, parse_settings(settings or []), "tile")
     names = [name for name in compare.split(",") if name]
     methods = Methods(names, scan, swiftiles, microtile, panel)
-    words = _words(asked, buffer, capacity)
-    tensors = load_operands(asked, operands, transpose_b=transpose_b, exact=exact)
-    statistics_of_tiles = None if statistics is None else _read_statistics(statistics, asked)
-    choose = partial(plan, asked, tensors, words, options, methods, statistics_of_tiles)
+    capacity_words = _buffer_words(tiled_kernel, buffer, capacity)
+    tensors = load_operands(tiled_kernel, operands, transpose_b=transpose_b, exact=exact)
+    statistics_of_tiles = None if statistics is None else _read_statistics(statistics, tiled_kernel)
+    choose = partial(plan, tiled_kernel, tensors, capacity_words, options, methods, statistics_of_tiles)
     _deliver(_choose(choose, measure), measure, json, plot, markdown)
 
 
 def _choose(choose: Callable[..., Plan], measure: bool) -> Plan:
-    """Choose tiles, and measure them, with a display of the progress."""
+    """Choose tiles and measure them, with a progress display."""
     from fiberscope.base.progress import ignore_progress
     from fiberscope.commands.progress import progress_display
 
@@ -132,8 +132,8 @@ def _files(operands: list[str]) -> dict[str, Path | None]:
     return {f"operand {number}": file_of(name) for number, name in enumerate(operands, start=1)}
 
 
-def _words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
-    """Words that a buffer holds of an operand."""
+def _buffer_words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
+    """Return the words of an operand that fit in a buffer."""
     from fiberscope.accelerators.quantities import SIZE
     from fiberscope.models.tiles.base import capacity_of
 
@@ -146,23 +146,23 @@ def _words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
 
 
 def _read_statistics(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
-    """The statistics that an earlier run wrote, of every operand."""
+    """Return the statistics of every operand from an earlier report."""
     from fiberscope.models.tiles.report import read_statistics
 
     return read_statistics(path, kernel)
 
 
-def _deliver(made_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
-    """Write what was asked for, then show it."""
+def _deliver(tile_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
+    """Write the requested files, and print the tables."""
     from fiberscope.commands.output import show
     from fiberscope.models.tiles.pictures import draw_plan
     from fiberscope.models.tiles.report import document, tables, why
     from fiberscope.results.report.pictures import save_figure
 
     if json is not None:
-        write_json(json, document(made_plan, measured=measure))
+        write_json(json, document(tile_plan, measured=measure))
     if plot is not None:
-        save_figure(lambda: draw_plan(made_plan), plot)
+        save_figure(lambda: draw_plan(tile_plan), plot)
     if json != STANDARD_OUTPUT:
-        show(tables(made_plan, measured=measure), markdown=markdown)
-        print(f"\n{why(made_plan)}")
+        show(tables(tile_plan, measured=measure), markdown=markdown)
+        print(f"\n{why(tile_plan)}")

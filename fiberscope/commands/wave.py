@@ -1,4 +1,4 @@
-"""``fiberscope wave``: a waveform in the viewer that is installed."""
+"""``fiberscope wave``: a waveform in an installed viewer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fiberscope.base.errors import InputError
 
 __all__ = ["wave"]
 
-VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}  # names by program; the first one that is installed
+VIEWERS = {"gtkwave": "GTKWave", "surfer": "Surfer"}  # names by program, in order of preference
 
 _Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="Waveform written with --vcd.")]
 
@@ -42,7 +42,7 @@ def wave(vcd: _Waveform) -> None:
         )
     save = vcd.with_suffix(".gtkw")
     views = [save.name] if program == "gtkwave" and save.is_file() else []
-    # GTKWave looks for the table of states in the folder in which it runs.
+    # GTKWave finds the table of states in its working directory.
     code = subprocess.run([program, vcd.name, *views], check=False, cwd=vcd.parent).returncode
     if code != 0:
         raise InputError(f"{VIEWERS[program]} ended with the exit code {code}; what it said stands above")

@@ -1,4 +1,4 @@
-"""Says while a waveform is written that it will be a large file, where its length was not bounded."""
+"""Warning about the expected size of an unbounded waveform."""
 
 from __future__ import annotations
 
@@ -13,44 +13,48 @@ if TYPE_CHECKING:
 __all__ = ["with_size_warning"]
 
 LARGE_BYTES = 100 << 20
-KNOWN_SHARE = 0.05  # of the run: before it, header and first values count for much and little is done
+KNOWN_SHARE = 0.05  # simulated share from which the file size can be extrapolated
 
 
-def with_size_warning(tell: Progress | None, waveform: Waveform | None) -> Progress | None:
-    """The progress, which also says how large the waveform will be if it goes on growing as it did.
+def with_size_warning(progress: Progress | None, waveform: Waveform | None) -> Progress | None:
+    """Wrap a progress callback with warnings about the expected size of the waveform.
 
-    It says so again when twice as much is to be expected as it said before.
+    The warning is repeated when the expected size has doubled.
     """
-    if tell is None or waveform is None or waveform.window or waveform.cycles:
-        return tell
-    return _SizeWatch(tell, waveform)
+    if progress is None or waveform is None or waveform.window or waveform.cycles:
+        return progress
+    return _SizeWatch(progress, waveform)
 
 
 class _SizeWatch:
-    """Looks at the file that is being made whenever there is news of the simulation."""
+    """Extrapolates the size of the waveform at each progress report."""
 
-    def __init__(self, tell: Progress, waveform: Waveform) -> None:
+    def __init__(self, progress: Progress, waveform: Waveform) -> None:
         from fiberscope.sim.partial_files import partial
 
-        self._tell, self._path, self._making = tell, waveform.path, partial(waveform.path)
+        self._report_progress, self._path, self._partial_file = (
+            progress,
+            waveform.path,
+            partial(waveform.path),
+        )
         self._stage = Stage(SIMULATING, 0)
         self._reported_bytes = 0.0  # bytes
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        self._tell(stage, done, total)
+        self._report_progress(stage, done, total)
         if stage == SIMULATING:
             self._stage.reach(done, total)
         elif stage == CYCLES:
             self._stage.reach_cycle(done, total)
-            self._look()
+            self._check_size()
 
-    def _look(self) -> None:
-        if not self._stage.share or not self._making.exists():
+    def _check_size(self) -> None:
+        if not self._stage.share or not self._partial_file.exists():
             return
-        size = self._making.stat().st_size
+        size = self._partial_file.stat().st_size
         expected = size / self._stage.share
-        begun = self._stage.share >= KNOWN_SHARE or size >= LARGE_BYTES
-        if begun and expected >= max(LARGE_BYTES, 2 * self._reported_bytes):
+        is_reliable = self._stage.share >= KNOWN_SHARE or size >= LARGE_BYTES
+        if is_reliable and expected >= max(LARGE_BYTES, 2 * self._reported_bytes):
             self._reported_bytes = expected
             print(
                 f"fiberscope: the waveform {self._path} will be about {expected / 2**20:,.0f} MiB; "

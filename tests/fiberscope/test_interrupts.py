@@ -149,7 +149,7 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, home: object, name: str, *, af
         (Report, "write", False, "out.json, z.mtx"),
         (partial_files.os, "replace", True, "out.json, z.mtx"),  # that of the waveform
         (Report, "write", True, "z.mtx"),
-        (report_output, "_tell", True, "z.mtx"),
+        (report_output, "_print_summary", True, "z.mtx"),
     ],
 )
 def test_an_interrupt_after_the_simulation_names_the_files_that_are_missing(
