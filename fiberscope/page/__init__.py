@@ -1,4 +1,4 @@
-"""One HTML file that shows a study of many runs, or one run, and needs nothing but a browser."""
+"""Self-contained HTML pages of one run or of a study."""
 
 from fiberscope.page.document import page
 from fiberscope.page.study import MOST_RUNS, study_data

@@ -14,7 +14,7 @@ Part: TypeAlias = tuple[str, str, float, float | None, str]  # component, part, 
 
 
 def costs(report: Report) -> dict[str, Any]:
-    """Return energy in pJ and area in um2, the largest component first; None where the report has none."""
+    """Return energy in pJ and area in um2, the largest component first; None for missing costs."""
     energy, area = report.energy, report.area
     return {
         "energy": _sums(_energy_parts(energy), energy.upper_pj, energy.without) if energy else None,
@@ -50,7 +50,7 @@ def _area_parts(area: Area) -> list[Part]:
 
 
 def _unpriced(report: Report) -> str:
-    """Why a run has no energy or no area, and how it would."""
+    """Explain a missing energy or area, and its remedy."""
     if report.problem is not None and report.problem.kind == "graph":
         return "What the blocks of a graph cost is not known."
     if report.cycles_interval:

@@ -1,8 +1,7 @@
-"""The HTML file: styles, the drawing library, our scripts and the data, one after another in one text.
+"""HTML document of a page: styles, drawing library, scripts and data in one file.
 
-The browser is told to load nothing (a content security policy), so that what works here works offline. Data
-stands in the file as JSON in which no ``<`` is left, so that nothing in it can end its element; the scripts
-put it on the page as text and never as markup.
+A content security policy forbids all loads, so that the page works offline. Data is JSON without ``<``, so
+that no value can end its element. The scripts insert data as text, never as markup.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from typing import Any, Final
 
 __all__ = ["page"]
 
-# D3 first, since Plot draws with it.
+# D3 first, because Plot depends on D3.
 LIBRARY: Final = (("d3.min.js", "d3.LICENSE"), ("plot.umd.min.js", "plot.LICENSE"))
 STYLES: Final = ("colours.css", "layout.css", "parts.css", "run.css", "live.css")
-# In the order in which they use one another.
+# In order of dependency.
 SCRIPTS: Final = (
     "dom.js",
     "format.js",
@@ -53,17 +52,17 @@ SCRIPTS: Final = (
     "main.js",
 )
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-CONNECTS: Final = "; connect-src 'self'"  # of a page that is served, to its server
+CONNECTS: Final = "; connect-src 'self'"  # a served page may connect to its server
 
 
 def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
-    """The whole HTML file.
+    """Return the HTML file.
 
     Args:
-        data: what the scripts show; ``kind`` says which of them: ``study``, ``run``, ``live``,
-            ``debugging`` or ``sweeping``. Plain JSON values.
-        title: of the window.
-        connects: whether the scripts may connect to the server that the page comes from.
+        data: plain JSON values for the scripts; ``kind`` selects the view: ``study``, ``run``, ``live``,
+            ``debugging`` or ``sweeping``.
+        title: the title of the window.
+        connects: whether the scripts may connect to the page's server.
     """
     return "\n".join(_lines(data, title, POLICY + CONNECTS if connects else POLICY)) + "\n"
 
@@ -88,13 +87,13 @@ def _lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
 
 
 def _text(folder: str, name: str) -> str:
-    return _here().joinpath(folder, name).read_text(encoding="utf-8")
+    return _package_files().joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def _here() -> Traversable:
+def _package_files() -> Traversable:
     return files("fiberscope.page")
 
 
 def _safe_json(data: Mapping[str, Any]) -> str:
-    """JSON that can end no element and open no comment: ``<`` only ever stands within its strings."""
+    """Return JSON that cannot end an element or open a comment; ``<`` occurs in its strings only."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Drawing of a machine, converter or graph, with a bar in each box for its cycles."""
+"""Drawing of a machine, converter or graph with a bar of cycles by state in each box."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from fiberscope.sim.names import family_name
 __all__ = ["STATES", "bare_drawing", "drawing", "settings"]
 
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
-BAR: Final = 7  # pixels that a box's bar is high, at its foot
+BAR: Final = 7  # height of a bar in pixels
 Shares = Mapping[str, tuple[float, ...]]
 
 
 def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
-    """Return the text of an SVG file of what ran, and the reason if there is none; one of both is empty.
+    """Return the SVG file of the machine and the reason for a missing drawing; one of both is empty.
 
     Args:
         report: the report of the run.
-        run_sources: run the Python file that the report names, to draw a machine that does not ship.
+        run_sources: run the Python file that the report names, to draw a user's machine.
     """
     if not report.components:
         kind = "sampled run" if report.cycles_interval else f"run of the {report.fidelity} model"
@@ -50,7 +50,7 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
 
 
 def bare_drawing(kernel: Kernel) -> tuple[str, dict[str, str]]:
-    """Return the SVG file of a built machine, with an idle bar in each box, and the box of each family."""
+    """Return the SVG file of a built machine with idle bars, and the box of each family."""
     graph = build_graph(kernel)
     names = box_names(family_name(component.name) for component in kernel.components)
     layout = arrange(graph)
@@ -59,7 +59,7 @@ def bare_drawing(kernel: Kernel) -> tuple[str, dict[str, str]]:
 
 
 def settings(report: Report) -> dict[str, Any]:
-    """The run's settings by dotted key, those that are not given left out."""
+    """Return the non-null settings of the run by dotted key."""
     return {key: value for key, value in flatten_parameters(report.config).items() if value is not None}
 
 
@@ -68,25 +68,25 @@ def _kind(report: Report) -> str:
 
 
 def _machine(report: Report, run_sources: bool) -> tuple[Graph, dict[str, str]]:
-    """The families of a machine, and the box of each component.
+    """Return the families of a machine, and the box of each component.
 
     Raises:
-        InputError: the machine does not ship, and its file is not to be run.
-        ConfigurationError: the machine is not there.
+        InputError: a user's machine is not to be executed.
+        ConfigurationError: the machine is not available.
     """
     entries = settings(report)
     if report.problem is not None and _kind(report) == "conversion":
         kind = MINT
         entries |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
     else:
-        kind = _described(report, run_sources)
+        kind = _find_accelerator(report, run_sources)
     graph, boxes = families_of(kind, entries), box_names(map(family_name, report.components))
     placed = {name: boxes[family_name(name)] for name in report.components}
     return graph, {name: box for name, box in placed.items() if box in graph.boxes}
 
 
-def _described(report: Report, run_sources: bool) -> Accelerator[Any]:
-    """The descriptor of a report's machine; only a machine that ships is loaded unasked."""
+def _find_accelerator(report: Report, run_sources: bool) -> Accelerator[Any]:
+    """Return the descriptor of a report's machine; user code is executed on request only."""
     path = report.source and report.source.path
     if run_sources:
         return find(path or report.accelerator)
@@ -99,50 +99,52 @@ def _described(report: Report, run_sources: bool) -> Accelerator[Any]:
 
 
 def _graph(report: Report) -> tuple[Graph, dict[str, str]]:
-    """The blocks of a graph and the box of each component; those that feed a root have none.
+    """Return the blocks of a graph and the box of each component.
 
     Raises:
-        InputError: its file is gone, or is another graph's.
+        InputError: the graph's file is missing, or has changed.
     """
-    from fiberscope.models.graphs.draw import drawing_of  # noqa: PLC0415  (most runs are of no graph)
+    from fiberscope.models.graphs.draw import drawing_of  # noqa: PLC0415  (needed for graphs only)
     from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv  # noqa: PLC0415
     from fiberscope.models.graphs.machine import block_names  # noqa: PLC0415
 
     if report.source is None:
         raise InputError("the report does not say of which graph it is")
-    asked = report.source.asked
-    graph = read_gv(Path(asked.machine)) if asked.graph is None else graph_from_text(asked.graph)
-    drawn = drawing_of(graph)
+    request = report.source.asked
+    graph = read_gv(Path(request.machine)) if request.graph is None else graph_from_text(request.graph)
+    picture = drawing_of(graph)
     names = block_names(graph.nodes.values())
-    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawn.boxes, strict=True)}
+    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, picture.boxes, strict=True)}
     names_of_blocks = {name.removesuffix(".root") for name in report.components}
     if not names_of_blocks <= boxes.keys():
         raise InputError(
-            f"{asked.machine} has no block {', '.join(sorted(names_of_blocks - boxes.keys()))} any more"
+            f"{request.machine} has no block {', '.join(sorted(names_of_blocks - boxes.keys()))} any more"
         )
-    return drawn, boxes
+    return picture, boxes
 
 
 def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> Shares:
-    """The share of each state in the cycles of each box, of all components in it."""
-    spent: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(STATES))
+    """Return the fraction of each state in the cycles of each box."""
+    cycles_by_box: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(STATES))
     for name, box in boxes.items():
         if name in components:
             cycles = [getattr(components[name], state) for state in STATES]
-            spent[box] = [before + more for before, more in zip(spent[box], cycles, strict=True)]
-    return {box: tuple(part / (sum(cycles) or 1) for part in cycles) for box, cycles in spent.items()}
+            cycles_by_box[box] = [
+                total + count for total, count in zip(cycles_by_box[box], cycles, strict=True)
+            ]
+    return {box: tuple(part / (sum(cycles) or 1) for part in cycles) for box, cycles in cycles_by_box.items()}
 
 
 def _bars(layout: Layout, shares: Shares) -> Iterator[str]:
-    """Draw a bar of its states at the foot of each box."""
+    """Yield a bar of states at the bottom of each box."""
     for name, parts in shares.items():
         x, y = layout.boxes[name]
         left, top = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3
-        taken = dict(zip(STATES, parts, strict=True))
-        words = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in taken.items())
-        yield f'<g data-box="{escape(name)}"><title>{escape(name)}: {words}</title>'
-        for state, share in taken.items():
-            wide = share * (WIDTH - 8)
-            yield f'<rect class="{state}" x="{left:g}" y="{top:g}" width="{wide:g}" height="{BAR}"/>'
-            left += wide
+        shares_by_state = dict(zip(STATES, parts, strict=True))
+        text = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in shares_by_state.items())
+        yield f'<g data-box="{escape(name)}"><title>{escape(name)}: {text}</title>'
+        for state, share in shares_by_state.items():
+            width = share * (WIDTH - 8)
+            yield f'<rect class="{state}" x="{left:g}" y="{top:g}" width="{width:g}" height="{BAR}"/>'
+            left += width
         yield "</g>"

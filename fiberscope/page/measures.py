@@ -1,4 +1,4 @@
-"""Measures of a run that can be drawn, with their units and which way is better."""
+"""Measures of a run for charts, with their units and directions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Measure", "measures", "select_rows", "with_rates"]
 
 Better = Literal["less", "more"]
 USEFUL: Final = "useful_multiply"
-FAILED_PART = 10  # at most one in so many of those carried
+FAILED_PART = 10  # failed runs are at most 1/FAILED_PART of the rows
 FRONT_PART = 2
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that a run has: ``name`` is its column, ``unit`` one that the page knows how to write."""
+    """A number of a run: ``name`` is its column, ``unit`` a unit that the page can format."""
 
     name: str
     label: str
@@ -57,7 +57,7 @@ LAST: Final = (
 
 
 def measures(columns: list[str]) -> Iterator[Measure]:
-    """Return the columns that are measures: common ones, tensors' traffic, operations, the rest."""
+    """Yield the columns that are measures: common measures, traffic by tensor, operations, then others."""
     fixed = {measure.name for measure in (*FIRST, *LAST)}
     yield from (measure for measure in FIRST if measure.name in columns)
     for name in columns:
@@ -72,14 +72,13 @@ def measures(columns: list[str]) -> Iterator[Measure]:
 
 
 def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with what follows from its columns: rates, shares, and the roof that workers set.
+    """Add derived columns: rates, shares, and the peak rate of the workers.
 
-    The work is useful multiplications, without those with a zero; of a run that has no multiplications, the
-    most frequent operation. The workers' peak counts all their operations, useful or not, over the share of
-    cycles in which they were busy.
+    The work is useful multiplications, or the most frequent operation of a run without multiplications. The
+    workers' peak is all operations, useful or not, over the busy share of the workers.
     """
-    done, seconds = _work(frame), frame["seconds"].where(frame["seconds"] > 0)
-    useful = _useful(frame, done)
+    executed, seconds = _work(frame), frame["seconds"].where(frame["seconds"] > 0)
+    useful = _useful(frame, executed)
     worker_cycles = frame[["busy", "input_stall", "output_stall", "idle"]].sum(axis="columns", min_count=4)
     busy = frame["busy"] / worker_cycles.where(worker_cycles > 0)
     return frame.assign(
@@ -88,7 +87,7 @@ def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
         intensity=useful / frame["traffic_bytes"].where(frame["traffic_bytes"] > 0),
         traffic_over_least=frame["traffic_bytes"]
         / frame["traffic_minimum_bytes"].where(frame["traffic_minimum_bytes"] > 0),
-        workers_peak_per_second=done / seconds / busy.where(busy > 0),
+        workers_peak_per_second=executed / seconds / busy.where(busy > 0),
     )
 
 
@@ -98,28 +97,28 @@ def _work(frame: pd.DataFrame) -> pd.Series[float]:
     return frame["operations_multiply"].fillna(most) if "operations_multiply" in operations else most
 
 
-def _useful(frame: pd.DataFrame, done: pd.Series[float]) -> pd.Series[float]:
-    """The useful part of the work, where a machine tells it from the rest."""
+def _useful(frame: pd.DataFrame, executed: pd.Series[float]) -> pd.Series[float]:
+    """Return the useful part of the work; all work if the machine does not distinguish useful work."""
     name = f"operations_{USEFUL}"
-    return frame[name].astype("float64").fillna(done) if name in frame else done
+    return frame[name].astype("float64").fillna(executed) if name in frame else executed
 
 
 def select_rows(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return at most so many rows, in order: all, or the best, some failed, an even sample of the rest.
+    """Return at most ``most`` rows in order: the best, some failed rows, and an even sample of the others.
 
-    The best are those that no other of their accelerator and workload beats in both cycles and traffic.
+    The best rows are the Pareto front of cycles and traffic for each accelerator and workload.
     """
     if len(frame) <= most:
         return frame
     best = _even(np.flatnonzero(_front(frame)), most // FRONT_PART)
     failed = _even(np.flatnonzero(frame["status"] != "done"), most // FAILED_PART)
-    kept = np.union1d(best, failed)
-    others = np.setdiff1d(np.flatnonzero(frame["status"] == "done"), kept)
-    return frame.iloc[np.union1d(kept, _even(others, most - len(kept)))]
+    selected = np.union1d(best, failed)
+    others = np.setdiff1d(np.flatnonzero(frame["status"] == "done"), selected)
+    return frame.iloc[np.union1d(selected, _even(others, most - len(selected)))]
 
 
 def _even(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return at most this number of rows, evenly spread."""
+    """Return at most ``most`` positions, evenly spread."""
     if len(positions) <= most:
         return positions
     spread: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, most).astype(int)]

@@ -1,4 +1,4 @@
-"""Reports of single runs as a store, so that a page lays them side by side as it does the runs of a study."""
+"""Pages of several reports, which are compared like the runs of a study."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["side_by_side"]
 
 
 def side_by_side(runs: Sequence[Report], title: str) -> dict[str, Any]:
-    """The data of a page of these reports, which begins with the first two of them and has what each cost.
+    """Return the data of a page that compares reports, starting with the first two.
 
     Args:
-        runs: the reports; equal ones are one run.
+        runs: the reports; equal reports count once.
         title: the title of the page.
     """
     reports = {_digest(report): report for report in runs}
@@ -45,16 +45,16 @@ def _digest(report: Report) -> str:
 
 
 def _request(report: Report) -> str | None:
-    """The request of a sampled run, as a row has it."""
+    """Return the sampling request of a report in the format of a row."""
     sample = None if report.source is None else report.source.asked.sample
     return None if sample is None else json.dumps(asdict(sample), sort_keys=True)
 
 
 def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
-    """A store of reports by digest; the settings that are not the same in all of them are its parameters."""
+    """Return a store of reports by digest; settings that differ between reports are its parameters."""
     configs = [flatten_parameters(report.config) for report in reports.values()]
-    named = {key for config in configs for key in config}
-    differing = {key for key in named if len({json.dumps(config.get(key)) for config in configs}) > 1}
+    keys = {key for config in configs for key in config}
+    differing = {key for key in keys if len({json.dumps(config.get(key)) for config in configs}) > 1}
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator

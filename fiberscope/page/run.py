@@ -1,4 +1,4 @@
-"""Contents of the page of a single run: its machine, states, traffic, and its course over time."""
+"""Data of the page of a single run: its machine, states, traffic, and activity over time."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ UNTOLD = (
 def run_data(
     report: Report, states: StateTimeline | None = None, title: str = "", run_sources: bool = False
 ) -> dict[str, Any]:
-    """The data of the page of a run.
+    """Return the data of the page of a run.
 
     Args:
         report: the report of the run.
-        states: what its components did over time.
-        title: the title of the page; what ran on what by default.
-        run_sources: run the Python file that the report names, to draw a machine that does not ship.
+        states: the recorded states of its components.
+        title: the title of the page; machine and workload by default.
+        run_sources: run the Python file that the report names, to draw a user's machine.
 
     Raises:
-        InputError: the states are another run's.
+        InputError: the states belong to another run.
     """
     components: dict[str, Component] = report.components
     counting = UNTOLD
@@ -53,7 +53,7 @@ def run_data(
         states = with_starved(states)
         if _is_whole(report, states):
             components, counting = with_starved_totals(components, states), STARVED
-    drawn, undrawn = drawing(report.model_copy(update={"components": components}), run_sources)
+    svg, undrawn = drawing(report.model_copy(update={"components": components}), run_sources)
     return {
         "kind": "run",
         "title": title or f"{report.accelerator} on {report.workload.heading}",
@@ -62,7 +62,7 @@ def run_data(
         "facts": dict(_facts(report)),
         "bottleneck": report.bottleneck,
         "families": _families(components),
-        "machine": drawn,
+        "machine": svg,
         "undrawn": undrawn,
         "traffic": [
             [name, traffic.read_bytes, traffic.write_bytes] for name, traffic in report.traffic.items()
@@ -85,7 +85,7 @@ def run_data(
 
 
 def _families(components: Mapping[str, Component]) -> list[list[object]]:
-    """Name, number and shares of states of each family of components."""
+    """Return name, number and shares of states of each family."""
     return [
         [kind.name, kind.count, *(kind.share(getattr(kind, state)) for state in STATES)]
         for kind in families(components).values()
@@ -93,7 +93,7 @@ def _families(components: Mapping[str, Component]) -> list[list[object]]:
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the facts of the run and its end, by label."""
+    """Yield facts about the run and its end, by label."""
     operands = report.workload.operands
     yield (
         "operands",
@@ -113,23 +113,23 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _is_whole(report: Report, states: StateTimeline) -> bool:
-    """Return whether states are of every cycle of a run."""
+    """Return whether states cover every cycle of a run."""
     return states.start == 0 and states.end >= report.cycles
 
 
 def _check_same(report: Report, states: StateTimeline) -> None:
-    """Refuse states of another run, as far as their sums and a report's can tell.
+    """Check that states belong to a report, by their sums.
 
     Raises:
-        InputError: naming a component that differs.
+        InputError: they do not; the message names a component that differs.
     """
-    whole = _is_whole(report, states)
+    is_whole = _is_whole(report, states)
     for name, component in report.components.items():
         component_states = states.components.get(name)
-        spent = (
+        cycles_by_state = (
             None
             if component_states is None
             else {key: sum(cycles) for key, cycles in component_states.states.items()}
         )
-        if spent is None or (whole and spent.get("busy", 0) != component.busy):
+        if cycles_by_state is None or (is_whole and cycles_by_state.get("busy", 0) != component.busy):
             raise InputError(f"the timeline is not of this run: {name} differs from the report's")

@@ -1,4 +1,4 @@
-"""Starved components: a page with a timeline shows components that lack a token as waiting for input."""
+"""Starved components: idle cycles that are shown as waits for input on pages with a timeline."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ Cycles = npt.NDArray[np.int64]
 
 
 def with_starved(states: StateTimeline) -> StateTimeline:
-    """Return states in which an idle component waits for input while a component in front is not idle.
+    """Return states in which an idle component waits for input while one of its producers is not idle.
 
-    A component is idle if it has nothing to do, also if that is because the component in front of it does not
-    send. Of an interval with several states, idle cycles count as waiting up to the number of cycles in which
-    the component in front is not idle.
+    A component counts as idle if it has no work, even if its producer does not send. In an interval with
+    several states, idle cycles count as waits up to the number of cycles in which the producer is not idle.
     """
     idle = {
         name: np.array(part.states.get("idle", [0] * states.intervals))
@@ -43,18 +42,18 @@ def with_starved(states: StateTimeline) -> StateTimeline:
                     idle[name] = idle[name] - moved
                     changed = True
     components = {
-        name: _moved(part, waiting[name], idle[name]) if waiting[name] else part
+        name: _move_idle_cycles(part, waiting[name], idle[name]) if waiting[name] else part
         for name, part in states.components.items()
     }
     return states.model_copy(update={"components": components})
 
 
 def with_starved_totals(components: Mapping[str, Component], states: StateTimeline) -> dict[str, Component]:
-    """Return the components of a report with idle cycles moved to waits as in states of the whole run.
+    """Return the components of a report with idle cycles moved to waits, as in states of the whole run.
 
     Args:
-        components: by name, each with its cycles in each state.
-        states: from ``with_starved``, of the whole run.
+        components: components by name with their cycles in each state.
+        states: a result of ``with_starved`` for the whole run.
     """
     waiting = {
         name: sum(sum(cycles) for state, cycles in part.states.items() if state.startswith("wait:"))
@@ -71,7 +70,7 @@ def with_starved_totals(components: Mapping[str, Component], states: StateTimeli
 def _active(
     name: str, writers: tuple[str, ...], idle: dict[str, Cycles], length: dict[str, Cycles]
 ) -> Cycles:
-    """Cycles in which a writer of a component is not idle, less those in which the component is not."""
+    """Return the cycles in which a producer is not idle, minus those in which the component is not idle."""
     shares = [
         1 - idle[writer] / np.maximum(length[writer], 1)
         for writer in writers
@@ -82,11 +81,11 @@ def _active(
     return np.maximum(np.rint(most * length[name]).astype(np.int64) - counted, 0)
 
 
-def _moved(part: ComponentStates, waiting: dict[str, Cycles], idle: Cycles) -> ComponentStates:
-    spent, waits_for = dict(part.states), dict(part.waits_for)
+def _move_idle_cycles(part: ComponentStates, waiting: dict[str, Cycles], idle: Cycles) -> ComponentStates:
+    states, waits_for = dict(part.states), dict(part.waits_for)
     for port, cycles in waiting.items():
         label = f"wait:{port}"
-        spent[label] = (np.array(spent.get(label, [0] * len(cycles))) + cycles).tolist()
+        states[label] = (np.array(states.get(label, [0] * len(cycles))) + cycles).tolist()
         waits_for.setdefault(label, part.inputs[port])
-    spent["idle"] = idle.tolist()
-    return part.model_copy(update={"states": spent, "waits_for": waits_for})
+    states["idle"] = idle.tolist()
+    return part.model_copy(update={"states": states, "waits_for": waits_for})

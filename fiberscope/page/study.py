@@ -1,4 +1,4 @@
-"""The data of a page that shows a study: the runs of a store, by column."""
+"""Data of the page of a study: the runs of a store, by column."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_RUNS", "study_data"]
 
-MOST_RUNS: Final = 2000  # which make a file of some 3 MB
+MOST_RUNS: Final = 2000  # about 3 MB of data
 TELLING: Final = ("machine", "accelerator", "workload", "command", "fidelity")
 IDENTITIES: Final = ("status", *TELLING, "workload_source", "version")
 SENTENCES: Final = ("bottleneck", "reason", "worker_kind")
-LARGE: Final = ("report", "config", "kinds", "settings")  # read of those runs alone that are carried
+LARGE: Final = ("report", "config", "kinds", "settings")  # read for the selected runs only
 SHOWN: Final = ("status", "cycles", "traffic_bytes", "bottleneck")
 UNITS: Final = ((SIZE, "bytes"), (BANDWIDTH, "bytes/s"), (FREQUENCY, "Hz"))
 DIGEST_LETTERS: Final = 12
@@ -38,13 +38,13 @@ Column = dict[str, Any]
 def study_data(
     store: Store, title: str = "", most: int = MOST_RUNS, *, all_sources: bool = False
 ) -> dict[str, Any]:
-    """Return the data of a store for a page; ``scripts/data.js`` reads it.
+    """Return the data of a store for a page, which ``scripts/data.js`` reads.
 
     Args:
-        store: has at least one run.
+        store: a store with at least one run.
         title: the title of the page; the folder's name if empty.
-        most: runs that are carried; of more, those are chosen that ``chosen.select_rows`` says.
-        all_sources: whether runs of sources that have changed since are shown too.
+        most: the maximum number of runs, selected by ``measures.select_rows``.
+        all_sources: whether to include runs of older sources.
 
     Raises:
         InputError: the store is empty.
@@ -53,11 +53,11 @@ def study_data(
 
     hidden = 0 if all_sources else store.hidden()
     query = f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM runs"
-    everything = store.table(query, all_sources=all_sources).to_pandas()
-    if everything.empty:
+    rows = store.table(query, all_sources=all_sources).to_pandas()
+    if rows.empty:
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
-    frame = with_rates(_ordered(_marked(everything), parameters))
+    frame = with_rates(_ordered(_marked(rows), parameters))
     runs = select_rows(frame, most)
     large = _large(store, runs["digest"])
     keys, units = _keys(large, parameters), _units(large)
@@ -82,7 +82,7 @@ def study_data(
 
 
 def _marked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mark surrogates with a dagger, and leave out the names of machines if none has its own."""
+    """Mark surrogates with daggers, and drop the column of machines if it equals the accelerators."""
     if frame["machine"].equals(frame["accelerator"]):
         frame = frame.drop(columns="machine")
     surrogate = frame["workload_source"] == SURROGATE
@@ -90,13 +90,13 @@ def _marked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
-    """Sort rows by request, so that a run has the same number in every view of the same store."""
+    """Sort rows by request, so that a run has the same number in every view of a store."""
     order = ["accelerator", "workload", "command", "fidelity", *parameters, "digest"]
     return frame.sort_values(order, ignore_index=True, kind="stable")
 
 
 def _spreads(runs: pd.DataFrame) -> list[float | None]:
-    """Half the width of the interval of each run's cycles, as a fraction of them; empty without estimates."""
+    """Return the half-width of each run's cycles as a fraction; empty without estimates."""
     if runs["cycles_low"].isna().all():
         return []
     spreads = (runs["cycles_high"] - runs["cycles_low"]) / 2 / runs["cycles"]
@@ -104,7 +104,7 @@ def _spreads(runs: pd.DataFrame) -> list[float | None]:
 
 
 def _requests(texts: pd.Series[str]) -> pd.Series[str]:
-    """The requests of sampled runs in words."""
+    """Return sampling requests as text."""
     return texts.map(lambda text: str(Sample(**json.loads(text))), na_action="ignore")
 
 
@@ -128,23 +128,23 @@ def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
 
 
 def _large(store: Store, digests: Iterable[str]) -> list[Mapping[str, str | None]]:
-    """Configuration and families of these runs, in their order."""
-    wanted = list(digests)
-    names = ", ".join(f"'{digest}'" for digest in wanted)
+    """Return configuration, families and settings of runs, in order."""
+    ordered_digests = list(digests)
+    names = ", ".join(f"'{digest}'" for digest in ordered_digests)
     sql = f"SELECT digest, config, kinds, settings FROM runs WHERE digest IN ({names})"
     rows = {row["digest"]: row for row in store.table(sql).to_pylist()}
-    return [rows[digest] for digest in wanted]
+    return [rows[digest] for digest in ordered_digests]
 
 
 def _keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) -> dict[str, str]:
-    """The dotted key of each parameter's column."""
+    """Return the dotted key of each parameter's column."""
     dotted = {key for row in large for key in json.loads(row["config"] or "{}")}
     names = {key.replace(".", "_"): key for key in sorted(dotted)}
     return {name: names.get(name.removeprefix("set_"), name) for name in parameters}
 
 
 def _units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
-    """The unit of each parameter that was given as a quantity, by dotted key."""
+    """Return the unit of each parameter that is given as a quantity, by dotted key."""
     entries = {key: value for row in large for key, value in json.loads(row["settings"] or "{}").items()}
     return {key: unit for key, value in entries.items() if (unit := _unit(value))}
 
@@ -184,53 +184,59 @@ def _columns(
 def _column(
     runs: pd.DataFrame, name: str, role: str, label: str, *, telling: bool = False, **more: str
 ) -> Column | None:
-    """A column with its values; None where no run has one, but for those
-    that are always shown. What differs among the runs tells them apart."""
+    """Return a column with its values, or None for an empty measure that is not in ``SHOWN``.
+
+    A column whose values differ between runs identifies the runs.
+    """
     if name not in runs or (name not in SHOWN and role == "measure" and runs[name].isna().all()):
         return None
     values = runs[name]
     differs = telling and values.nunique(dropna=role == "identity") > 1
-    number = values.dtype.kind in "iuf"
-    kept = values.astype(object).where(values.notna(), None).tolist()
-    encoded_values = {"values": [_short(value) for value in kept]} if number else _coded(kept)
-    shown = differs or name in SHOWN
-    kind = "number" if number else "text"
-    head = {"name": name, "label": label, "role": role, "type": kind, "shown": shown, "unit": ""}
+    is_number = values.dtype.kind in "iuf"
+    plain_values = values.astype(object).where(values.notna(), None).tolist()
+    encoded_values = (
+        {"values": [_short(value) for value in plain_values]} if is_number else _coded(plain_values)
+    )
+    is_shown = differs or name in SHOWN
+    kind = "number" if is_number else "text"
+    head = {"name": name, "label": label, "role": role, "type": kind, "shown": is_shown, "unit": ""}
     return {**head, **more, "telling": differs, **encoded_values}
 
 
 def _short(value: float | None) -> float | None:
-    """A number with as few digits as are of use; whole ones stay as they are."""
+    """Round a number to six significant digits; integers are unchanged."""
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() else float(f"{value:.6g}")
 
 
 def _coded(values: Sequence[object]) -> dict[str, Any]:
-    """Words by their number in a list of them; -1 where there is none."""
+    """Encode texts as indices into a list of texts; -1 for a missing text."""
     texts = [None if value is None else _text(value) for value in values]
     words = sorted({text for text in texts if text is not None})
-    number = {word: at for at, word in enumerate(words)}
+    number = {word: index for index, word in enumerate(words)}
     return {"words": words, "codes": [-1 if text is None else number[text] for text in texts]}
 
 
 def _text(value: object) -> str:
-    """Return the text of a setting on a command line."""
+    """Format a setting as on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _short_names(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the name of each workload where room is short: its own, or a shortened one."""
-    own = runs.dropna(subset="workload_name").set_index("workload")["workload_name"].to_dict()
+    """Return the short name of each workload: from the study, or shortened."""
+    study_names = runs.dropna(subset="workload_name").set_index("workload")["workload_name"].to_dict()
     names = sorted(runs["workload"].dropna().unique())
-    return dict(zip(names, short_names(names), strict=True)) | {str(name): own[name] for name in own}
+    return dict(zip(names, short_names(names), strict=True)) | {
+        str(name): study_names[name] for name in study_names
+    }
 
 
 def _families(texts: Sequence[str | None]) -> dict[str, Any]:
-    """Return the states of components by family: name, number, shares of cycles in hundredths of %."""
+    """Return the states of components by family: name, number, shares of cycles in units of 0.01 %."""
     families_by_run = [json.loads(text or "{}") for text in texts]
     names = list(dict.fromkeys(name for families in families_by_run for name in families))
-    number = {name: at for at, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     rows = [
         [[number[name], family["count"], *_shares(family)] for name, family in families.items()]
         for families in families_by_run
@@ -244,21 +250,21 @@ def _shares(family: Mapping[str, int]) -> list[int]:
 
 
 def _settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
-    """Return the settings that most runs of an accelerator share, and the differences of each run."""
+    """Return the most common settings of each accelerator, and the differences of each run."""
     configurations = [
         (machine, json.loads(config or "{}")) for machine, config in zip(accelerators, configs, strict=True)
     ]
     counts: dict[str, dict[str, Counter[str]]] = {}
     for machine, config in configurations:
-        of_machine = counts.setdefault(machine, {})
+        counts_by_key = counts.setdefault(machine, {})
         for key, value in config.items():
-            of_machine.setdefault(key, Counter())[json.dumps(value)] += 1
+            counts_by_key.setdefault(key, Counter())[json.dumps(value)] += 1
     common = {
         machine: {key: json.loads(values.most_common(1)[0][0]) for key, values in keys.items()}
         for machine, keys in counts.items()
     }
-    own = [
+    differences = [
         {key: value for key, value in config.items() if common[machine][key] != value}
         for machine, config in configurations
     ]
-    return {"common": common, "own": own}
+    return {"common": common, "own": differences}

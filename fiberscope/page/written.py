@@ -1,4 +1,4 @@
-"""Pages of results from Python: of a report, of several side by side, of the store of a sweep."""
+"""Python entry point of pages: a report, several reports, or the store of a sweep."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def write_page(
     run_sources: bool = False,
     all_sources: bool = False,
 ) -> HtmlPage:
-    """Make the HTML page of a report, of several reports side by side, or of the store of a sweep.
+    """Return the HTML page of a report, of several compared reports, or of the store of a sweep.
 
     Args:
         results: a report or its file; several of them; or the folder or address of a store.
-        path: also write the page into this file.
-        timeline: the file of states over time of the run.
-        title: the title of the page; what ran on what by default.
+        path: a file that the page is also written to.
+        timeline: the file of recorded states of the run.
+        title: the title of the page; machine and workload by default.
         run_sources: run the Python file of the machine that the report names, to draw the machine.
-        all_sources: of a store, also show runs of sources that have changed since.
+        all_sources: for a store, include runs of older sources.
 
     Raises:
-        InputError: a file that holds no report or cannot be written, or options that do not fit the results.
+        InputError: a file contains no report or cannot be written, or options do not apply to the results.
     """
-    several = [results] if isinstance(results, Report | str | Path) else list(results)
-    html_page = make_page(several, timeline, title, run_sources=run_sources, all_sources=all_sources)
+    listed = [results] if isinstance(results, Report | str | Path) else list(results)
+    html_page = make_page(listed, timeline, title, run_sources=run_sources, all_sources=all_sources)
     if path is not None:
         html_page.write(path)
     return html_page
@@ -54,10 +54,10 @@ def make_page(
     run_sources: bool,
     all_sources: bool,
 ) -> HtmlPage:
-    """Return the page of results, as ``write_page`` takes them.
+    """Return the page of results; the arguments are those of ``write_page``.
 
     Raises:
-        InputError: as of ``write_page``.
+        InputError: the errors of ``write_page``.
     """
     store = next((str(result) for result in results if is_store(result)), None)
     if store is not None and len(results) > 1:
@@ -79,8 +79,8 @@ def make_page(
         return report_page(reports[0], timeline, title, run_sources)
     from fiberscope.page.reports import side_by_side  # noqa: PLC0415  (needs the extra sweep)
 
-    named = [result.accelerator if isinstance(result, Report) else Path(result).name for result in results]
-    return _page(side_by_side(reports, title or " and ".join(named)))
+    names_ = [result.accelerator if isinstance(result, Report) else Path(result).name for result in results]
+    return _page(side_by_side(reports, title or " and ".join(names_)))
 
 
 def report_page(
@@ -89,14 +89,14 @@ def report_page(
     """Return the page of a report.
 
     Raises:
-        InputError: the timeline cannot be read, or is another run's.
+        InputError: the timeline cannot be read, or belongs to another run.
     """
     states = None if timeline is None else StateTimeline.read(Path(timeline))
     return _page(run_data(report, states, title, run_sources))
 
 
 def is_store(results: object) -> bool:
-    """Return whether results are those of a store, by its folder or address."""
+    """Return whether results are a store, by its folder or address."""
     if not isinstance(results, str | Path):
         return False
     text = str(results)

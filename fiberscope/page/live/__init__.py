@@ -1,3 +1,3 @@
-"""The live view: a page on this computer that shows a run, or a sweep, while it goes on."""
+"""Live view: a local page that shows a run or sweep in progress."""
 
 HOST = "127.0.0.1"

@@ -21,21 +21,21 @@ from fiberscope.sim.names import family_name
 __all__ = ["MachineCounters"]
 
 STATES = 4  # busy, waiting for input, waiting for output, idle
-MOST_LISTED = 8  # channels, and components that wait
+MOST_LISTED = 8  # maximum of listed channels and of listed waiting components
 
 
 class MachineCounters:
-    """Reads the counters of a built machine between two slices of its run; reading changes nothing.
+    """Reader of the counters of a built machine between two slices of its run, without side effects.
 
     Args:
-        kernel: of the machine.
+        kernel: the kernel of the machine.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self.components = {component.name: component for component in kernel.components}
         self.families = list(dict.fromkeys(map(family_name, self.components)))
-        self._ahead = _components_ahead(kernel)
+        self._lookahead_names = _lookahead_components(kernel)
         self._queues = self._bounded_channels()
         places = {family: STATES * place for place, family in enumerate(self.families)}
         accounts = [
@@ -53,29 +53,28 @@ class MachineCounters:
 
     @property
     def names(self) -> dict[str, list[str]]:
-        """The names of the families, as in ``states``, and of the components."""
+        """Return the names of the families, in the order of ``states``, and of the components."""
         return {"families": self.families, "components": list(self.components)}
 
     def _kinds(self, component: Component) -> list[int]:
-        """The place of each state of a component among the four of its family."""
+        """Return the index of each state of a component among the four states of a family."""
         stalls = self._kernel.wiring.stalls(component)
         return [0, 3, *(1 if stall.direction == "input" else 2 for stall in stalls)]
 
     def _bounded_channels(self) -> list[tuple[str, Channel]]:
-        """The channels with a capacity, with their family; those to components that run ahead are unused."""
+        """Return the bounded channels with their families, without channels that lookahead models bypass."""
         links, family_of = self._kernel.wiring.connections, cache(family_name)
         return [
             (family_of(channel.name.partition("[")[0]), channel)
             for link, channel in zip(links, self._kernel.channels(), strict=True)
-            if channel.bounded and link.consumer.component.name not in self._ahead
+            if channel.bounded and link.consumer.component.name not in self._lookahead_names
         ]
 
     def read(self, time: int) -> dict[str, Any]:
-        """Return states, channels and waits at a base tick.
+        """Return states, channels and waits at a base tick; all components have executed all earlier ticks.
 
-        Everything before the base tick has ticked, and nothing at it.
-        ``states`` has for each family the cycles so far in its four states, ``channels`` the families of
-        channels that are fullest, ``waits`` the components that have waited longest.
+        ``states`` has for each family the cycles in its four states, ``channels`` the fullest families of
+        channels, ``waits`` the components with the longest waits.
         """
         row = array("q", bytes(8 * (self._states + len(self._queues))))
         self._ledger.read(row, time)
@@ -86,24 +85,30 @@ class MachineCounters:
         }
 
     def _fullest(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
-        """Family of channels, how many they are, how many are full, their tokens, their capacity."""
+        """Return family, channels, full channels, tokens and capacity of the fullest families."""
         count = len(self._channel_families)
-        held = np.bincount(self._groups, tokens, count).astype(np.int64)
+        tokens_by_family = np.bincount(self._groups, tokens, count).astype(np.int64)
         capacity = np.bincount(self._groups, self._capacities, count).astype(np.int64)
         full = np.bincount(self._groups, tokens >= self._capacities, count).astype(np.int64)
         members = np.bincount(self._groups, minlength=count)
-        order = np.argsort(-held / np.maximum(capacity, 1), kind="stable")[:MOST_LISTED]
+        order = np.argsort(-tokens_by_family / np.maximum(capacity, 1), kind="stable")[:MOST_LISTED]
         return [
-            (self._channel_families[at], int(members[at]), int(full[at]), int(held[at]), int(capacity[at]))
-            for at in order
-            if held[at]
+            (
+                self._channel_families[index],
+                int(members[index]),
+                int(full[index]),
+                int(tokens_by_family[index]),
+                int(capacity[index]),
+            )
+            for index in order
+            if tokens_by_family[index]
         ]
 
     def _longest_waits(self, time: int) -> list[tuple[str, str, int, Sequence[str]]]:
-        """Component, the port at which it waits, for how many cycles of its clock, and for whom."""
+        """Return component, port, cycles and peers of the longest waits."""
         waiting = []
         for component in self._kernel.components:
-            if component.state >= FIRST_STALL and component.name not in self._ahead:
+            if component.state >= FIRST_STALL and component.name not in self._lookahead_names:
                 period = component.clock.period if component.clock else 1
                 waiting.append((-(-time // period) - component.since, component))
         waiting.sort(key=lambda wait: -wait[0])
@@ -119,12 +124,12 @@ class MachineCounters:
         )
 
     def read_with(self, name: str, time: int) -> dict[str, Any]:
-        """Return ``read``, and as ``selected`` the component of this name; None if there is none."""
+        """Return ``read`` with the named component as ``selected``, or None."""
         selected = self.component(name, time) if name in self.components else None
         return {**self.read(time), "selected": selected}
 
     def component(self, name: str, time: int) -> dict[str, Any]:
-        """Return one component at a base tick, as for ``read``, with its chain of waits."""
+        """Return one component at a base tick, as for ``read``, with its wait chain."""
         component = self.components[name]
         view = asdict(component_view(self._kernel, component, time))
         del view["channels"]
@@ -135,20 +140,20 @@ class MachineCounters:
         return {**view, "since": self._since(name, view["since"]), "chain": links}
 
     def _text(self, wait: Wait) -> str:
-        """The text of a link, without the tokens of a channel that is not used."""
-        return wait.text.partition(":")[0] if wait.peer in self._ahead else wait.text
+        """Return the text of a link, without the tokens of a bypassed channel."""
+        return wait.text.partition(":")[0] if wait.peer in self._lookahead_names else wait.text
 
     def _since(self, name: str, since: int) -> int | None:
-        """Since when a state holds; None of a component that runs ahead, whose account is settled anew."""
-        return None if name in self._ahead else since
+        """Return the start of a state; None for a lookahead model, which resets its accounting."""
+        return None if name in self._lookahead_names else since
 
     @cached_property
     def _chains(self) -> WaitChains:
         return WaitChains(self._kernel)
 
 
-def _components_ahead(kernel: Kernel) -> set[str]:
-    """The components that lookahead models stand for, unless the run is traced, which keeps all in step."""
+def _lookahead_components(kernel: Kernel) -> set[str]:
+    """Return the components of lookahead models; a traced run has none."""
     if not isinstance(kernel, LookaheadKernel) or kernel.tracer is not None:
         return set()
     return {part.name for model in kernel.lookahead_models for part in model.components}

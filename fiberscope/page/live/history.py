@@ -1,4 +1,4 @@
-"""Events that a live view has published, in a bounded size, for pages that are opened later."""
+"""History of published events in a bounded size, for pages that connect later."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Any, TypeAlias
 
 __all__ = ["MOST_POINTS", "MOST_ROWS", "History"]
 
-MOST_POINTS = 120  # of the states over time; where there are more, every second one goes
+MOST_POINTS = 120  # of states over time; beyond, every second point is dropped
 Data: TypeAlias = Mapping[str, Any]
-MOST_ROWS = 500  # of a sweep, the last ones
+MOST_ROWS = 500  # latest rows of a sweep
 MACHINE, STATE, POINTS, ROWS = "machine", "state", "points", "rows"
 
 
 class History:
-    """The last event of each kind; of states the counts over time, of rows the last ones."""
+    """The last event of each kind, the states over time, and the latest rows."""
 
     def __init__(self) -> None:
         self._last: dict[str, Data] = {}
-        self._points: list[tuple[int, list[int]]] = []  # cycle, and the cycles so far in each state
+        self._points: list[tuple[int, list[int]]] = []  # cycle, and accumulated cycles in each state
         self._rows: deque[Any] = deque(maxlen=MOST_ROWS)
 
     def add(self, event: str, data: Data) -> None:
-        """Keep an event; one that begins a machine forgets those of the machine before."""
+        """Record an event; a new machine clears the events of the previous machine."""
         if event == ROWS:
             self._rows.extend(data["rows"])
             return
         if event == MACHINE:
             self._last, self._points = {}, []
         if event == STATE:
-            self._keep_point(data)
+            self._add_point(data)
         self._last[event] = data
 
-    def _keep_point(self, data: Data) -> None:
+    def _add_point(self, data: Data) -> None:
         point = data["cycle"], data["states"]
-        while self._points and self._points[-1][0] >= point[0]:  # the debugger goes back
+        while self._points and self._points[-1][0] >= point[0]:  # the debugger has gone back
             self._points.pop()
         self._points.append(point)
         if len(self._points) > MOST_POINTS:
             del self._points[-2::-2]
 
     def events(self) -> Iterator[tuple[str, Data]]:
-        """The events with which a page has seen all."""
+        """Yield the events that bring a new page up to date."""
         for event, data in self._last.items():
             yield event, data
             if event == MACHINE:

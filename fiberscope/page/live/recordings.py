@@ -1,7 +1,7 @@
-"""Waveforms and timelines of a run under a live view, written by a copy of the machine that repeats the run.
+"""Waveforms and timelines of a run in the live view, recorded by a forked copy of the machine.
 
-The copy is forked in front of the first cycle. A machine that has run ahead of its clock cannot be recorded,
-and this one has not run yet. Runs are deterministic, so the copy does what the run did; it has no lookahead.
+The copy is forked before the first cycle, because a machine with lookahead cannot be recorded later. Runs are
+deterministic, so that the copy, without lookahead, repeats the run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ END_SECONDS = 2.0
 
 @dataclass
 class Recording:
-    """A file, from cycle ``start`` up to ``end``, and whether it is written."""
+    """A recorded file from cycle ``start`` up to ``end``, with its status."""
 
     kind: str
     path: Path
@@ -49,9 +49,9 @@ class Recordings:
     """The recordings of one machine.
 
     Args:
-        machine: built; nothing of it has run.
-        cycle_limit: of the run.
-        inherited: connections of this process that the copy must not keep open.
+        machine: a built machine before its first cycle.
+        cycle_limit: the cycle limit of the run.
+        inherited: connections of this process that the copy must close.
     """
 
     def __init__(self, machine: Machine, cycle_limit: int | None, inherited: Sequence[Connection]) -> None:
@@ -63,12 +63,12 @@ class Recordings:
             target=self._serve, args=(machine, cycle_limit, theirs, inherited), daemon=True
         )
         with theirs, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
             self._process.start()
         assert self._process.pid
         self._group = self._process.pid
         with suppress(OSError):
-            os.setpgid(self._group, 0)  # here and in the copy: whoever comes first
+            os.setpgid(self._group, 0)  # also set by the copy, whichever is first
 
     def _serve(
         self, machine: Machine, cycle_limit: int | None, link: Connection, inherited: Sequence[Connection]
@@ -79,35 +79,35 @@ class Recordings:
 
     @property
     def active(self) -> Recording | None:
-        """The recording that has not been stopped; there is one at a time."""
+        """Return the running recording; there is at most one."""
         return next((recording for recording in self.all if recording.status == RECORDING), None)
 
     @property
     def pending(self) -> bool:
-        """Return whether a file is not written yet."""
+        """Return whether a file is being written."""
         return any(recording.status == WRITING for recording in self.all)
 
     def draw(self) -> None:
-        """Have the copy draw the machine."""
+        """Request a drawing of the machine from the copy."""
         self._send("draw")
 
     def start(self, kind: str, cycle: int) -> None:
-        """Record from this cycle on, unless something is recorded already."""
+        """Start a recording at a cycle, unless a recording is running."""
         if self.active is None:
             self.all.append(Recording(kind, self._free_path(kind, cycle), cycle))
             self._send("goto", cycle)
 
     def _free_path(self, kind: str, cycle: int) -> Path:
-        """A file of the working directory that is not there and that no recording has."""
-        taken, number, suffix = {recording.path for recording in self.all}, 1, KINDS[kind][1]
+        """Return the path of a new file in the working directory."""
+        used, number, suffix = {recording.path for recording in self.all}, 1, KINDS[kind][1]
         while True:
             path = Path(f"{self._scope}-{kind}-{cycle}{f'-{number}' if number > 1 else ''}{suffix}")
-            if path not in taken and not path.exists():
+            if path not in used and not path.exists():
                 return path
             number += 1
 
     def stop(self, cycle: int) -> None:
-        """End the recording before this cycle, and have it written."""
+        """End the recording before a cycle, and write its file."""
         recording = self.active
         if recording is None:
             return
@@ -121,7 +121,7 @@ class Recordings:
             self._copy.send(request)
 
     def receive(self, seconds: float = 0.0) -> dict[str, Any] | None:
-        """Take note of what the copy has done, and wait so long for it; return a drawing, if it made one."""
+        """Process the answers of the copy, waiting up to ``seconds``; return a drawing, if received."""
         drawing = None
         try:
             while self._copy.poll(seconds):
@@ -139,11 +139,11 @@ class Recordings:
         return drawing
 
     def rows(self) -> list[list[Any]]:
-        """Kind, file, first cycle, cycle before which it ends, and status of each recording."""
+        """Return kind, file, first cycle, end cycle and status of each recording."""
         return [[row.kind, str(row.path), row.start, row.end, row.status] for row in self.all]
 
     def close(self) -> None:
-        """End the copy, and what it has in hand."""
+        """End the copy and its unfinished work."""
         self._copy.close()
         with suppress(OSError):
             os.killpg(self._group, signal.SIGTERM)
@@ -155,18 +155,18 @@ class Recordings:
 
 
 class _BuiltRun(RunRequest):
-    """A run of a machine that is built already, for the debugger: it is driven, and has no report."""
+    """Request for a built machine in the debugger; its run has no report."""
 
     def run(self, *, drive: Drive, cycle_limit: int | None = None) -> NoReturn:  # type: ignore[override]
-        """Have the debugger drive the machine."""
+        """Drive the machine by the debugger."""
         drive(self.machine, [Watch(self.machine)], cycle_limit, lambda _cycle: None)
         os._exit(0)
 
 
 def _serve(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
-    """Do in the copy what the run asks for, until the run closes its end of the link."""
+    """Execute requests in the copy until the run closes its end of the link."""
     with suppress(OSError):
-        os.setpgid(0, 0)  # Ctrl-C is for the run
+        os.setpgid(0, 0)  # Ctrl-C goes to the run only
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     session: Session | None = None
@@ -176,7 +176,7 @@ def _serve(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
         except (EOFError, OSError):
             os._exit(0)
         if kind == "draw":
-            from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (the run itself does not need it)
+            from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (not needed by the run)
 
             link.send(("drawing", *bare_drawing(machine.kernel)))
             continue
@@ -184,18 +184,18 @@ def _serve(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
         if kind == "goto":
             session.goto(request[0])
         else:
-            link.send(("recorded", request[0], _recorded(session, kind, *request)))
+            link.send(("recorded", request[0], _record(session, kind, *request)))
 
 
 def _session(machine: Machine, cycle_limit: int | None) -> Session:
-    """Return a debugger of the machine."""
+    """Return a debugging session of the machine."""
     from fiberscope.run.debug.session import Session  # noqa: PLC0415  (as above)
 
     return Session(_BuiltRun(machine), {"cycle_limit": cycle_limit}, snapshots=0)
 
 
-def _recorded(session: Session, method: str, path: Path, start: int, end: int) -> str:
-    """Write a recording; return the reason why it could not be written, empty if it was."""
+def _record(session: Session, method: str, path: Path, start: int, end: int) -> str:
+    """Write a recording; return the reason of a failure, or an empty text."""
     try:
         session.goto(start)
         getattr(session, method)(path, end - start)

@@ -1,4 +1,4 @@
-"""The live view of one run: cuts the run into slices, publishes counters between them, and takes commands."""
+"""Live view of one run: divides the run into slices, publishes counters and executes commands in between."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from fiberscope.sim.interrupt import on_interrupt
 
 __all__ = ["LiveRun", "live_run"]
 
-SLICE_SECONDS = 0.2  # of the processor, between two looks at commands; each slice costs a millisecond
+SLICE_SECONDS = 0.2  # processor time between commands; each slice has an overhead of 1 ms
 PUBLISH_SECONDS = 0.25
-IDLE_SECONDS = 1.0  # between two publications while nobody looks
+IDLE_SECONDS = 1.0  # interval of publications without viewers
 FIRST_CYCLES = 64  # of the first slice
-WAIT_SECONDS = 0.1  # between two looks at Ctrl-C in a paused run
+WAIT_SECONDS = 0.1  # interval of checks for Ctrl-C in a paused run
 RUNNING, PAUSED = "running", "paused"
 
 
 @contextmanager
 def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
-    """Yield the live view of a run; say its address on stderr, and wait for recordings at the end.
+    """Yield the live view of a run; print its address to stderr, and complete recordings at the end.
 
     Args:
-        port: as of ``LiveView``.
-        title: of the page.
-        quiet: do not name the files that were recorded.
+        port: as for ``LiveView``.
+        title: the title of the page.
+        quiet: do not print the recorded files.
 
     Raises:
-        InputError: as of ``LiveView``.
+        InputError: the errors of ``LiveView``.
     """
     with LiveView(port, title) as view:
         live = LiveRun(view)
@@ -52,7 +52,7 @@ def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
 
 
 class LiveRun:
-    """Runs a machine in the place of ``timeline.run``, under a page that shows and steers the run.
+    """Runs a machine in place of ``timeline.run``, controlled by a page.
 
     Args:
         view: the server of the page.
@@ -60,20 +60,20 @@ class LiveRun:
 
     def __init__(self, view: LiveView) -> None:
         self._view = view
-        self.recordings: list[Recordings] = []  # of each machine that has run
+        self.recordings: list[Recordings] = []  # by machine, in order
         self._selected = ""
 
     def drive(
         self,
         machine: Machine,
-        lookers: Sequence[Observer],
+        observers: Sequence[Observer],
         cycle_limit: int | None,
         progress: Callable[[int], None],
     ) -> Run:
         """Run a machine, as ``timeline.run`` does.
 
         Raises:
-            DeadlockError: as of ``timeline.run``.
+            DeadlockError: as ``timeline.run`` does.
         """
         self._machine, self._limit = machine, cycle_limit
         self._counters = MachineCounters(machine.kernel)
@@ -81,11 +81,11 @@ class LiveRun:
         self.recordings.append(self._recordings)
         self._stage = Stage(SIMULATING, time.monotonic())
         self._cycle, self._target, self._status = 0, None, "running"
-        self._published, self._drawn, self._interrupted = -IDLE_SECONDS, False, False
+        self._published_at, self._is_drawn, self._is_interrupted = -IDLE_SECONDS, False, False
         self._view.send("machine", self._counters.names)
         try:
             with on_interrupt(self._interrupt):
-                run = self._run(lookers, progress)
+                run = self._run(observers, progress)
         except DeadlockError as error:
             self._finish(machine.kernel.length(machine.kernel.clocks[0]), "deadlock")
             self._view.send("deadlock", {"lines": str(error).splitlines()})
@@ -93,56 +93,56 @@ class LiveRun:
         self._finish(run.cycles, run.reason)
         return run
 
-    def _run(self, lookers: Sequence[Observer], progress: Callable[[int], None]) -> Run:
+    def _run(self, observers: Sequence[Observer], progress: Callable[[int], None]) -> Run:
         kernel, cycles = self._machine.kernel, float(FIRST_CYCLES)
         while True:
-            self._exchange()
-            if self._interrupted:
+            self._exchange_messages()
+            if self._is_interrupted:
                 kernel.interrupt()
             ends = (self._cycle + max(1, round(cycles)), self._target, self._limit)
             end = min(cycle for cycle in ends if cycle is not None)
-            began = time.process_time()
-            run = timeline.run(self._machine, lookers, end, progress)
+            start = time.process_time()
+            run = timeline.run(self._machine, observers, end, progress)
             if run.reason != "cycle limit" or end == self._limit:
                 return run
             self._cycle = end
-            seconds = time.process_time() - began
+            seconds = time.process_time() - start
             cycles *= min(2.0, SLICE_SECONDS / max(seconds, SLICE_SECONDS / 4))
 
     def _interrupt(self) -> None:
-        self._interrupted = True
+        self._is_interrupted = True
         self._machine.kernel.interrupt()
 
-    def _exchange(self) -> None:
-        """Take commands, publish now and then, and hold the machine here while the run is paused."""
+    def _exchange_messages(self) -> None:
+        """Execute commands, publish periodically, and wait while the run is paused."""
         if self._cycle == self._target:
             self._pause()
         for command in self._view.commands():
-            self._obey(command)
-        self._take_recordings()
+            self._execute(command)
+        self._update_recordings()
         now = time.monotonic()
-        if now - self._published >= (PUBLISH_SECONDS if self._view.viewers else IDLE_SECONDS):
+        if now - self._published_at >= (PUBLISH_SECONDS if self._view.viewers else IDLE_SECONDS):
             self._publish()
         if self._status == PAUSED:
-            self._hold()
+            self._wait_while_paused()
 
-    def _hold(self) -> None:
-        """Wait until the run goes on; the pause does not count in the estimate of its end."""
-        began = time.monotonic()
+    def _wait_while_paused(self) -> None:
+        """Wait until the run continues; the pause does not count in the estimate of its end."""
+        start = time.monotonic()
         self._publish()
-        while self._status == PAUSED and not (self._interrupted or self._view.is_lost):
+        while self._status == PAUSED and not (self._is_interrupted or self._view.is_lost):
             commands = self._view.commands(WAIT_SECONDS)
             for command in commands:
-                self._obey(command)
-            if self._take_recordings() or commands:
+                self._execute(command)
+            if self._update_recordings() or commands:
                 self._publish()
         self._status = RUNNING
-        self._stage.began += time.monotonic() - began
+        self._stage.began += time.monotonic() - start
 
     def _pause(self) -> None:
         self._status, self._target = PAUSED, None
 
-    def _obey(self, command: Mapping[str, Any]) -> None:
+    def _execute(self, command: Mapping[str, Any]) -> None:
         match command["do"]:
             case "pause":
                 self._pause()
@@ -157,10 +157,10 @@ class LiveRun:
             case "select":
                 self._selected = command["component"]
 
-    def _take_recordings(self) -> bool:
-        """Take what the copy of the machine has done; return whether there is news."""
-        if self._view.viewers and not self._drawn:
-            self._drawn = True
+    def _update_recordings(self) -> bool:
+        """Process answers of the machine's copy; return whether a recording has changed."""
+        if self._view.viewers and not self._is_drawn:
+            self._is_drawn = True
             self._recordings.draw()
         before = self._recordings.rows()
         drawing = self._recordings.receive()
@@ -169,11 +169,11 @@ class LiveRun:
         return self._recordings.rows() != before
 
     def _publish(self) -> None:
-        """Send the counters of the present cycle."""
-        now = self._published = time.monotonic()
+        """Send the counters of the current cycle."""
+        now = self._published_at = time.monotonic()
         kernel = self._machine.kernel
-        running = self._status in {RUNNING, PAUSED}
-        tick = self._cycle * kernel.clocks[0].period if running else kernel.end
+        is_unfinished = self._status in {RUNNING, PAUSED}
+        tick = self._cycle * kernel.clocks[0].period if is_unfinished else kernel.end
         self._stage.reach(*self._machine.progress())
         self._stage.reach_cycle(self._cycle, self._limit or 0)
         self._view.send(
@@ -194,11 +194,11 @@ class LiveRun:
         self._publish()
 
     def options(self, tell: Progress | None, drives: Sequence[str]) -> dict[str, Any]:
-        """Return the options of a run that is shown; its progress goes to the page and to ``tell``.
+        """Return the options of a run with a page; progress goes to the page and to ``tell``.
 
         Args:
-            tell: as of ``Progress``.
-            drives: the options that take what runs its machines.
+            tell: a progress callback, or None.
+            drives: the options for functions that run a machine.
         """
 
         def follow(stage: str, done: int, total: int) -> None:
@@ -210,7 +210,7 @@ class LiveRun:
         return {**dict.fromkeys(drives, self.drive), "progress": follow}
 
     def end(self, report: Report) -> None:
-        """Show on the page how the run ended."""
+        """Show the end of the run on the page."""
         ending = "The run is done" if report.complete else f"The run is INCOMPLETE: {report.ending}"
         lines = [
             f"{ending}, in cycle {report.cycles:,}.",
@@ -220,7 +220,7 @@ class LiveRun:
         self._view.end([line for line in lines if line])
 
     def close(self, quiet: bool) -> None:
-        """Wait until all recordings are written, or for Ctrl-C, and say where they are."""
+        """Wait for all recordings or for Ctrl-C, and print their paths."""
         for recordings in self.recordings:
             try:
                 if recordings.pending:

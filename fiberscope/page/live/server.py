@@ -1,4 +1,4 @@
-"""The web server of the live view, a process of its own: it keeps events and pushes them to pages."""
+"""Web server process of the live view: stores events and pushes them to pages."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from fiberscope.page.live.history import History
 __all__ = ["Command", "application", "serve"]
 
 LONGEST_COMMAND = 4096  # bytes
-LONGEST_QUEUE = 64  # events that a page may be behind before it has to connect again
-GOODBYE_SECONDS = 2  # for pages to take the last event
+LONGEST_QUEUE = 64  # events that a page may lag before it must reconnect
+GOODBYE_SECONDS = 2  # time for pages to receive the last event
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -38,7 +38,7 @@ HEADERS = {
 
 
 class Command(BaseModel):
-    """A command of the page; it has no file names, which the server chooses itself."""
+    """A command of the page; it contains no file names, which the server chooses."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,11 +49,11 @@ class Command(BaseModel):
 
 
 class Gate:
-    """Refuses requests that another web site, or a name that leads to this computer, has caused.
+    """Middleware that rejects requests caused by other web sites or by other host names.
 
     Args:
-        app: the application behind it.
-        port: of the server.
+        app: the protected application.
+        port: the port of the server.
     """
 
     def __init__(self, app: ASGIApp, port: int) -> None:
@@ -61,7 +61,7 @@ class Gate:
         self._hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request to the application, or answer it with 403."""
+        """Forward a request to the application, or answer with status 403."""
         if scope["type"] == "http" and (reason := self._refusal(Request(scope))):
             await PlainTextResponse(reason, 403, HEADERS)(scope, receive, send)
             return
@@ -77,10 +77,10 @@ class Gate:
 
 
 class Pages:
-    """The open pages, each with the events that it has not yet.
+    """The open pages, each with a queue of pending events.
 
     Args:
-        link: to the run, which learns how many pages there are.
+        link: the link to the run, which receives the number of pages.
     """
 
     def __init__(self, link: Connection) -> None:
@@ -88,33 +88,33 @@ class Pages:
         self._link = link
         self._queues: set[asyncio.Queue[str | None]] = set()
 
-    def _count(self) -> None:
+    def _send_count(self) -> None:
         with suppress(OSError):
             self._link.send({"do": "viewers", "count": len(self._queues)})
 
     def publish(self, event: str, data: Mapping[str, Any]) -> None:
-        """Keep an event, and push it to all pages."""
+        """Record an event, and push it to all pages."""
         self._history.add(event, data)
         for queue in list(self._queues):
             self._push(queue, _event(event, data))
 
     def end(self) -> None:
-        """There are no more events."""
+        """End the events of all pages."""
         for queue in list(self._queues):
             self._push(queue, None)
 
     def _push(self, queue: asyncio.Queue[str | None], text: str | None) -> None:
-        """Push an event; a page that does not take any is dropped, and connects again by itself."""
+        """Push an event; a page that lags is disconnected and reconnects automatically."""
         try:
             queue.put_nowait(text)
         except asyncio.QueueFull:
             self._queues.discard(queue)
 
     async def events(self) -> AsyncIterator[str]:
-        """All that was published, and what is from now on, as server-sent events."""
+        """Yield all recorded and future events as server-sent events."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(LONGEST_QUEUE)
         self._queues.add(queue)
-        self._count()
+        self._send_count()
         try:
             yield "retry: 500\n\n"
             for event, data in self._history.events():
@@ -123,7 +123,7 @@ class Pages:
                 yield text
         finally:
             self._queues.discard(queue)
-            self._count()
+            self._send_count()
 
 
 def _event(event: str, data: Mapping[str, Any]) -> str:
@@ -135,26 +135,26 @@ def application(token: str, port: int, pages: Pages, link: Connection, shown: Ma
 
     Args:
         token: the secret first part of all paths.
-        port: of the server.
-        pages: that are open.
-        link: to the run, for commands.
+        port: the port of the server.
+        pages: the open pages.
+        link: the link to the run, for commands.
         shown: the data of the page: its kind and its title.
     """
 
-    def checked(request: Request) -> None:
+    def check_token(request: Request) -> None:
         if not secrets.compare_digest(request.path_params["token"].encode(), token.encode()):
             raise _WrongTokenError
 
     async def show(request: Request) -> Response:
-        checked(request)
+        check_token(request)
         return HTMLResponse(page(shown, shown["title"], connects=True), headers=HEADERS)
 
     async def events(request: Request) -> Response:
-        checked(request)
+        check_token(request)
         return StreamingResponse(pages.events(), media_type="text/event-stream", headers=HEADERS)
 
     async def command(request: Request) -> Response:
-        checked(request)
+        check_token(request)
         body = b""
         async for part in request.stream():
             body += part
@@ -166,7 +166,7 @@ def application(token: str, port: int, pages: Pages, link: Connection, shown: Ma
             return JSONResponse({"error": str(error.errors()[0]["msg"])}, 400, HEADERS)
         return JSONResponse({}, headers=HEADERS)
 
-    async def refused(_request: Request, _error: Exception) -> Response:
+    async def reject(_request: Request, _error: Exception) -> Response:
         return PlainTextResponse("the token of the address is wrong", 403, HEADERS)
 
     routes = [
@@ -174,27 +174,27 @@ def application(token: str, port: int, pages: Pages, link: Connection, shown: Ma
         Route("/{token}/events", events),
         Route("/{token}/command", command, methods=["POST"]),
     ]
-    return Gate(Starlette(routes=routes, exception_handlers={_WrongTokenError: refused}), port)
+    return Gate(Starlette(routes=routes, exception_handlers={_WrongTokenError: reject}), port)
 
 
 class _WrongTokenError(Exception):
-    """The token of a request is not that of the server."""
+    """The token of a request is invalid."""
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals alone: the run has them."""
+    """A server that leaves signals to the run."""
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
         return nullcontext()
 
 
 def serve(listener: socket.socket, token: str, shown: Mapping[str, str], link: Connection) -> None:
-    """Serve in a process of its own, until the run closes its end of the link.
+    """Serve in a process until the run closes its end of the link.
 
     Args:
-        listener: bound.
-        token, shown: as of ``application``.
-        link: by which events come, as pairs of a name and data, and commands go.
+        listener: a bound socket.
+        token, shown: as for ``application``.
+        link: carries events as pairs of name and data, and commands.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""The live view of a debugging session: shows where the machine stands, and its progress while it runs."""
+"""Live view of a debugging session: the current cycle, and progress while the machine runs."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from fiberscope.sim import Kernel
 
 __all__ = ["live_debugger"]
 
-WAIT_SECONDS = 0.1  # between two looks whether the session has ended
+WAIT_SECONDS = 0.1  # interval of checks for the end of the session
 
 
 @contextmanager
 def live_debugger(port: str, title: str) -> Iterator[Callable[[Session], LiveSession]]:
-    """Yield the function that shows a session on a page while its context lasts; say the address on stderr.
+    """Yield a function that shows a session on a page; print the address to stderr.
 
-    The session is to be started within the context: its processes must not outlive the link to the server.
+    Start the session within the context, because its processes must not outlive the link to the server.
 
     Args:
-        port: as of ``LiveView``.
-        title: of the page.
+        port: as for ``LiveView``.
+        title: the title of the page.
 
     Raises:
-        InputError: as of ``LiveView``.
+        InputError: the errors of ``LiveView``.
     """
     with LiveView(port, title, "debugging") as view, view.failures_shown():
         yield partial(LiveSession, view)
 
 
 class LiveSession:
-    """Shows a session: the session tells of its stops, and a thread takes the commands of the page.
+    """Shows a session: receives its stops, and executes commands of the page in a thread.
 
     Args:
         view: the server of the page.
@@ -56,17 +56,17 @@ class LiveSession:
         self._stage = Stage(SIMULATING, time.monotonic())
         self._selected = ""
         self._phase = session.stop.phase
-        self._artists: list[Simulator] = []  # copies that draw the machine while the session goes on
+        self._artists: list[Simulator] = []  # copies that draw the machine concurrently
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._take_commands, daemon=True)
 
     @property
     def address(self) -> str:
-        """The address of the page."""
+        """Return the address of the page."""
         return self._view.address
 
     def __enter__(self) -> LiveSession:
-        """Show the machine where it is."""
+        """Show the current state of the machine."""
         self._show_machine()
         self._publish()
         self._session.followers.append(self._follow)
@@ -74,7 +74,7 @@ class LiveSession:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Take no more commands; show the end of a session, unless an error ends it."""
+        """Stop executing commands, and show the end of the session unless an error ended it."""
         self._has_ended.set()
         self._thread.join()
         for artist in self._artists:
@@ -84,7 +84,7 @@ class LiveSession:
             self._view.end([f"The session has ended, in cycle {self._session.cycle:,}."])
 
     def _show_machine(self) -> None:
-        """Send the names of the machine; its drawing follows when a page is open."""
+        """Send the names of the machine; the drawing follows when a page is open."""
         self._view.send("machine", self._session.observe(_names))
         self._artists.append(self._session.copy())
 
@@ -97,7 +97,7 @@ class LiveSession:
         self._publish(begins)
 
     def _publish(self, begins: bool = False) -> None:
-        """Send the counters of this cycle; the estimate of the end is from where the command begins."""
+        """Send the counters of the current cycle; the estimate of the end starts at the command."""
         counts, (done, total) = self._session.observe(_counts, self._selected)
         now = time.monotonic()
         self._stage.reach(done, total)
@@ -110,7 +110,7 @@ class LiveSession:
         self._view.send("state", {**state, **counts, "recordings": []})
 
     def _take_commands(self) -> None:
-        """Obey the page until the session ends; draw each machine when a page is open."""
+        """Execute commands until the session ends, and draw each machine when a page is open."""
         drawn, is_stale = None, False
         while not self._has_ended.is_set():
             for command in self._view.commands(WAIT_SECONDS):
@@ -118,7 +118,7 @@ class LiveSession:
                     self._session.interrupt()
                 elif command["do"] == "select":
                     self._selected, is_stale = command["component"], True
-            # The session itself says that the simulation is gone.
+            # The session reports the loss of the simulation.
             with suppress(InputError, OSError):
                 artist = self._artists[-1]
                 if self._view.viewers and artist is not drawn:
@@ -129,7 +129,7 @@ class LiveSession:
                 is_stale = is_stale and not self._has_published()
 
     def _has_published(self) -> bool:
-        """Publish unless the session uses the simulation; return whether this was done."""
+        """Publish unless the session uses the simulation; return whether counters were published."""
         is_free = self._session.lock.acquire(blocking=False)
         if is_free:
             try:
@@ -141,7 +141,7 @@ class LiveSession:
 
 @cache
 def _counters(kernel: Kernel) -> MachineCounters:
-    """Return the counters of the machine of this process."""
+    """Return the cached counters of the machine of this process."""
     return MachineCounters(kernel)
 
 
@@ -150,12 +150,12 @@ def _names(machine: Machine, _time: int) -> dict[str, list[str]]:
 
 
 def _counts(machine: Machine, time: int, selected: str) -> tuple[dict[str, Any], tuple[int, int]]:
-    """Return the counters with those of a component, and how much of the work is done."""
+    """Return the counters with those of a component, and the progress."""
     return _counters(machine.kernel).read_with(selected, time), machine.progress()
 
 
 def _drawing(machine: Machine, _time: int) -> dict[str, Any]:
-    from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (the simulation itself does not need it)
+    from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (not needed by the simulation)
 
     svg, boxes = bare_drawing(machine.kernel)
     return {"svg": svg, "boxes": boxes}

@@ -1,4 +1,4 @@
-"""The live view of a sweep, a suite or a search: runs done, running and failed, and rows as they come."""
+"""Live view of a sweep, suite or search: numbers of runs by status, and new rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PUBLISH_SECONDS = 0.5
 
 @contextmanager
 def live_sweep(port: str, title: str) -> Iterator[Follow]:
-    """Yield what follows the progress of a sweep on a page; say its address on stderr.
+    """Yield a function that shows the progress of a sweep on a page; print the address to stderr.
 
     Args:
-        port: as of ``LiveView``.
-        title: of the page.
+        port: as for ``LiveView``.
+        title: the title of the page.
 
     Raises:
-        InputError: as of ``LiveView``.
+        InputError: the errors of ``LiveView``.
     """
     with LiveView(port, title, "sweeping") as view:
         with view.failures_shown():
@@ -48,7 +48,7 @@ class _LiveSweep:
 
     @contextmanager
     def follow(self, progress: Progress) -> Iterator[None]:
-        """Publish the progress now and then while the context lasts, and at its end."""
+        """Publish the progress periodically during the context, and at its end."""
         progress.listeners.append(self._add)
         self._publish(progress)
         try:
@@ -58,7 +58,7 @@ class _LiveSweep:
             self._publish(progress)
 
     def _add(self, task: Task, outcome: TaskOutcome) -> None:
-        """Keep the row of a point that has ended."""
+        """Add the row of an ended point."""
         values = decode_row(outcome.content).values
         self._rows.append(
             {
@@ -74,7 +74,7 @@ class _LiveSweep:
 
     def _publish(self, progress: Progress) -> None:
         counts = {name: getattr(progress, name) for name in ("total", "done", "running", "failed")}
-        self._view.commands()  # there are none; the pipe is kept empty
+        self._view.commands()  # keeps the pipe empty; a sweep has no commands
         self._view.send("counts", {**counts, "left": progress.time_left()})
         rows = [self._rows.popleft() for _ in range(len(self._rows))]
         if rows:

@@ -1,4 +1,4 @@
-"""The run's end of the live view: the address, the process of the server, and the link to it."""
+"""Client of the live view's server: the address, the server process, and the link to the server."""
 
 from __future__ import annotations
 
@@ -25,56 +25,56 @@ __all__ = ["LiveView"]
 LIBRARIES = ("starlette", "uvicorn")
 TOKEN_BYTES = 16
 LAST_PORT = 65535
-LEAVE_SECONDS = 5  # for the server to end after the last page has taken the last event
+LEAVE_SECONDS = 5  # time for the server to end after the last event
 
 
 class LiveView:
-    """A server in a process of its own, on this computer alone; a context manager that ends the server.
+    """A local server process of a page; a context manager that ends the server.
 
     Args:
-        port: a number; 0 is a free one.
-        title: of the page.
-        kind: of the page: ``live`` for a run, ``debugging`` for a debugger, ``sweeping`` for a sweep.
+        port: a number; 0 selects a free port.
+        title: the title of the page.
+        kind: ``live`` for a run, ``debugging`` for a debugger, ``sweeping`` for a sweep.
 
     Raises:
-        InputError: the port is no number or cannot be had, the extra ``live`` is not installed, or the
-            system cannot fork.
+        InputError: the port is invalid or unavailable, the extra ``live`` is not installed, or the system
+            cannot fork.
     """
 
     def __init__(self, port: str, title: str, kind: str = "live") -> None:
-        listener = _bound(port)
+        listener = _bind(port)
         with listener:
             _require_libraries()
             self._token = secrets.token_urlsafe(TOKEN_BYTES)
             self.port = listener.getsockname()[1]
             self.viewers, self.is_lost = 0, False
-            self._sending = threading.Lock()  # a debugger sends from two threads
+            self._send_lock = threading.Lock()  # a debugger sends from two threads
             context = get_context("fork")
             self.link, theirs = context.Pipe()
             arguments = listener, {"kind": kind, "title": title}, theirs
             self._server = context.Process(target=self._serve, args=arguments, daemon=True)
             with theirs, warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+                warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
                 self._server.start()
 
     def _serve(self, listener: socket.socket, shown: Mapping[str, str], link: Connection) -> None:
-        from fiberscope.page.live.server import serve  # noqa: PLC0415  (only this process needs the libraries)
+        from fiberscope.page.live.server import serve  # noqa: PLC0415  (needed in this process only)
 
         self.link.close()
         serve(listener, self._token, shown, link)
 
     @property
     def address(self) -> str:
-        """Address of the page, with its token."""
+        """Return the address of the page, with its token."""
         return f"http://{HOST}:{self.port}/{self._token}/"
 
     def __enter__(self) -> LiveView:
-        """Say the address on stderr."""
+        """Print the address to stderr."""
         print(f"Live view: {self.address}", file=sys.stderr, flush=True)
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        """End the server, once the open pages have taken the last event."""
+        """End the server when the open pages have received the last event."""
         self.link.close()
         self._server.join(LEAVE_SECONDS)
         if self._server.is_alive():
@@ -82,7 +82,7 @@ class LiveView:
 
     @contextmanager
     def failures_shown(self) -> Iterator[None]:
-        """Show an error that ends the context on the page, as the end."""
+        """Show an error that ends the context on the page."""
         try:
             yield
         except BaseException as error:
@@ -90,19 +90,19 @@ class LiveView:
             raise
 
     def end(self, lines: list[str]) -> None:
-        """Show how the run or the sweep ended."""
+        """Show the end of the run or sweep."""
         self.send("end", {"lines": lines})
 
     def send(self, event: str, data: Mapping[str, Any]) -> None:
-        """Push an event to the pages; a server that is gone costs the view and not the run."""
+        """Push an event to the pages; the loss of the server does not affect the run."""
         try:
-            with self._sending:
+            with self._send_lock:
                 self.link.send((event, data))
         except OSError:
             self.is_lost = True
 
     def commands(self, seconds: float = 0.0) -> list[dict[str, Any]]:
-        """Return the commands of the pages since the last call; wait so long for a message."""
+        """Return the new commands of the pages, waiting up to ``seconds`` for a message."""
         received: list[dict[str, Any]] = []
         try:
             while self.link.poll(seconds):
@@ -117,10 +117,10 @@ class LiveView:
 
 
 def _require_libraries() -> None:
-    """Refuse a system that cannot fork, and one without the extra.
+    """Check that the system can fork and that the libraries are installed.
 
     Raises:
-        InputError: naming what is missing.
+        InputError: a requirement is missing; the message names it.
     """
     if not hasattr(os, "fork"):
         raise InputError("--live: the live view forks a process, which this system cannot do")
@@ -129,8 +129,8 @@ def _require_libraries() -> None:
             raise InputError(missing(library))
 
 
-def _bound(port: str) -> socket.socket:
-    """Return a socket that listens.
+def _bind(port: str) -> socket.socket:
+    """Return a listening socket.
 
     Raises:
         InputError: the port is no number, in use, or not allowed.
