@@ -1,13 +1,13 @@
-"""This tree against a commit: ratios of user time, and where reports differ.
+"""Comparison of this tree with a commit: ratios of user time, and differences of reports.
 
-    python benchmarks/against.py COMMIT                    all but the set-up
-    python benchmarks/against.py COMMIT --only gamma,list  these
-    python benchmarks/against.py COMMIT --only setup       the first ``make sim`` of both, cold: minutes
+    python benchmarks/against.py COMMIT                    all rows except the set-up
+    python benchmarks/against.py COMMIT --only gamma,list  selected rows
+    python benchmarks/against.py COMMIT --only setup       the first cold ``make sim`` of both, in minutes
 
 The commit is compiled once, in the user's cache folder (``FIBERSCOPE_CACHE``), and runs with the libraries of
-this environment. Runs of both are taken in turn, each pair in the other order than the one before; a ratio is
-this tree's user time over the commit's in one pair. Real matrices are used where they are on FIBERSCOPE_DATA.
-The set-up is that of the last commit here, without what is not committed.
+this environment. Runs alternate, and each pair reverses the order of the previous pair. A ratio is this
+tree's user time over the commit's in one pair. Real matrices are used if they are on FIBERSCOPE_DATA. The
+set-up measures the last commit, without uncommitted changes.
 """
 
 from __future__ import annotations
@@ -43,51 +43,55 @@ ROWS = {
     "list": ["list"],
 }
 SETUP = "setup"
-MADE = ["make", "sim", "ACC=gamma", "MTX=wiki-Vote"]
-KEPT = {"PYTHONDONTWRITEBYTECODE": ""}  # bytecode, as a user has it
-MAKER = {"CCACHE_DISABLE": "1", "MAKEFLAGS": "", "CC": "gcc"}
+SETUP_COMMAND = ["make", "sim", "ACC=gamma", "MTX=wiki-Vote"]
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": ""}  # write bytecode, as for a user
+SETUP_ENVIRONMENT = {"CCACHE_DISABLE": "1", "MAKEFLAGS": "", "CC": "gcc"}
 
 SIMULATED = "simulation_seconds"
-SHOWN = 10  # differences
+SHOWN = 10  # printed differences
 
-# Of a report, what tells who ran it and when.
-APART = {"host", "version", "source", "environment"}
+# Fields of a report that depend on the host, the version or the time.
+HOST_FIELDS = {"host", "version", "source", "environment"}
 
 
 class Run(NamedTuple):
-    """Seconds of the processor spent for the user, of all processes of a command, and its report, if any."""
+    """User time of all processes of a command in seconds, and its report, if any."""
 
     user: float
     report: dict[str, Any]
 
 
 def timed(command: list[str], folder: Path, environment: dict[str, str], report: Path) -> Run:
-    """Run a command in a folder; what it says is shown if it fails."""
-    with tempfile.TemporaryFile() as said:
+    """Run a command in a folder; print its output if it fails."""
+    with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            command, cwd=folder, env=os.environ | KEPT | environment, stdout=said, stderr=subprocess.STDOUT
+            command,
+            cwd=folder,
+            env=os.environ | ENVIRONMENT | environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            said.seek(0)
-            raise SystemExit(f"{' '.join(command)}, in {folder}:\n{said.read().decode()}")
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command)}, in {folder}:\n{output.read().decode()}")
     return Run(usage.ru_utime, json.loads(report.read_text()) if report.is_file() else {})
 
 
 def command_run(row: str, tree: Path) -> Run:
-    """One run of a row's command by a compiled tree."""
+    """Run the command of a row once with a compiled tree."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        given = [*ROWS[row], "--json", str(report)]
-        return timed([sys.executable, "-m", "fiberscope", *given], tree, {}, report)
+        arguments = [*ROWS[row], "--json", str(report)]
+        return timed([sys.executable, "-m", "fiberscope", *arguments], tree, {}, report)
 
 
 def first_make(commit: str) -> Run:
-    """From the sources alone to the report of the first simulation."""
+    """Run ``make sim`` from the sources to the first report."""
     with tempfile.TemporaryDirectory() as folder:
         extract(commit, Path(folder))
-        return timed(MADE, Path(folder), MAKER, Path(folder, "out/gamma-wiki-Vote.json"))
+        return timed(SETUP_COMMAND, Path(folder), SETUP_ENVIRONMENT, Path(folder, "out/gamma-wiki-Vote.json"))
 
 
 def extract(commit: str, folder: Path) -> None:
@@ -96,17 +100,17 @@ def extract(commit: str, folder: Path) -> None:
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
 
 
-def named(commit: str) -> str:
-    """A commit's full name."""
+def full_name(commit: str) -> str:
+    """Return the full name of a commit."""
     command = ["git", "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
-    found = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    if found.returncode:
+    process = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if process.returncode:
         raise SystemExit(f"against.py: there is no commit {commit} here")
-    return found.stdout.strip()
+    return process.stdout.strip()
 
 
-def compiled(commit: str) -> Path:
-    """A folder with the commit, compiled by the Python that runs this."""
+def compiled_tree(commit: str) -> Path:
+    """Return a folder with the commit, compiled by this Python."""
     tree = cache_folder() / "commits" / f"{commit}-{sys.implementation.cache_tag}"
     if not tree.is_dir():
         print(f"compiling {commit[:9]} in {tree}, once: minutes ...", flush=True)
@@ -121,17 +125,17 @@ def compiled(commit: str) -> Path:
 
 
 def leaves(document: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """The values of a report by their path, but for those of ``APART``."""
+    """Yield the values of a report by path, without the fields of ``APART``."""
     if not isinstance(document, dict | list):
         yield path, document
         return
     for key, value in document.items() if isinstance(document, dict) else enumerate(document):
-        if path or key not in APART:
+        if path or key not in HOST_FIELDS:
             yield from leaves(value, f"{path}.{key}" if path else str(key))
 
 
 def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Where two reports differ, but for who ran them and when."""
+    """Return the differences of two reports, without the fields of ``APART``."""
     first, second = dict(leaves(before)), dict(leaves(now))
     return [
         f"{path}: {first.get(path, 'nothing')} before, {second.get(path, 'nothing')} now"
@@ -141,19 +145,19 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def spread(ratios: list[float]) -> str:
-    """Median, least and largest."""
+    """Format median, minimum and maximum."""
     return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def run(row: str, commit: str | None) -> Run:
-    """One run of a row by a commit, or by this tree."""
+    """Run a row once with a commit, or with this tree."""
     if row == SETUP:
         return first_make(commit or "HEAD")
-    return command_run(row, compiled(commit) if commit else ROOT)
+    return command_run(row, compiled_tree(commit) if commit else ROOT)
 
 
-def paired(row: str, commit: str, rounds: int) -> Iterator[tuple[Run, Run]]:
-    """Runs by the commit and by this tree, taken in turn."""
+def paired_runs(row: str, commit: str, rounds: int) -> Iterator[tuple[Run, Run]]:
+    """Yield alternating runs of the commit and of this tree."""
     for turn in range(rounds):
         if turn % 2:
             now = run(row, None)
@@ -164,35 +168,35 @@ def paired(row: str, commit: str, rounds: int) -> Iterator[tuple[Run, Run]]:
 
 
 def measure(row: str, commit: str, rounds: int) -> None:
-    """Print a row: its ratios, and where the reports of the last pair differ."""
-    pairs = list(paired(row, commit, rounds))
+    """Print the ratios of a row, and the differences between the reports of the last pair."""
+    pairs = list(paired_runs(row, commit, rounds))
     before, now = (median(run.user for run in runs) for runs in zip(*pairs, strict=True))
-    told = [f"{row:<18} {spread([new.user / old.user for old, new in pairs])}"]
-    told.append(f"{before:.2f} s before, {now:.2f} s now")
+    texts = [f"{row:<18} {spread([new.user / old.user for old, new in pairs])}"]
+    texts.append(f"{before:.2f} s before, {now:.2f} s now")
     hosts = [(old.report.get("host"), new.report.get("host")) for old, new in pairs]
     simulated = [new[SIMULATED] / old[SIMULATED] for old, new in hosts if old and new]
-    found = differences(*(run.report for run in pairs[-1]))
+    changed = differences(*(run.report for run in pairs[-1]))
     if simulated:
-        told += [f"simulation {spread(simulated)}", f"{len(found)} values of the report differ"]
-    print("; ".join(told), *found[:SHOWN], sep="\n    ", flush=True)
+        texts += [f"simulation {spread(simulated)}", f"{len(changed)} values of the report differ"]
+    print("; ".join(texts), *changed[:SHOWN], sep="\n    ", flush=True)
 
 
 def main() -> None:
-    """Print what was asked for."""
+    """Print the selected rows."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("commit", help="what to measure against")
     parser.add_argument("--only", default=",".join(ROWS), help=f"of {', '.join([*ROWS, SETUP])}")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of each")
-    given = parser.parse_args()
-    wanted = given.only.split(",")
-    if unknown := [row for row in wanted if row not in (*ROWS, SETUP)]:
+    arguments = parser.parse_args()
+    selected = arguments.only.split(",")
+    if unknown := [row for row in selected if row not in (*ROWS, SETUP)]:
         parser.error(f"{unknown[0]} is not one of {', '.join([*ROWS, SETUP])}")
-    commit = named(given.commit)
+    commit = full_name(arguments.commit)
     print("user time, this tree over the commit: median of the pairs (least to largest)")
-    for row in wanted:
-        measure(row, commit, given.rounds)
+    for row in selected:
+        measure(row, commit, arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Computes that the analytical model covers in a cycle of the host, over the layers of four networks.
+"""Computes per host cycle of the analytical model, over the layers of four networks.
 
     python benchmarks/analytic.py
 
-Sparseloop (MICRO 2022, Table V) states computes per host cycle: multiply-adds of the modelled layers over
-the cycles of the host that modelling them took. Here the timer holds the evaluation alone (the three steps),
-by processor time, warm: not Python's start, nor reading the inputs, nor finding the mappings. Each layer is
-evaluated with one mapping, and with a thousand at once, as a search does, which count its computes a thousand
-times. A shape that a network has several times is evaluated once.
+Sparseloop (MICRO 2022, Table V) states computes per host cycle: multiply-adds of the modelled layers over the
+host cycles of the evaluation. The timer covers the three steps of the evaluation only, in processor time
+after warm-up, without start-up, input parsing and mapping search. Each layer is evaluated with one mapping,
+and with a thousand mappings at once as in a search, whose computes count a thousand times. Repeated shapes of
+a network are evaluated once.
 
 The layers' shapes are public knowledge, batch 1: convolutions as products of their im2col (M filters, N
 positions, K inputs of a filter), fully connected layers as they are, BERT-base for 384 tokens.
@@ -52,7 +52,7 @@ VGG16 = [
 
 
 def _stage(blocks: int, side: int, inputs: int, width: int) -> list[Layer]:
-    """Bottleneck blocks of a residual network; the first takes other inputs, and has a projection."""
+    """Return the bottleneck blocks of a residual network; the first block has a projection."""
     first = [(width, side**2, inputs), (width, side**2, 9 * width), (4 * width, side**2, width)]
     later = [(width, side**2, 4 * width), *first[1:]]
     return [*first, (4 * width, side**2, inputs), *later * (blocks - 1)]
@@ -83,7 +83,7 @@ def main() -> None:
     print(f"one core at {hertz / 1e9:.2f} GHz; computes per host cycle")
     print(f"{'network':<12}{'layers':>8}{'computes':>18}{'one mapping':>14}{'of 1,000':>12}")
     for name, layers in NETWORKS.items():
-        designs = [_sized(case.design, layer) for layer in dict.fromkeys(layers)]
+        designs = [_with_shape(case.design, layer) for layer in dict.fromkeys(layers)]
         computes = sum(float(np.prod(layer)) for layer in layers)
         one, many = (_seconds(designs, count) / count for count in (1, 1000))
         cells = f"{computes / one / hertz:>14,.0f}{computes / many / hertz:>12,.0f}"
@@ -91,11 +91,11 @@ def main() -> None:
 
 
 def _hertz() -> float:
-    found = re.search(r"cpu MHz\s*:\s*([\d.]+)", Path("/proc/cpuinfo").read_text())
-    return float(found[1]) * 1e6 if found else 1e9
+    match = re.search(r"cpu MHz\s*:\s*([\d.]+)", Path("/proc/cpuinfo").read_text())
+    return float(match[1]) * 1e6 if match else 1e9
 
 
-def _sized(design: Design, layer: Layer) -> Design:
+def _with_shape(design: Design, layer: Layer) -> Design:
     problem = replace(design.problem, bounds=layer)
     models: tuple[Density, ...] = tuple(
         Uniform(problem.shape(number), share) for number, share in enumerate(DENSITIES)
@@ -103,8 +103,8 @@ def _sized(design: Design, layer: Layer) -> Design:
     return replace(design, problem=replace(problem, densities=models))
 
 
-def _drawn(design: Design, count: int) -> Mappings:
-    """Mappings that keep everything everywhere."""
+def _draw_mappings(design: Design, count: int) -> Mappings:
+    """Draw random mappings that keep every tensor at every level."""
     machine, problem = design.architecture, design.problem
     constraints = Constraints.none(machine, problem)
     space = Space(machine, problem, replace(constraints, keep=np.ones_like(constraints.keep)))
@@ -113,15 +113,15 @@ def _drawn(design: Design, count: int) -> Mappings:
 
 
 def _seconds(designs: Sequence[Design], count: int) -> float:
-    """Of processor time, to evaluate as many mappings of each."""
-    mappings = [_drawn(design, count) for design in designs]
-    spent = 0.0
-    for design, drawn in zip(designs, mappings, strict=True):
-        evaluate_many(design, drawn)
-        began = time.process_time()
-        evaluate_many(design, drawn)
-        spent += time.process_time() - began
-    return spent
+    """Return the processor seconds to evaluate ``count`` mappings of each design."""
+    mappings = [_draw_mappings(design, count) for design in designs]
+    seconds = 0.0
+    for design, mapping in zip(designs, mappings, strict=True):
+        evaluate_many(design, mapping)
+        start = time.process_time()
+        evaluate_many(design, mapping)
+        seconds += time.process_time() - start
+    return seconds
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Nanoseconds of host time for one tick of one component, compiled and uncompiled.
+"""Host nanoseconds of one component tick, compiled and uncompiled.
 
     python benchmarks/engine.py              both modes
-    python benchmarks/engine.py --one        this process's mode only, as JSON
+    python benchmarks/engine.py --one        the mode of this process, as JSON
 
-Pipelines of four components (a counter, two increments, a sum) run side by side in one kernel: one of them,
-so that the kernel's own work per cycle shows, and 32, where the components' does. ``full`` pipelines move a
-token in every cycle; ``sparse`` ones, with slow channels, sleep most of the time.
+Pipelines of four components (a counter, two increments, a sum) run concurrently in one kernel. One pipeline
+shows the kernel's own work per cycle; 32 pipelines show that of the components. ``full`` pipelines move a
+token in every cycle; ``sparse`` pipelines have slow channels and sleep most of the time.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ CASES = {  # pipelines, tokens of each, capacity, latency
     "4 components, sparse": (1, 100_000, 1, 20),
     "128 components, sparse": (32, 4_000, 1, 20),
 }
-Options.buffer_max_dims = 2  # of an array's view, as the engine is compiled with
+Options.buffer_max_dims = 2  # as for the compilation of the engine
 
-UNCOMPILED_SHARE = 20  # the uncompiled engine is given this part of the tokens
+UNCOMPILED_SHARE = 20  # the uncompiled engine runs this fraction of the tokens
 ROUNDS = 3
 
 
 def compile_components() -> Path:
-    """The components as an extension module in the build folder, compiled if that is out of date."""
+    """Compile the components if they are out of date; return the path of the extension module."""
     sources = Path(__file__).parent / "pipeline.py"
     extension = Extension("pipeline", [str(sources)], extra_compile_args=["-O2"])
     modules = cythonize(
@@ -72,7 +72,7 @@ def compile_components() -> Path:
 
 
 def components() -> ModuleType:
-    """The components in the mode of the engine."""
+    """Load the components in the mode of the engine."""
     path = compile_components() if import_mode.compiled() else Path(__file__).parent / "pipeline.py"
     spec = importlib.util.spec_from_file_location("pipeline", path)
     assert spec is not None
@@ -83,7 +83,7 @@ def components() -> ModuleType:
 
 
 def pipelines(parts: ModuleType, count: int, tokens: int, capacity: int, latency: int) -> Kernel:
-    """A kernel with this many pipelines."""
+    """Return a kernel with ``count`` pipelines."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
     for number in range(count):
@@ -100,7 +100,7 @@ def pipelines(parts: ModuleType, count: int, tokens: int, capacity: int, latency
 
 
 def nanoseconds(parts: ModuleType, count: int, tokens: int, capacity: int, latency: int) -> float:
-    """Host time for one component tick, the best of a few rounds."""
+    """Return the host time of one component tick, the minimum of ``ROUNDS`` rounds."""
     best = float("inf")
     for _ in range(ROUNDS):
         kernel = pipelines(parts, count, tokens, capacity, latency)
@@ -111,7 +111,7 @@ def nanoseconds(parts: ModuleType, count: int, tokens: int, capacity: int, laten
 
 
 def measure() -> dict[str, float]:
-    """Nanoseconds for each case, in this process's mode."""
+    """Return nanoseconds for each case, in this process's mode."""
     parts = components()
     share = 1 if import_mode.compiled() else UNCOMPILED_SHARE
     return {
@@ -121,11 +121,11 @@ def measure() -> dict[str, float]:
 
 
 def measure_elsewhere(uncompiled: bool) -> dict[str, float]:
-    """The same, in a process of its own and the given mode."""
+    """Return ``measure`` of a separate process in the requested mode."""
     environment = {**os.environ, import_mode.VARIABLE: "1" if uncompiled else "0"}
     command = [sys.executable, __file__, "--one"]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return dict(json.loads(process.stdout.splitlines()[-1]))
 
 
 def main() -> None:

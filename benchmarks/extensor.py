@@ -1,6 +1,6 @@
-"""How fast ExTensor is simulated: on two matrices, compiled against uncompiled, and over growing matrices.
+"""Simulation speed of ExTensor: on two matrices, by mode, and for growing matrices.
 
-    python benchmarks/extensor.py               all of it
+    python benchmarks/extensor.py               all figures
     python benchmarks/extensor.py --quick       without the largest matrices
 
 Figures and matrices are as in ``gamma.py``.
@@ -12,12 +12,12 @@ import argparse
 
 from machine_runs import EXPONENT, ROUNDS, compare_modes, describe, power_law, run
 
-MATRICES = ("wiki-Vote", "p2p-Gnutella31")  # the one has long fibers in its microtiles, the other hardly any
+MATRICES = ("wiki-Vote", "p2p-Gnutella31")  # long and very short fibers in the microtiles
 GROWTH = (10_000, 30_000, 100_000, 300_000)  # nonzeros
 
 
 def growth(sizes: tuple[int, ...]) -> None:
-    """Time over power-law matrices; it should grow with the steps and the microtile products, not faster."""
+    """Print the time for power-law matrices; it should grow linearly with steps and microtile products."""
     print(f"\ngrowth over Chung-Lu matrices, exponent {EXPONENT}, 10 nonzeros a row")
     print("   nonzeros   steps of K0   microtile products   seconds   peak MB")
     for nonzeros in sizes:

@@ -1,10 +1,10 @@
-"""How fast fiber trees are transformed: seconds and memory of each pass over a large random matrix.
+"""Speed of fiber tree transformations: seconds and memory of each pass over a large random matrix.
 
     python benchmarks/fibertree.py                        ten million nonzeros
     python benchmarks/fibertree.py --nonzeros 100000000   a hundred million: needs 18 GB of memory
 
-Each pass runs twice, on a tree that was made before; the faster one counts, in processor seconds of one core
-(the first time, a system may be slow to hand out the memory).
+Each pass runs twice on an existing tree. The minimum counts, in processor seconds of one core, because the
+first allocation of memory can be slow.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.fibertree_format import RankFormat, footprint, subtree_bits
 
-SIZE = 128  # coordinates or elements of a piece
+SIZE = 128  # coordinates or elements of a partition
 ROUNDS = 2
-ROW = 32  # nonzeros a row on average
+ROW = 32  # mean nonzeros per row
 COORDINATES = RankFormat("C", coordinate=32, payload=32)
 
 
 def matrix(nonzeros: int) -> tuple[int, np.ndarray, np.ndarray]:
-    """The side of a square matrix, and rows and columns of so many distinct points, by row."""
+    """Return the side of a random square matrix, with rows and columns of distinct sorted points."""
     side = max(ROW, nonzeros // ROW)
     generator = np.random.default_rng(1)
     places = np.sort(generator.integers(0, side * side, nonzeros))
@@ -35,27 +35,27 @@ def matrix(nonzeros: int) -> tuple[int, np.ndarray, np.ndarray]:
 
 
 def timed(name: str, make: Callable[[], object], nonzeros: int) -> object:
-    """Run a pass, and print what it took."""
+    """Run a pass, and print its time and memory."""
     seconds = float("inf")
     for _ in range(ROUNDS):
-        made = None  # gives back the memory
+        result = None  # releases the memory
         begin = time.process_time()
-        made = make()
+        result = make()
         seconds = min(seconds, time.process_time() - begin)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(f"{name:36s} {seconds:8.2f} {seconds / nonzeros * 1e9:13.1f} {peak / 1e9:9.1f}", flush=True)
-    return made
+    return result
 
 
 def run(name: str, make: Callable[[], FiberTree], nonzeros: int) -> FiberTree:
-    """A pass that gives a tree."""
+    """Run a pass that returns a tree."""
     tree = timed(name, make, nonzeros)
     assert isinstance(tree, FiberTree)
     return tree
 
 
 def build(nonzeros: int) -> FiberTree:
-    """The tree of a matrix, from its points in order and in none."""
+    """Build the tree of a matrix, from sorted and from unsorted points."""
     side, rows, columns = matrix(nonzeros)
     count, values = len(rows), np.ones(len(rows))
     shape = {"M": side, "K": side}
@@ -69,7 +69,7 @@ def build(nonzeros: int) -> FiberTree:
 
 
 def transform(tree: FiberTree) -> FiberTree:
-    """All that makes a tree of a tree; returns it cut into tiles, four ranks deep."""
+    """Run all transformations; return the tree in tiles, with four ranks."""
     count = tree.nonzeros
     run("swizzle of two ranks", lambda: tree.swizzle(("K", "M")), count)
     run("partition_by_occupancy", lambda: tree.partition_by_occupancy("K", SIZE, "K1", "K0"), count)
@@ -84,7 +84,7 @@ def transform(tree: FiberTree) -> FiberTree:
 
 
 def measure(nonzeros: int) -> None:
-    """All passes over a matrix of so many nonzeros."""
+    """Run all passes over a matrix."""
     tiles = transform(build(nonzeros))
     formats = dict.fromkeys(tiles.names, COORDINATES)
     timed("to_coo of four ranks", tiles.to_coo, tiles.nonzeros)

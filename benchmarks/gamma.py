@@ -1,11 +1,10 @@
-"""How fast Gamma is simulated: on wiki-Vote, compiled against uncompiled, and over growing matrices.
+"""Simulation speed of Gamma: on wiki-Vote, by mode, and for growing matrices.
 
-    python benchmarks/gamma.py               all of it
+    python benchmarks/gamma.py               all figures
     python benchmarks/gamma.py --quick       without the largest matrices
 
-Every figure comes from the report of a run in a process of its own (wiki-Vote is the surrogate unless the
-real matrix is on FIBERSCOPE_DATA). Times are the fastest of the rounds: what the machine can do when nothing
-else disturbs it.
+Every figure comes from the report of a run in a separate process (wiki-Vote is the surrogate unless the real
+matrix is on FIBERSCOPE_DATA). Times are the minimum of the rounds, to exclude disturbances.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)  # nonzeros
 
 
 def growth(sizes: tuple[int, ...]) -> None:
-    """Time and memory over power-law matrices; they should grow with products and nonzeros, not faster."""
+    """Print time and memory for power-law matrices; they should grow linearly with products and nonzeros."""
     print(f"\ngrowth over Chung-Lu matrices, exponent {EXPONENT}, 10 nonzeros a row")
     print("   nonzeros    products   seconds   ns a product   peak MB   B a nonzero above the smallest")
     base: tuple[int, int] | None = None
@@ -29,8 +28,10 @@ def growth(sizes: tuple[int, ...]) -> None:
         base = base or (nonzeros, memory)
         above = (memory - base[1]) / (nonzeros - base[0]) if nonzeros > base[0] else 0.0
         seconds = host["simulation_seconds"]
-        each = seconds / products * 1e9
-        print(f"{nonzeros:11,} {products:11,} {seconds:9.2f} {each:14.0f} {memory / 1e6:9.0f} {above:12.0f}")
+        period = seconds / products * 1e9
+        print(
+            f"{nonzeros:11,} {products:11,} {seconds:9.2f} {period:14.0f} {memory / 1e6:9.0f} {above:12.0f}"
+        )
 
 
 def main() -> None:

@@ -1,12 +1,12 @@
-"""How a search of ever larger graphs grows on Graphicionado: time for each edge visited, and memory.
+"""Growth of graph searches on Graphicionado: time per visited edge, and memory.
 
     python benchmarks/graphs.py                     R-MAT graphs of 100,000 to ten million edges
-    python benchmarks/graphs.py --largest           one of soc-LiveJournal1's size too: 69 million
+    python benchmarks/graphs.py --largest           also the size of soc-LiveJournal1: 69 million
     python benchmarks/graphs.py --design csr_like   another design, sssp or pagerank by --algorithm
 
-The graphs have as many edges a vertex as soc-LiveJournal1 (14.2), and a tail of ten vertices. Each is drawn
-and simulated in a process of its own; seconds are of its processor, from the drawn graph to the verified
-report.
+The graphs have the edges per vertex of soc-LiveJournal1 (14.2), and a tail of ten vertices. Each graph is
+generated and simulated in a separate process; seconds are processor time from the generated graph to the
+verified report.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EDGES_A_VERTEX = 68_993_773 / 4_847_571
 
 
 class Figures(NamedTuple):
-    """Of one run; ``drawn`` is how long the graph took, ``peak`` bytes of memory in all."""
+    """Figures of one run: ``drawn`` in seconds of generation, ``peak`` in bytes of memory."""
 
     edges: int
     visited: int
@@ -38,12 +38,12 @@ class Figures(NamedTuple):
 
 
 def graph(edges: int) -> str:
-    """An R-MAT graph of so many edges."""
+    """Return the text of an R-MAT graph with ``edges`` edges."""
     return f"rmat-graph:vertices={round(edges / EDGES_A_VERTEX)},edges={edges},tail=10"
 
 
 def figures(text: str, settings: dict[str, str]) -> Figures:
-    """Draw a graph and search it."""
+    """Generate a graph and search it."""
     start = time.process_time()
     workload = load(text)
     drawn = time.process_time()
@@ -63,16 +63,16 @@ def figures(text: str, settings: dict[str, str]) -> Figures:
 
 
 def growth(graphs: list[str], settings: dict[str, str]) -> None:
-    """Print a line for each graph; the microseconds an edge should stay about the same."""
+    """Print a line for each graph; the microseconds per edge should be nearly constant."""
     print(", ".join(f"{key}={value}" for key, value in settings.items()))
     print("      edges     visited  iterations      cycles  drawn s    run s  us an edge  peak MB")
     for text in graphs:
-        with multiprocessing.get_context("spawn").Pool(1) as own:
-            found = own.apply(figures, (text, settings))
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            run = pool.apply(figures, (text, settings))
         print(
-            f"{found.edges:11,} {found.visited:11,} {found.iterations:11,} {found.cycles:11,} "
-            f"{found.drawn:8.1f} {found.seconds:8.1f} {found.seconds / found.visited * 1e6:11.2f} "
-            f"{found.peak / 1e6:8.0f}",
+            f"{run.edges:11,} {run.visited:11,} {run.iterations:11,} {run.cycles:11,} "
+            f"{run.drawn:8.1f} {run.seconds:8.1f} {run.seconds / run.visited * 1e6:11.2f} "
+            f"{run.peak / 1e6:8.0f}",
             flush=True,
         )
 
@@ -86,11 +86,11 @@ def main() -> None:
     parser.add_argument("--only-largest", action="store_true", help="no other")
     parser.add_argument("--design", default="graphicionado", help="as the machine's key of this name")
     parser.add_argument("--algorithm", default="bfs", help="bfs, sssp or pagerank")
-    given = parser.parse_args()
-    sizes = [] if given.only_largest else [graph(size) for size in SIZES]
-    if given.largest or given.only_largest:
+    arguments = parser.parse_args()
+    sizes = [] if arguments.only_largest else [graph(size) for size in SIZES]
+    if arguments.largest or arguments.only_largest:
         sizes.append(LARGEST)
-    growth(sizes, {"problem.algorithm": given.algorithm, "design": given.design})
+    growth(sizes, {"problem.algorithm": arguments.algorithm, "design": arguments.design})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs of a machine for its benchmark, each in a process of its own, and what their reports say of speed."""
+"""Benchmark runs of machines in separate processes, and the speed figures of their reports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 3
 SMALL = "rmat:scale=9,nonzeros=3000,seed=1"
-EXPONENT = 2.5  # of the power law: steep enough that the products grow about linearly with the nonzeros
+EXPONENT = 2.5  # of the power law; products then grow nearly linearly with nonzeros
 
 Report = dict[str, Any]
 
 
 def run(machine: str, matrix: str, rounds: int = ROUNDS, **environment: str) -> Report:
-    """The report of the fastest of some runs of a machine on a matrix."""
+    """Return the report of the fastest of several runs of a machine on a matrix."""
     reports = [_run_once(machine, matrix, environment) for _ in range(rounds)]
     return min(reports, key=lambda report: report["host"]["simulation_seconds"])
 
@@ -35,7 +35,7 @@ def _run_once(machine: str, matrix: str, environment: dict[str, str]) -> Report:
 
 
 def power_law(nonzeros: int) -> str:
-    """A square matrix with a power law of degrees and 10 nonzeros a row."""
+    """Return a square matrix with power-law degrees and 10 nonzeros per row."""
     rows = nonzeros // 10
     return f"chung-lu:rows={rows},cols={rows},nonzeros={nonzeros},exponent={EXPONENT},seed=1"
 
@@ -54,7 +54,7 @@ def describe(title: str, report: dict[str, Any]) -> None:
 
 
 def compare_modes(machine: str) -> None:
-    """Compiled against uncompiled on one small matrix; the simulated cycles must agree."""
+    """Compare the compiled and uncompiled modes on a small matrix; the simulated cycles must agree."""
     compiled, uncompiled = run(machine, SMALL), run(machine, SMALL, 1, FIBERSCOPE_UNCOMPILED="1")
     if compiled["cycles"] != uncompiled["cycles"]:
         raise SystemExit(f"cycles differ: compiled {compiled['cycles']}, uncompiled {uncompiled['cycles']}")

@@ -1,7 +1,7 @@
-"""How many requests a second one DRAM channel serves, through the engine.
+"""Throughput of one DRAM channel in the engine.
 
-Run: ``python benchmarks/memory.py [requests]`` (500,000 by default). One line a trace: requests a second of
-CPU time, CPU ns a request, simulated cycles a request, share of the peak bandwidth.
+Run: ``python benchmarks/memory.py [requests]`` (500,000 by default). Each trace has a line with requests per
+second of CPU time, CPU ns per request, simulated cycles per request and the share of the peak bandwidth.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.sim.import_mode import compiled
 from fiberscope.sim.kernel import Kernel
 
-REPEATS = 3  # the fastest counts
-SPAN = 1 << 28  # bytes that the random requests spread over
+REPEATS = 3  # the minimum counts
+SPAN = 1 << 28  # address range of random requests in bytes
 
 
 def _sequential(count: int, size: int) -> Iterator[Request]:
@@ -26,16 +26,16 @@ def _sequential(count: int, size: int) -> Iterator[Request]:
 
 
 def _random(count: int, size: int) -> Iterator[Request]:
-    draw = random.Random(1)
-    return ((0, READ, draw.randrange(SPAN // size) * size) for _ in range(count))
+    generator = random.Random(1)
+    return ((0, READ, generator.randrange(SPAN // size) * size) for _ in range(count))
 
 
 def _mixed(count: int, size: int) -> Iterator[Request]:
-    """Half in streams, half at random; one in four a write."""
-    draw = random.Random(2)
+    """Yield requests of which half are sequential and half random; a quarter are writes."""
+    generator = random.Random(2)
     for place in range(count):
-        line = place if draw.random() < 0.5 else draw.randrange(SPAN // size)
-        yield 0, WRITE if draw.random() < 0.25 else READ, line * size
+        line = place if generator.random() < 0.5 else generator.randrange(SPAN // size)
+        yield 0, WRITE if generator.random() < 0.25 else READ, line * size
 
 
 TRACES: dict[str, Callable[[int, int], Iterator[Request]]] = {
@@ -52,7 +52,7 @@ SPECIFICATIONS = {
 
 
 def measure(specification: DramSpecification, requests: list[Request]) -> tuple[float, int]:
-    """Host CPU seconds and simulated cycles of one trace."""
+    """Return host CPU seconds and simulated cycles of one trace."""
     kernel = Kernel()
     kernel.clock("memory", specification.clock_hertz)
     source = kernel.add(TraceSource("source", requests, 1))
@@ -67,10 +67,10 @@ def measure(specification: DramSpecification, requests: list[Request]) -> tuple[
 
 
 def main(count: int) -> None:
-    """Print one line a trace and specification."""
+    """Print one line per trace and specification."""
     print(f"{count} requests a trace, {'compiled' if compiled() else 'uncompiled'}")
     for title, specification in SPECIFICATIONS.items():
-        peak = float(specification.bytes_per_second / specification.clock_hertz)  # bytes a cycle
+        peak = float(specification.bytes_per_second / specification.clock_hertz)  # bytes per cycle
         for name, make in TRACES.items():
             requests = list(make(count, specification.request_bytes))
             seconds, cycles = min(measure(specification, requests) for _ in range(REPEATS))

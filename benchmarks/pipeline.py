@@ -1,4 +1,4 @@
-"""Three small components, compiled for the benchmark of the engine as the blocks of ``hw`` are."""
+"""Three small components for the benchmark of the engine, compiled like the blocks of ``hw``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NUMBER = Protocol("number", coordinate="number")
 
 
 class Counter(Component):
-    """Sends the numbers from 0 up, one a cycle."""
+    """Sends the numbers from 0, one per cycle."""
 
     PORTS = (Output("out", NUMBER),)
 
@@ -48,7 +48,7 @@ class Increment(Component):
         self.out = self.channel("out")
 
     def tick(self, now: int) -> int:
-        """Pass on one number."""
+        """Forward one number."""
         if not self.source.can_pop():
             return self.idle()
         if not self.out.can_push():
@@ -60,7 +60,7 @@ class Increment(Component):
 
 
 class Total(Component):
-    """Adds all numbers up."""
+    """Sums all numbers."""
 
     PORTS = (Input("in", NUMBER),)
 
@@ -73,7 +73,7 @@ class Total(Component):
         self.source = self.channel("in")
 
     def tick(self, now: int) -> int:
-        """Take one number."""
+        """Accept one number."""
         if not self.source.can_pop():
             return self.idle()
         self.total += self.source.coordinate()

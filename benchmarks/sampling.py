@@ -2,8 +2,8 @@
 
     python benchmarks/sampling.py [--seeds 20] [CASE ...]
 
-Prints a row a case: cycles of the full run (the mean of several), the share that is simulated, mean and root
-mean square error, mean half-width, how many of the 95 % intervals contain the cycles of the full run, and the
+Each case has a row: cycles of the full run (the mean of several), the simulated share, mean and root mean
+square error, mean half-width, how many of the 95 % intervals contain the cycles of the full run, and the
 speed-up.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 
 import fiberscope
 
-# Machines and matrices, with settings that make their runs long enough to sample. docs/sampling.md says what
-# was chosen after runs of which of Gamma's cases; the last two cases of Gamma chose nothing. A matrix with
-# {seed} differs by seed, which a machine needs whose windows are not chosen by the seed.
+# Machines and matrices, with settings that make their runs long enough to sample. docs/sampling.md lists the
+# cases of Gamma on which choices were based; the last two were not used. A matrix with {seed} differs by
+# seed, for machines whose windows do not depend on the seed.
 PAGERANK = {"problem.algorithm": "pagerank", "problem.iterations": 24}
 CASES: dict[str, tuple[str, str, Mapping[str, object]]] = {
     "wiki-Vote, 8 PEs": ("gamma", "wiki-Vote", {"pe.count": 8}),
@@ -72,7 +72,7 @@ RULE = "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 
 
 def row(name: str, machine: str, matrix: str, settings: Mapping[str, object], seeds: int) -> str:
-    """The row of a case, as Markdown."""
+    """Return the row of a case, as Markdown."""
     full = {}
     runs = []
     for seed in range(seeds):
@@ -82,19 +82,19 @@ def row(name: str, machine: str, matrix: str, settings: Mapping[str, object], se
         sample = fiberscope.Sample(seed=seed)
         run = fiberscope.simulate(machine, seeded, settings=settings, sample=sample)
         runs.append((run, full[seeded], run.sampling, run.cycles_interval))
-    cycles = f"{np.mean([whole.cycles for whole in full.values()]):,.0f}"
+    cycles = f"{np.mean([full_run.cycles for full_run in full.values()]):,.0f}"
     sampled = [
-        (run, whole, how, interval)
-        for run, whole, how, interval in runs
-        if how is not None and interval is not None
+        (run, full_run, sampling, interval)
+        for run, full_run, sampling, interval in runs
+        if sampling is not None and interval is not None
     ]
     if not sampled:
         return f"| {name} | {cycles} | simulated in full | | | | |"
-    errors = np.array([run.cycles / whole.cycles - 1 for run, whole, _, _ in sampled])
-    covered = sum(low <= whole.cycles <= high for _, whole, _, (low, high) in sampled)
-    fraction = np.mean([how.fraction for _, _, how, _ in sampled])
-    half_width = np.mean([how.half_width for _, _, how, _ in sampled])
-    gains = [whole.host.seconds / run.host.seconds for run, whole, _, _ in sampled]
+    errors = np.array([run.cycles / full_run.cycles - 1 for run, full_run, _, _ in sampled])
+    covered = sum(low <= full_run.cycles <= high for _, full_run, _, (low, high) in sampled)
+    fraction = np.mean([sampling.fraction for _, _, sampling, _ in sampled])
+    half_width = np.mean([sampling.half_width for _, _, sampling, _ in sampled])
+    gains = [full_run.host.seconds / run.host.seconds for run, full_run, _, _ in sampled]
     columns = (
         name,
         cycles,
@@ -112,11 +112,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="the begin of a name; all by default")
     parser.add_argument("--seeds", type=int, default=2)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     print(HEAD, RULE, sep="\n")
     for name, (machine, matrix, settings) in CASES.items():
-        if not asked.cases or name.startswith(tuple(asked.cases)):
-            print(row(name, machine, matrix, settings, asked.seeds), flush=True)
+        if not arguments.cases or name.startswith(tuple(arguments.cases)):
+            print(row(name, machine, matrix, settings, arguments.seeds), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Block updates a second of the stream machine: the identity of a matrix, without bounds and as hardware.
+"""Block updates per second of the stream machine: the identity of a matrix, unbounded and as hardware.
 
     python benchmarks/streams.py
 
-An update is one block in one cycle, asleep or not, as the public simulator counts its own; a tick is one that
-the kernel ran.
+An update is one block in one cycle, asleep or not, as in the public simulator's count. A tick is an update
+that the kernel executed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CASES = {"without bounds": (None, PUBLIC), "capacity 2": (2, CLEAN)}
 
 
 def identity(capacity: int | None, quirks: int) -> Kernel:
-    """The graph of figure 14 of SAM (ASPLOS 2023): rows, columns, values, and a writer of each."""
+    """Return the graph of figure 14 of SAM (ASPLOS 2023): rows, columns and values, each with a writer."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
     rows = Level([0, ROWS], range(ROWS))

@@ -1,9 +1,9 @@
-"""Value changes a second of a traced run, and what a window that is far away costs.
+"""Value changes per second of a traced run, and the cost of a window that is never reached.
 
     python benchmarks/trace.py
 
-Processing elements of 4 or of 64 ways, each fed by as many sources, in plain Python. ``outside`` is a run
-that ends before its window, ``net`` the rate without the time that the run takes untraced.
+The machine has processing elements of 4 or 64 ways, each fed by as many sources, in plain Python. ``outside``
+is a run that ends before its window, ``net`` the rate without the time of the untraced run.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CASES = {  # processing elements, ways of each, tokens of each way
     "8 x 64 ways": (8, 64, 400),
 }
 NUMBER = Protocol("number", coordinate="number")
-LATE = (1 << 40, 1 << 41)  # a window that no run reaches, in cycles
+LATE = (1 << 40, 1 << 41)  # in cycles; never reached
 ROUNDS = 3
 
 Case = tuple[int, int, int]
 
 
 class Source(Component):
-    """Sends the numbers from 0 up, pausing after each."""
+    """Sends the numbers from 0, with a pause after each number."""
 
     PORTS = (Output("out", NUMBER),)
 
@@ -44,11 +44,11 @@ class Source(Component):
         self.out = self.channel("out")
 
     def signals(self) -> tuple[Signal, ...]:
-        """How many it has sent."""
+        """Return the number of sent tokens."""
         return (Signal("sent"),)
 
     def sample(self) -> tuple[int, ...]:
-        """As ``signals``."""
+        """Return the values of ``signals``."""
         return (self.sent,)
 
     def tick(self, now: int) -> int:
@@ -66,7 +66,7 @@ class Source(Component):
 
 
 class Element(Component):
-    """Takes one number a cycle from the next way in turn that has one."""
+    """Takes one number per cycle from the next way, round robin."""
 
     PORTS = (Input("ways", NUMBER, array=True),)
 
@@ -76,11 +76,11 @@ class Element(Component):
         self.turn = self.coordinate = self.taken = 0
 
     def signals(self) -> tuple[Signal, ...]:
-        """The next way, the last number taken and how many were."""
+        """Return the next way, the last number and the count of numbers."""
         return (Signal("turn", width=8), Signal("coordinate"), Signal("taken", kind="integer"))
 
     def sample(self) -> tuple[int, ...]:
-        """As ``signals``."""
+        """Return the values of ``signals``."""
         return (self.turn, self.coordinate, self.taken)
 
     def tick(self, now: int) -> int:
@@ -96,7 +96,7 @@ class Element(Component):
 
 
 def build(elements: int, ways: int, tokens: int) -> Kernel:
-    """The machine in a fresh kernel."""
+    """Build the machine in a new kernel."""
     kernel = Kernel()
     kernel.clock("core", 10**9)
     for number in range(elements):
@@ -109,8 +109,8 @@ def build(elements: int, ways: int, tokens: int) -> Kernel:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """CPU seconds of the run alone and with opening and closing the file; changes and bytes written."""
+class Measurement:
+    """CPU seconds of the run alone and with the file's opening and closing; changes and bytes written."""
 
     run: float
     whole: float
@@ -119,21 +119,21 @@ class Measured:
 
 
 def untraced(case: Case) -> float:
-    """Least CPU seconds of the run alone."""
+    """Return the minimum CPU seconds of the run alone."""
     return min(_seconds(build(*case).run) for _ in range(ROUNDS))
 
 
-def traced(case: Case, path: Path, window: tuple[int, int] | None = None) -> Measured:
-    """The fastest of some rounds."""
+def traced(case: Case, path: Path, window: tuple[int, int] | None = None) -> Measurement:
+    """Return the fastest of ``ROUNDS`` traced runs."""
     return min((_traced_once(case, path, window) for _ in range(ROUNDS)), key=lambda measured: measured.whole)
 
 
-def _traced_once(case: Case, path: Path, window: tuple[int, int] | None) -> Measured:
+def _traced_once(case: Case, path: Path, window: tuple[int, int] | None) -> Measurement:
     kernel = build(*case)
     start = time.process_time()
     with write_vcd(kernel, path, window=window) as tracer:
         run = _seconds(kernel.run)
-    return Measured(run, time.process_time() - start, tracer.changes, path.stat().st_size)
+    return Measurement(run, time.process_time() - start, tracer.changes, path.stat().st_size)
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -143,18 +143,18 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def measure(case: Case, path: Path) -> list[str]:
-    """One row of the table."""
-    alone = untraced(case)
+    """Return one row of the table."""
+    untraced_seconds = untraced(case)
     full = traced(case, path)
     outside = traced(case, path, window=LATE)
     return [
         f"{full.changes:,}",
         f"{full.size >> 10:,}",
-        f"{alone:.3f}",
+        f"{untraced_seconds:.3f}",
         f"{outside.run:.3f}",
         f"{full.whole:.3f}",
         f"{full.changes / full.whole / 1e3:,.0f}",
-        f"{full.changes / (full.whole - alone) / 1e3:,.0f}",
+        f"{full.changes / (full.whole - untraced_seconds) / 1e3:,.0f}",
     ]
 
 

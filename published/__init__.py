@@ -1,1 +1,1 @@
-"""Reproductions of the published results: each module runs one paper's figures and lays ours beside them."""
+"""Reproductions of published results: a module per paper runs its figures."""

@@ -1,9 +1,9 @@
-"""Cascades of TeAAL as stream graphs, as the traces of their specifications, as the machines built by hand.
+"""Cascades of TeAAL as stream graphs, traces of specifications, and hand-written machines.
 
     python published/cascades.py [MATRIX [MACHINE ...]]
 
-Without a matrix a random one that takes seconds. The graph has unbounded channels, once as it is lowered and
-once rewritten (``locate`` and ``dead-droppers``).
+Without a matrix, a small random matrix is used. The graph has unbounded channels, and is run as lowered and
+with the rewrites ``locate`` and ``dead-droppers``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ REWRITES = ("locate", "dead-droppers")
 
 
 def rows(name: str, matrix: str) -> list[str]:
-    """A table's rows of one machine: the counts and cycles of each way."""
+    """Return a machine's rows of the table: the counts and cycles of each model."""
     graph = graph_of_cascade(load_outline(name, {})).graph
     operands, unbounded = {"A": matrix, "B": matrix}, {"depth": 0}
-    found = []
-    for title, one in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):
-        report = run(one, operands, unbounded)
-        found.append((title, report.operations["multiply"], additions_of(report), report.cycles))
+    figures = []
+    for title, variant in (("graph", graph), ("graph, rewritten", apply_rewrites(graph, REWRITES))):
+        report = run(variant, operands, unbounded)
+        figures.append((title, report.operations["multiply"], additions_of(report), report.cycles))
     for title, report in (("trace", model(name, matrix)), ("machine", fiberscope.simulate(name, matrix))):
         counts = report.operations
-        found.append((title, counts["multiply"], counts.get("add", 0), report.cycles))
-    return [f"| {name} | {title} | {m:,} | {a:,} | {c:,} |" for title, m, a, c in found]
+        figures.append((title, counts["multiply"], counts.get("add", 0), report.cycles))
+    return [f"| {name} | {title} | {m:,} | {a:,} | {c:,} |" for title, m, a, c in figures]
 
 
 def main(matrix: str = RANDOM, *machines: str) -> None:

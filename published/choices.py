@@ -1,11 +1,11 @@
-"""How much our own choices of Gamma matter: the tables of docs/accuracy.md, by running Gamma once a cell.
+"""Effect of our own choices in Gamma: the tables of docs/accuracy.md, with a run of Gamma per cell.
 
     python published/choices.py --write docs/accuracy.md
     python published/choices.py controllers --matrix email-Enron
 
-``choices`` (by default) are cycles with one of them changed, with both memories; ``controllers`` those of
-memory controllers, with the DRAM, over the cycles that were published. Rows are in affinity order, as in the
-published runs. A choice that a memory does not have has no cell there.
+``choices`` (the default) shows cycles with one choice changed, with both memories. ``controllers`` shows
+cycles of memory controllers with the DRAM, over the published cycles. Rows are in affinity order, as in the
+published runs. A choice that a memory does not support has no cell.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ CONTROLLERS = (
     "",
     "memory.refresh=off",
 )
-MATRICES = {  # of each table, unless others are asked for
+MATRICES = {  # of each table, by default
     "choices": ("p2p-Gnutella31", "wiki-Vote"),
     "controllers": ("wiki-Vote", "p2p-Gnutella31", "ca-CondMat", "email-Enron"),
 }
 MEMORIES = {"choices": ("simple", "dram"), "controllers": ("dram",)}
-LACKS = {  # parts of a setting that a memory does not have
+LACKS = {  # settings that a memory does not support
     "dram": ("memory.simple",),
     "simple": ("scheduler.output_page", "address_map", "memory.scheduler", "refresh", "read_queue"),
 }
@@ -94,7 +94,7 @@ LACKS = {  # parts of a setting that a memory does not have
 
 @cache
 def cycles(matrix: str, memory: str, text: str) -> int:
-    """Of a run in the setting of the published ones, with these settings, the later ones over the earlier."""
+    """Return the cycles of a run with the published options and further settings; later settings override."""
     shipped = {"reorder": "affinity", "memory.model": memory}
     settings: Settings = dict(part.split("=", 1) for part in text.split())
     count = fiberscope.simulate("gamma", matrix, settings=shipped | settings).cycles
@@ -103,15 +103,17 @@ def cycles(matrix: str, memory: str, text: str) -> int:
 
 
 def reported(matrix: str) -> float:
-    """Cycles that were published."""
+    """Return the published cycles."""
     figures = read_published(accelerators.find("gamma")).figures
-    known = next(one.cycles for one in figures if one.matrix == matrix and one.by == "reported")
-    assert known is not None  # all of Gamma's are
-    return known
+    published_cycles = next(
+        figure.cycles for figure in figures if figure.matrix == matrix and figure.by == "reported"
+    )
+    assert published_cycles is not None  # all of Gamma's figures have cycles
+    return published_cycles
 
 
 def choices(columns: Columns) -> Table:
-    """Cycles as shipped, and of each choice over them."""
+    """Return a table of shipped cycles, and of the cycles of each choice over them."""
     heads = [f"{matrix}, {memory}" for matrix, memory in columns]
     table = Table("Cycles over those of the machine as shipped", ("choice", *heads))
     table.add("as shipped", *(f"{cycles(*column, ''):,}" for column in columns))
@@ -129,7 +131,7 @@ def choices(columns: Columns) -> Table:
 
 
 def controllers(columns: Columns) -> Table:
-    """Cycles of each controller over those reported, and the mean of their sizes."""
+    """Return a table of each controller's cycles over the reported cycles, and the mean absolute error."""
     table = Table("Cycles over those reported", ("controller", *(matrix for matrix, _ in columns), "mean"))
     for text in CONTROLLERS:
         errors = [cycles(*column, text) / reported(column[0]) - 1 for column in columns]
@@ -146,14 +148,16 @@ def main() -> None:
     parser.add_argument("table", nargs="?", choices=("choices", "controllers"), default="choices")
     parser.add_argument("--matrix", action="append", help="a column's; repeatable")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the page that has the table")
-    given = parser.parse_args()
-    matrices = given.matrix or MATRICES[given.table]
-    columns = [(matrix, memory) for matrix in matrices for memory in MEMORIES[given.table]]
-    if given.write:
-        replace_between(given.write, given.table, "")  # refused before the runs
-    text = {"choices": choices, "controllers": controllers}[given.table](columns).markdown()
-    if given.write:
-        given.write.write_text(replace_between(given.write, given.table, f"\n{text}\n"), encoding="utf-8")
+    arguments = parser.parse_args()
+    matrices = arguments.matrix or MATRICES[arguments.table]
+    columns = [(matrix, memory) for matrix in matrices for memory in MEMORIES[arguments.table]]
+    if arguments.write:
+        replace_between(arguments.write, arguments.table, "")  # detects errors before the runs
+    text = {"choices": choices, "controllers": controllers}[arguments.table](columns).markdown()
+    if arguments.write:
+        arguments.write.write_text(
+            replace_between(arguments.write, arguments.table, f"\n{text}\n"), encoding="utf-8"
+        )
     else:
         print(text)
 

@@ -1,4 +1,4 @@
-"""Published areas, powers and energies beside those of our runs, over the parts that both have."""
+"""Published areas, powers and energies compared with our runs, over the parts that both have."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ FILE = Path(__file__).parent / "published_costs.yaml"
 MINT_NM = 28
 MINT_COSTS = FILE.with_name("mint_costs.yaml")
 What = Literal["area, mm2", "power, W", "energy, mJ"]
-KINDS: Mapping[What, Sequence[Kind]] = {  # what is in a published figure, unless the file says otherwise
-    "power, W": (DYNAMIC, CLOCK, LEAKAGE),  # of a chip, without its memory
+KINDS: Mapping[What, Sequence[Kind]] = {  # kinds of a published figure, unless the file states others
+    "power, W": (DYNAMIC, CLOCK, LEAKAGE),  # chip without memory
     "energy, mJ": (DYNAMIC, CLOCK, LEAKAGE, MEMORY),
 }
-STATIC: Mapping[Kind, str] = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}  # kinds that energies lack by a name
-NAMED = 3  # parts in a cell; others are counted
+STATIC: Mapping[Kind, str] = {CLOCK: CLOCK_TREE, LEAKAGE: LEAKAGE}  # kinds of energy with another name
+NAMED = 3  # named parts in a cell
 
 
 class _Row(BaseModel):
@@ -53,14 +53,15 @@ class _Row(BaseModel):
 
 
 class PublishedCost(_Row):
-    """A published value, and the run that ours is of.
+    """A published value, and our corresponding run.
 
     Args:
-        machine, what, published, operands, source: the value, and our run beside it.
-        model: the settings of our run, by their name in the machine's ``published.yaml``; else as it ships.
-        kinds: the kinds of energy in the published value; by default those of ``KINDS``.
-        apart: components or parts of ours, or patterns of them, that are not in the published value.
-        lacks: parts in the published value of which ours has no component.
+        machine, what, published, operands, source: the value, and our run.
+        model: the settings of our run by their name in the machine's ``published.yaml``; shipped settings by
+            default.
+        kinds: the kinds of energy in the published value; ``KINDS`` by default.
+        apart: our components or parts, or patterns, that the published value excludes.
+        lacks: parts of the published value without a component of ours.
     """
 
     machine: str
@@ -75,21 +76,21 @@ class PublishedCost(_Row):
 
 
 class PublishedCosts(_Row):
-    """The file of them."""
+    """The file of published costs."""
 
     figures: tuple[PublishedCost, ...]
 
 
 @dataclass(frozen=True)
 class CostFigure:
-    """A published value beside ours, over the parts that both have.
+    """A published value and ours, over the parts that both have.
 
     Args:
         machine, figure, run: the machine, the quantity with its unit, and our run.
         published: the published value.
         ours, upper: our known value and its upper end, without ``apart``.
-        apart: parts of ours that are not in the published value.
-        missing: parts in the published value that have no figure in ours.
+        apart: our parts that the published value excludes.
+        missing: parts of the published value without a figure of ours.
         source: the publication.
     """
 
@@ -105,12 +106,12 @@ class CostFigure:
 
     @property
     def error(self) -> float | None:
-        """Ours over the published, less 1; None if the published value has parts that ours lacks."""
+        """Return the relative error of ours; None if ours lacks parts of the published value."""
         return None if self.missing else self.ours / self.published - 1
 
     @property
     def place(self) -> str:
-        """Where the published value lies: below our interval, inside or above it."""
+        """Return the position of the published value: below our interval, inside or above."""
         if self.published < self.ours:
             return "below"
         if self.upper is None:
@@ -124,7 +125,7 @@ class CostFigure:
 
 
 def study(machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Return areas, powers and energies beside the published ones, as data and as tables."""
+    """Return areas, powers and energies with the published values, as data and as tables."""
     refuse_options("costs are", options)
     rows = costs(machines, options["tell"])
     data = [{**asdict(row), "error": row.error, "place": row.place} for row in rows]
@@ -132,49 +133,54 @@ def study(machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, 
 
 
 def refuse_options(subject: str, options: Mapping[str, Any]) -> None:
-    """Refuse settings and parts in a study of machines as they ship.
+    """Check that a study of shipped machines has no settings and parts.
 
     Raises:
-        InputError: there are some.
+        InputError: there are settings or parts.
     """
     if options["parts"] or options["settings"]:
         raise InputError(f"{subject} of machines as they ship: no --set and no --part")
 
 
 def costs(machines: Iterable[str], tell: Callable[[str], None]) -> list[CostFigure]:
-    """Return the figures of some machines, of all if none is named."""
-    wanted = set(machines)
-    rows = [row for cost in _on_file() if not wanted or cost.machine in wanted for row in _run(cost, tell)]
+    """Return the figures of machines; of all machines if none is named."""
+    selected = set(machines)
+    rows = [
+        row
+        for cost in _published_costs()
+        if not selected or cost.machine in selected
+        for row in _run(cost, tell)
+    ]
     mint = load(MINT.configuration, MINT.shipped, name=MINT.name)
-    return [*rows, *(_variants(mint) if not wanted or "mint" in wanted else ())]
+    return [*rows, *(_variants(mint) if not selected or "mint" in selected else ())]
 
 
 def published(machine: str, what: What) -> PublishedCost | None:
     """Return the first published value of this kind of a machine."""
-    return next((cost for cost in _on_file() if (cost.machine, cost.what) == (machine, what)), None)
+    return next((cost for cost in _published_costs() if (cost.machine, cost.what) == (machine, what)), None)
 
 
-def _on_file() -> tuple[PublishedCost, ...]:
+def _published_costs() -> tuple[PublishedCost, ...]:
     return read_table(FILE, PublishedCosts, "study").figures
 
 
 def _run(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostFigure]:
-    """The value beside ours; nothing if its matrix is not at hand, as a stand-in's energy is another's."""
+    """Yield the value compared with ours; nothing without the real matrix."""
     operands = " ".join(cost.operands)
     if not (is_gemm(operands) or load_available(operands, surrogates=False, demanded=False, tell=tell)):
         return
     tell(f"{cost.machine}: {operands}")
     report = _report(cost)
     parts, apart, missing = _split(cost, report)
-    whole = CostInterval.over(parts)
+    total = CostInterval.over(parts)
     scale = {"area, mm2": 1e-6, "power, W": 1e-12 / (report.seconds or 1.0), "energy, mJ": 1e-9}[cost.what]
     yield CostFigure(
         cost.machine,
         cost.what,
         f"{operands}, {cost.model}" if cost.model else operands,
         cost.published,
-        whole.known * scale,
-        None if whole.upper is None else whole.upper * scale,
+        total.known * scale,
+        None if total.upper is None else total.upper * scale,
         apart,
         missing,
         cost.source,
@@ -182,7 +188,7 @@ def _run(cost: PublishedCost, tell: Callable[[str], None]) -> Iterator[CostFigur
 
 
 def _report(cost: PublishedCost) -> Report:
-    """Run the machine as it ships, with the settings of the published run, or its specification."""
+    """Run the machine with the settings of the published run, or its specification."""
     if cost.machine not in accelerators.names():
         return model(cost.machine, *cost.operands)
     settings: Mapping[str, str | int] = {}
@@ -195,7 +201,7 @@ def _report(cost: PublishedCost) -> Report:
 def _split(
     cost: PublishedCost, report: Report
 ) -> tuple[list[AreaPart | EnergyPart], tuple[str, ...], tuple[str, ...]]:
-    """Return the parts that are compared, and the names of those that only ours or only theirs has."""
+    """Return the compared parts, the names of our additional parts, and the names of missing parts."""
     if cost.what == "area, mm2":
         assert report.area is not None
         areas = [part for part in report.area.parts if _is_compared(cost, part)]
@@ -218,7 +224,7 @@ def _is_compared(cost: PublishedCost, part: AreaPart | EnergyPart) -> bool:
 
 
 def _variants(parameters: MintParameters) -> Iterator[CostFigure]:
-    """Yield the areas of each variant's blocks."""
+    """Yield the areas of the blocks of each variant."""
     scale = area_factor(LIBRARIES[PRICED].nanometres, MINT_NM)
     netlists = {
         kind: logic_area(area.um2, area.upper, area.basis, area.source).times(scale)
@@ -234,8 +240,10 @@ def _variants(parameters: MintParameters) -> Iterator[CostFigure]:
         lower, upper = sum_intervals(areas[kind].times(count / 1e6) for kind, count in counts.items())
         missing = tuple(kind for kind in parts if kind not in areas)
         source = "MINT, IPDPS 2021, 28 nm"
-        whole = None if missing else upper
-        yield CostFigure(variant, "area, mm2", "", PUBLISHED_MM2[variant], lower, whole, (), missing, source)
+        upper_total = None if missing else upper
+        yield CostFigure(
+            variant, "area, mm2", "", PUBLISHED_MM2[variant], lower, upper_total, (), missing, source
+        )
 
 
 def _table(rows: Sequence[CostFigure]) -> Table:

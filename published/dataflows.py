@@ -1,4 +1,4 @@
-"""Inner, outer and row-wise product on the same hardware: cycles and traffic of the machines of three files.
+"""Inner, outer and row-wise products on the same hardware: cycles and traffic of three specifications.
 
 Usage: python published/dataflows.py [PICTURE.svg]
 """
@@ -26,29 +26,29 @@ MATRICES = {
 
 def main() -> None:
     """Print the table of docs/mapped_accuracy.md, and draw it."""
-    found = {}
+    cycles = {}
     print("| | multiplies |", " | ".join(f"{name}, cycles | KiB" for name in DATAFLOWS), "|")
     for name, matrix in MATRICES.items():
         runs = [fiberscope.simulate(str(FILES / f"{dataflow}.yaml"), matrix) for dataflow in DATAFLOWS]
-        told = [f"{run.cycles:,} | {_kibibytes(run):,.0f}" for run in runs]
-        print(f"| {name} | {runs[0].operations['multiply']:,} | {' | '.join(told)} |")
-        found[name] = [run.cycles for run in runs]
+        cells = [f"{run.cycles:,} | {_kibibytes(run):,.0f}" for run in runs]
+        print(f"| {name} | {runs[0].operations['multiply']:,} | {' | '.join(cells)} |")
+        cycles[name] = [run.cycles for run in runs]
     if sys.argv[1:]:
-        _draw(found, sys.argv[1])
+        _draw(cycles, sys.argv[1])
 
 
 def _kibibytes(run: fiberscope.Report) -> float:
-    return sum(one.read_bytes + one.write_bytes for one in run.traffic.values()) / 1024
+    return sum(tensor.read_bytes + tensor.write_bytes for tensor in run.traffic.values()) / 1024
 
 
 def _draw(cycles: Mapping[str, list[int]], path: str) -> None:
-    """Bars of cycles by matrix and dataflow, on a logarithmic scale."""
-    mpl.rcParams["svg.hashsalt"] = "dataflows"  # the same picture from the same numbers
+    """Draw bars of cycles by matrix and dataflow, on a logarithmic scale."""
+    mpl.rcParams["svg.hashsalt"] = "dataflows"  # deterministic output
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     axes = figure.subplots()
-    for place, dataflow in enumerate(DATAFLOWS):
-        heights = [each[place] for each in cycles.values()]
-        axes.bar([number + 0.27 * place for number in range(len(cycles))], heights, 0.25, label=dataflow)
+    for index, dataflow in enumerate(DATAFLOWS):
+        heights = [counts[index] for counts in cycles.values()]
+        axes.bar([number + 0.27 * index for number in range(len(cycles))], heights, 0.25, label=dataflow)
     axes.set_xticks([number + 0.27 for number in range(len(cycles))], list(cycles))
     axes.set_yscale("log")
     axes.set_ylabel("cycles")

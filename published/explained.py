@@ -1,12 +1,11 @@
-"""Where the cycles of each machine go on matrices of ten characters, and what statistics say of them.
+"""Attribution of each machine's cycles on matrices of ten kinds, and the analytical model's cycles.
 
     python published/explained.py                            print the tables
     python published/explained.py --write docs/cycle_breakdown.md
 
-Of `fiberscope check` the parts are added up: work on average and imbalance; where the busiest does not work,
-what others do, what comes to them and what goes from them; memory, and what else a rung of the machine's
-ladder takes off. Left are cycles in which none of these works. The analytical model is told shapes
-and numbers of nonzeros.
+The parts of `fiberscope check` are summed in columns: mean work and imbalance; when the busiest worker does
+not work, other components, supply and drain; memory, and other rungs of the machine's ladder. The column Left
+has cycles in which none of these is busy. The analytical model receives shapes and numbers of nonzeros only.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MATRICES = {
     "full": "uniform:rows=64,cols=64,nonzeros=4096",
 }
 PARTS = ("Work", "Imbalance", "Others", "Supply", "Drain", "Memory", "Other rungs", "Left")
-# By what a part's name has in it, the first that is there.
+# Column by a text in the name of a part; the first match counts.
 COLUMNS = {
     "works, on average": "Work",
     ": imbalance": "Imbalance",
@@ -45,16 +44,19 @@ COLUMNS = {
 
 
 def shares(machine: str, matrix: str) -> list[str]:
-    """A row: cycles, and parts of them in percent."""
-    done = check(machine, matrix, explain=True)
+    """Return a row with cycles, and their parts in percent."""
+    outcome = check(machine, matrix, explain=True)
     sums = dict.fromkeys(PARTS, 0)
-    for part, cycles in done.parts.items():
+    for part, cycles in outcome.parts.items():
         sums[next(column for text, column in COLUMNS.items() if text in part)] += cycles
-    return [f"{done.event.cycles:,}", *(f"{cycles / done.event.cycles:.0%}" for cycles in sums.values())]
+    return [
+        f"{outcome.event.cycles:,}",
+        *(f"{cycles / outcome.event.cycles:.0%}" for cycles in sums.values()),
+    ]
 
 
 def explained() -> Table:
-    """All machines on all matrices."""
+    """Return the table of all machines on all matrices."""
     table = Table("Where cycles go", ("Machine", "Matrix", "Cycles", *PARTS), labels=2)
     for machine in MACHINES:
         for name, matrix in MATRICES.items():
@@ -63,18 +65,18 @@ def explained() -> Table:
 
 
 def beside() -> Table:
-    """The cycles of the analytical model over the event's; what limits them most."""
-    machines = [name for name in MACHINES if name != "graphicionado"]  # of which no nest says anything
+    """Return a table of the analytical model's cycles over those of the event model, with the main limit."""
+    machines = [name for name in MACHINES if name != "graphicionado"]  # it has no loop nests
     table = Table("The analytical model over the event simulation", ("Matrix", *machines))
     for name, matrix in MATRICES.items():
         table.add(name, *(_share(check(machine, matrix)) for machine in machines))
     return table
 
 
-def _share(done: Check) -> str:
-    assert done.analytical is not None
-    slowest = max(done.analytical.phases, key=lambda phase: phase.cycles)
-    return f"{done.analytical.cycles / done.event.cycles:.2f} ({slowest.limit})"
+def _share(outcome: Check) -> str:
+    assert outcome.analytical is not None
+    slowest = max(outcome.analytical.phases, key=lambda phase: phase.cycles)
+    return f"{outcome.analytical.cycles / outcome.event.cycles:.2f} ({slowest.limit})"
 
 
 def main() -> None:

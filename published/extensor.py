@@ -1,22 +1,24 @@
-"""What ExTensor's published runs did: the scheduler of its authors' simulator, written anew from its source.
+"""Scheduler of the simulator behind ExTensor's published runs, reimplemented from its source.
 
     python published/extensor.py wiki-Vote
     python published/extensor.py p2p-Gnutella31 --without window --without barrier
 
 Source: the simulator that ExTensor's authors published with DRT (ASPLOS 2023; github.com/FPSG-UIUC/DRT),
-src/scheduler_7.cpp and src/matrix.cpp. Its rules, each of which can be left out:
+src/scheduler_7.cpp and src/matrix.cpp. Each rule can be disabled:
 
-- *turns*: products of microtiles go to the processing elements in turn, one after another, without a limit
-  to those that wait; else each to the one that is first to be free.
-- *window*: as many rows M1 are in the last-level buffer as a tile has; where one is done the next comes.
-  Else all of a tile's rows are done before the next ones come.
-- *requests*: a row is requested when the first processing element is free; else as soon as there is space.
-- *barrier*: all elements have finished with a tile of B before the next one is begun.
-- *scanners*: steps of K0 are those of two scanners that both go on; else the head behind skips.
-- *held*: scanners hold 33 coordinates of a fiber, so that longer ones take more steps; else all of them.
+- *turns*: microtile products go to the processing elements in round-robin order with unbounded queues;
+  otherwise each goes to the first free element.
+- *window*: the last-level buffer holds as many rows M1 as a tile has, and a finished row is replaced at
+  once; otherwise all rows of a tile finish before the next rows are fetched.
+- *requests*: a row is requested when the first processing element is free; otherwise as soon as there is
+  space.
+- *barrier*: all elements finish a tile of B before the next tile begins.
+- *scanners*: steps of K0 are those of two scanners that both advance; otherwise the head behind skips.
+- *held*: scanners hold 33 coordinates of a fiber, so that longer fibers take more steps; otherwise all
+  coordinates.
 
-Nothing else takes time: neither K2 and K1 nor the networks; memory moves its bytes at its peak, those read
-as early as their row is in the buffer, those written once it is done.
+Nothing else takes time: neither K2 and K1 nor the networks. Memory moves its bytes at its peak rate: reads as
+early as their row is in the buffer, writes once the row is done.
 """
 
 from __future__ import annotations
@@ -37,11 +39,11 @@ SIDE = 128  # coordinates of a microtile
 ELEMENTS = 128  # processing elements
 BYTES_PER_CYCLE = 68.25 * 2**30 / 1e9  # at 1 GHz
 ELEMENT_BYTES = 16  # of Z
-HELD = 33  # coordinates, by a scanner
+HELD = 33  # coordinates held by a scanner
 
 
 class Microtiles:
-    """The microtiles of a matrix, listed by their rows (of B: columns) of microtiles.
+    """The microtiles of a matrix, by row (of B: by column) of microtiles.
 
     Args:
         outer, inner: coordinates of the elements: M and K of A, N and K of B.
@@ -65,7 +67,7 @@ class Microtiles:
 
 
 def format_bytes(rows: Integers, columns: Integers) -> dict[tuple[int, int], int]:
-    """Bytes of each microtile, of A and of B: 12, 8 a row that has elements, 12 an element."""
+    """Return the bytes of each microtile: 12, plus 8 per nonempty row, plus 12 per element."""
     blocks = int(columns.max()) // SIDE + 1
     tiles = rows // SIDE * blocks + columns // SIDE
     elements = np.bincount(tiles)
@@ -75,30 +77,30 @@ def format_bytes(rows: Integers, columns: Integers) -> dict[tuple[int, int], int
 
 
 class Memory:
-    """Bytes that are moved in each cycle, at the peak at the most."""
+    """Bytes that memory moves in each cycle, limited by the peak bandwidth."""
 
     def __init__(self) -> None:
         self.used = [0.0]
-        self.next = [0]  # a cycle from each on that may have room; itself, if it has
+        self.next = [0]  # next cycle that may have bandwidth left
         self.bytes = 0
 
     def move(self, cycle: int, size: int) -> int:
-        """Move bytes as early as there is room, from a cycle on; returns the cycle of the last."""
+        """Move bytes as early as bandwidth permits from a cycle on; return the last cycle."""
         self.bytes += size
-        left = float(size)
+        remaining = float(size)
         while True:
-            cycle = self._with_room(cycle)
-            room = BYTES_PER_CYCLE - self.used[cycle]
-            if left < room:
-                self.used[cycle] += left
+            cycle = self._next_available(cycle)
+            available = BYTES_PER_CYCLE - self.used[cycle]
+            if remaining < available:
+                self.used[cycle] += remaining
                 return cycle
             self.used[cycle] = BYTES_PER_CYCLE
             self.next[cycle] = cycle + 1
-            left -= room
-            if left == 0:
+            remaining -= available
+            if remaining == 0:
                 return cycle
 
-    def _with_room(self, cycle: int) -> int:
+    def _next_available(self, cycle: int) -> int:
         while True:
             if cycle >= len(self.next):
                 self.next.extend(range(len(self.next), cycle + 1))
@@ -112,7 +114,7 @@ class Memory:
 
 
 class Products:
-    """Steps of the products of microtiles, and the elements of Z that they make."""
+    """Steps of microtile products, and the resulting elements of Z."""
 
     def __init__(self, a: Microtiles, b: Microtiles, rules: set[str]) -> None:
         self.a, self.b = a, b
@@ -123,36 +125,36 @@ class Products:
         self.scanners = ScannerPair(*coordinates, fibers, HELD if "held" in rules else 0)
         self.scan = "scanners" in rules
         self.steps = 0  # of all products
-        self.made: dict[tuple[int, int], set[int]] = {}
+        self.outputs_by_tile: dict[tuple[int, int], set[int]] = {}
 
     def work(self, place: tuple[int, int], a: int, b: int) -> int:
-        """Multiply two microtiles into one of Z; returns the steps."""
-        both, before, scanned = self.both, self.both.steps, 0
-        made = self.made.setdefault(place, set())
+        """Multiply two microtiles into a microtile of Z; return the steps."""
+        both, before, scanner_steps = self.both, self.both.steps, 0
+        outputs = self.outputs_by_tile.setdefault(place, set())
         first, last = self.b.first_fiber[b], self.b.first_fiber[b + 1]
         for fiber in range(self.a.first_fiber[a], self.a.first_fiber[a + 1]):
             begin, end, row = self.a.fibers[fiber], self.a.fibers[fiber + 1], self.a.outer[fiber] * SIDE
-            scanned += self.scanners.steps(begin, end, first, last) if self.scan else 0
-            met = both.meet(begin, end, first, last)
-            while met < last:
-                made.add(row + self.b.outer[met])
-                met = both.meet(begin, end, met + 1, last)
-        steps = scanned if self.scan else both.steps - before
+            scanner_steps += self.scanners.steps(begin, end, first, last) if self.scan else 0
+            match = both.meet(begin, end, first, last)
+            while match < last:
+                outputs.add(row + self.b.outer[match])
+                match = both.meet(begin, end, match + 1, last)
+        steps = scanner_steps if self.scan else both.steps - before
         self.steps += steps
         return steps
 
     def bytes(self, place: tuple[int, int]) -> int:
-        """What is held of a microtile of Z."""
-        return ELEMENT_BYTES * len(self.made.get(place, ()))
+        """Return the bytes of the elements of a microtile of Z."""
+        return ELEMENT_BYTES * len(self.outputs_by_tile.get(place, ()))
 
 
 class Scheduler:
-    """Runs a matrix times itself.
+    """Multiplies a matrix by itself.
 
     Args:
-        matrix: square.
-        shape: of a tile, in microtiles: M, K, N.
-        rules: those of ``RULES`` that hold.
+        matrix: a square matrix.
+        shape: the shape of a tile in microtiles: M, K, N.
+        rules: the enabled rules of ``RULES``.
     """
 
     def __init__(self, matrix: CsrArray, shape: tuple[int, int, int], rules: set[str]) -> None:
@@ -163,12 +165,12 @@ class Scheduler:
         self.shape, self.rules = shape, rules
         self.products = Products(self.a, self.b, rules)
         self.memory = Memory()
-        self.free = [0] * ELEMENTS  # cycles from which on the elements are
-        self.space = 0  # cycle from which on the buffer has space for the next row
+        self.free = [0] * ELEMENTS  # first free cycle of each element
+        self.space = 0  # first cycle with space for the next row
         self.turn = self.cycles = 0
 
     def run(self) -> int:
-        """Cycles of the whole product."""
+        """Return the cycles of the product."""
         _m, k, n = self.shape
         for first_n in range(0, self.blocks, n):
             for first_k in range(0, self.blocks, k):
@@ -176,10 +178,10 @@ class Scheduler:
         return self.cycles
 
     def _tile_of_b(self, columns: range, inner: range) -> None:
-        """All rows M1 of A with one tile of B."""
+        """Process all rows M1 of A with one tile of B."""
         tile = {n: {k: b for k, b in self.b.rows.get(n, {}).items() if k in inner} for n in columns}
-        present: set[tuple[str, int]] = set()  # microtiles that are in the buffer
-        ends: list[int] = []  # cycles in which the rows in the buffer are done
+        present: set[tuple[str, int]] = set()  # microtiles in the buffer
+        ends: list[int] = []  # end cycles of the rows in the buffer
         for row in sorted(self.a.rows):
             if len(ends) == self.shape[0]:
                 done = min(ends) if "window" in self.rules else max(ends)
@@ -194,22 +196,22 @@ class Scheduler:
     def _row(
         self, row: int, of_a: dict[int, int], tile: dict[int, dict[int, int]], present: set[tuple[str, int]]
     ) -> list[int]:
-        """One row M1; returns the cycle in which it is done, if there is anything to do."""
+        """Process one row M1; return its end cycle, or an empty list without work."""
         begin = end = min(self.free) if "requests" in self.rules else self.space
         written = 0
         for column, of_b in tile.items():
-            meeting = (
+            shared = (
                 [k for k in of_b if k in of_a] if len(of_b) < len(of_a) else [k for k in of_a if k in of_b]
             )
-            if not meeting:
+            if not shared:
                 continue
             place = row, column
-            held = self.products.bytes(place)
-            for k in sorted(meeting):
+            old_bytes = self.products.bytes(place)
+            for k in sorted(shared):
                 size = self._missing(("A", of_a[k]), (row, k), present)
                 size += self._missing(("B", of_b[k]), (k, column), present)
                 end = max(end, self._product(begin, self.products.work(place, of_a[k], of_b[k]), size))
-            self._note(self.memory.move(begin, held))
+            self._note(self.memory.move(begin, old_bytes))
             written += self.products.bytes(place)
         self._note(self.memory.move(end, written))
         return [end] if written else []
@@ -217,14 +219,14 @@ class Scheduler:
     def _missing(
         self, microtile: tuple[str, int], place: tuple[int, int], present: set[tuple[str, int]]
     ) -> int:
-        """Bytes of a microtile, if it is not in the buffer; then it is."""
+        """Fetch a microtile unless it is in the buffer; return the fetched bytes."""
         if microtile in present:
             return 0
         present.add(microtile)
         return self.sizes[place]
 
     def _product(self, begin: int, steps: int, size: int) -> int:
-        """Give a product to an element; returns when it has finished it."""
+        """Assign a product to an element; return its end cycle."""
         element = self.turn if "turns" in self.rules else self.free.index(min(self.free))
         self.turn = (self.turn + 1) % ELEMENTS
         end = max(begin, self.free[element]) + steps
@@ -239,7 +241,7 @@ class Scheduler:
 
 
 def main() -> None:
-    """Run a matrix whose tiles are published."""
+    """Run a matrix with published tiles."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -247,10 +249,10 @@ def main() -> None:
     parser.add_argument("--without", action="append", choices=RULES, default=[])
     arguments = parser.parse_args()
     matrix = load(arguments.matrix).matrix
-    found = published(matrix, matrix)
-    if found is None:
+    tiles = published(matrix, matrix)
+    if tiles is None:
         raise SystemExit(f"{arguments.matrix}: its tiles are not published")
-    scheduler = Scheduler(matrix, found[0], set(RULES) - set(arguments.without))
+    scheduler = Scheduler(matrix, tiles[0], set(RULES) - set(arguments.without))
     cycles = scheduler.run()
     print(f"{cycles:,} cycles, {scheduler.memory.bytes:,} bytes, {scheduler.products.steps:,} steps of K0")
 

@@ -1,11 +1,11 @@
-"""What Gamma's FiberCache reads of B, why, and what caches without sets would read for the same requests.
+"""Reads of B by Gamma's FiberCache, compared with fully associative caches on the same requests.
 
     python published/fibercache.py email-Enron reorder=affinity memory.model=simple
 
-The requests are those of a run, in the order in which the banks took them; a cache with other hits would
-have had others. The models hold as many lines in any place. *Farthest* evicts what is used last in times to
-come (Belady), which no cache can know: less cannot be read for these requests. *Least recent* never evicts a
-partial fiber before it is consumed. Each with the partial fibers in the cache, and as if they took no room.
+The requests are those of a run, in the order of the banks; a cache with other hits would receive other
+requests. The models are fully associative with the same number of lines. *Farthest* is Belady's OPT, a lower
+bound for these requests. *Least recent* is LRU that never evicts a partial fiber before it is consumed. Each
+model runs with and without partial fibers in the cache.
 """
 
 from __future__ import annotations
@@ -28,59 +28,59 @@ from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, TENSOR_SHIFT, WR
 NEVER = 1 << 62
 Lines = NDArray[np.integer]
 
-operations = array("b")  # of all requests that the banks took
+operations = array("b")  # of all requests that the banks accepted
 addresses = array("q")
-lost = array("b")  # 1 for each line of B that was evicted between its fetch and its read
+lost = array("b")  # 1 for each line of B evicted between its fetch and its read
 
 
 class RecordingBank(FiberCacheBank):
-    """A bank that notes what it takes."""
+    """A bank that records its accepted requests."""
 
     def tick(self, now: int) -> int:
-        """A cycle of the bank, and the request that it took."""
+        """Execute a cycle of the bank, and record the accepted request."""
         requests = self.requests
         head = requests.token(0) if requests.occupancy else None
-        taken, missed = requests.pops, self.read_misses
-        then = super().tick(now)
-        if head is not None and requests.pops > taken:
+        pops, missed = requests.pops, self.read_misses
+        wake = super().tick(now)
+        if head is not None and requests.pops > pops:
             operations.append(head[0])
             addresses.append(head[2])
         if self.read_misses > missed:
-            asked = self.memory_requests.token(self.memory_requests.occupancy - 1)[2]
-            if asked >> TENSOR_SHIFT == B:
+            address = self.memory_requests.token(self.memory_requests.occupancy - 1)[2]
+            if address >> TENSOR_SHIFT == B:
                 lost.append(1)
-        return then
+        return wake
 
 
 class Requests:
-    """Uses of lines of B and its row pointers, and of partial fibers where they are to take room.
+    """Uses of lines of B and its row pointers, optionally with partial fibers.
 
-    A line of B is used when it is fetched; a row pointer when it is read; a partial fiber's line is written
-    and consumed.
+    A line of B is used when it is fetched, a row pointer when it is read. A line of a partial fiber is
+    written and consumed.
 
     Args:
-        made, where: operation and address of each request.
+        opcodes, targets: operation and address of each request.
         line_bytes: bytes of a line.
-        partials: whether partial fibers take room.
+        partials: whether partial fibers occupy lines.
     """
 
-    def __init__(self, made: Lines, where: Lines, line_bytes: int, *, partials: bool) -> None:
-        tensors = where >> TENSOR_SHIFT
-        used = (made == FETCH) & (tensors == B) | (made == READ) & (tensors == B_POINTERS)
+    def __init__(self, opcodes: Lines, targets: Lines, line_bytes: int, *, partials: bool) -> None:
+        tensors = targets >> TENSOR_SHIFT
+        used = (opcodes == FETCH) & (tensors == B) | (opcodes == READ) & (tensors == B_POINTERS)
         if partials:
-            used |= (tensors == PARTIAL) & ((made == WRITE) | (made == CONSUME))
+            used |= (tensors == PARTIAL) & ((opcodes == WRITE) | (opcodes == CONSUME))
         self.partial = (tensors == PARTIAL)[used]
-        self.consumes = (made == CONSUME)[used]
-        distinct, numbers = np.unique(where[used] // line_bytes, return_inverse=True)
+        self.consumes = (opcodes == CONSUME)[used]
+        distinct, numbers = np.unique(targets[used] // line_bytes, return_inverse=True)
         self.lines: Lines = numbers
         self.count = int((distinct * line_bytes >> TENSOR_SHIFT != PARTIAL).sum())
 
     def __iter__(self) -> Iterator[tuple[int, bool, bool]]:
-        """Line, whether it is a partial fiber's, and whether it is used for the last time."""
+        """Yield the line, whether it belongs to a partial fiber, and whether this is its last use."""
         return zip(self.lines.tolist(), self.partial.tolist(), self.consumes.tolist(), strict=True)
 
     def next_uses(self) -> Lines:
-        """By use, that of the same line which comes next."""
+        """Return for each use the next use of the same line."""
         order = np.lexsort((np.arange(len(self.lines)), self.lines))
         after = np.full(len(self.lines), NEVER)
         same = self.lines[order[1:]] == self.lines[order[:-1]]
@@ -90,61 +90,63 @@ class Requests:
 
 
 def least_recent(requests: Requests, capacity: int) -> int:
-    """Lines of B read by a cache that evicts the least recently used one, of B."""
-    held: OrderedDict[int, None] = OrderedDict()
-    read = room_taken = 0
+    """Return the lines of B read by an LRU cache that evicts lines of B only."""
+    resident: OrderedDict[int, None] = OrderedDict()
+    misses = partial_lines = 0
     for line, partial, consumed in requests:
         if partial:
-            room_taken += -1 if consumed else 1
-        elif line in held:
-            held.move_to_end(line)
+            partial_lines += -1 if consumed else 1
+        elif line in resident:
+            resident.move_to_end(line)
         else:
-            read += 1
-            held[line] = None
-        if len(held) + room_taken > capacity and held:
-            held.popitem(last=False)
-    return read
+            misses += 1
+            resident[line] = None
+        if len(resident) + partial_lines > capacity and resident:
+            resident.popitem(last=False)
+    return misses
 
 
 def farthest(requests: Requests, capacity: int) -> int:
-    """Lines of B read by a cache that evicts the one whose next use is farthest, of whatever tensor."""
-    held: dict[int, int] = {}  # line: its next use
+    """Return the lines of B read under Belady's OPT, for all tensors."""
+    resident: dict[int, int] = {}  # next use by line
     farthest_first: list[tuple[int, int]] = []
-    read = 0
+    misses = 0
     for (line, partial, consumed), after in zip(requests, requests.next_uses().tolist(), strict=True):
-        if line not in held and not partial:
-            read += 1
-        held[line] = after
+        if line not in resident and not partial:
+            misses += 1
+        resident[line] = after
         if consumed:
-            del held[line]
+            del resident[line]
             continue
         heapq.heappush(farthest_first, (-after, line))
-        while len(held) > capacity:
+        while len(resident) > capacity:
             use, victim = heapq.heappop(farthest_first)
-            if held.get(victim) == -use:
-                del held[victim]
-    return read
+            if resident.get(victim) == -use:
+                del resident[victim]
+    return misses
 
 
 def main() -> None:
-    """Run Gamma on a matrix, and print what was read and what the models would read."""
-    matrix, *given = sys.argv[1:] or ["p2p-Gnutella31"]
-    settings = dict(setting.split("=", 1) for setting in given)
+    """Run Gamma on a matrix; print the reads of the machine and of the models."""
+    matrix, *arguments = sys.argv[1:] or ["p2p-Gnutella31"]
+    settings = dict(setting.split("=", 1) for setting in arguments)
     report = fiberscope.simulate("gamma", matrix, settings=settings, parts={"bank": RecordingBank})
     cache = GammaConfiguration.model_validate(report.config).fibercache
-    made, where = np.asarray(operations), np.asarray(addresses)
-    alone, beside = (Requests(made, where, cache.line, partials=room) for room in (False, True))
+    opcodes, targets = np.asarray(operations), np.asarray(addresses)
+    without_partials, with_partials = (
+        Requests(opcodes, targets, cache.line, partials=is_included) for is_included in (False, True)
+    )
     lines = cache.size // cache.line
     figures = {
         "B by the machine, in MB": report.traffic["B"].read_bytes // cache.line,
-        "of that, each line once": alone.count,
+        "of that, each line once": without_partials.count,
         "of that, evicted between fetch and read": sum(lost),
-        "least recent, partial fibers in the cache": least_recent(beside, lines),
-        "least recent, partial fibers without room": least_recent(alone, lines),
-        "farthest, partial fibers in the cache": farthest(beside, lines),
-        "farthest, partial fibers without room": farthest(alone, lines),
+        "least recent, partial fibers in the cache": least_recent(with_partials, lines),
+        "least recent, partial fibers without room": least_recent(without_partials, lines),
+        "farthest, partial fibers in the cache": farthest(with_partials, lines),
+        "farthest, partial fibers without room": farthest(without_partials, lines),
     }
-    print(f"gamma, {matrix}, {' '.join(given)}: {report.cycles:,} cycles")
+    print(f"gamma, {matrix}, {' '.join(arguments)}: {report.cycles:,} cycles")
     for what, count in figures.items():
         print(f"{what:44} {count * cache.line / 1e6:8.2f}")
 

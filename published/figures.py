@@ -1,4 +1,4 @@
-"""Published values beside ours: one kind of row, the means of their errors, and their tables."""
+"""Published values compared with ours: rows, mean errors and tables."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ __all__ = [
 ]
 
 HERE = "here"
-SIMPLE = "simple"  # the model of memory of the published runs
+SIMPLE = "simple"  # memory model of the published runs
 ALL = "all"
 KNOWN = ("tuned on it", "not tuned on it", "held out")
-NAMED = 4  # runs that are named, in one cell
+NAMED = 4  # named runs in one cell
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A published value beside ours.
+    """A published value and ours.
 
     Args:
-        machine: or the tool, or the publication.
-        figure: what is measured, with its unit.
+        machine: the machine, tool or publication.
+        figure: the quantity with its unit.
         run: the operands, or the place in the publication.
-        published, ours: the values; ours is None for a run elsewhere of which only the error was recorded.
-        settings: the memory model, or what else is not as it ships.
-        public: the error of a public tool, TeAAL's model, on the same figure; None if there is none.
+        published, ours: the values; ours is None for an external run of which only the error was recorded.
+        settings: the memory model, or other deviations from the shipped settings.
+        public: the error of a public tool, TeAAL's model, on the same figure, or None.
         held: nobody looked at the published value before the machine was finished.
-        settled: what was tuned, chosen after a comparison with this figure; empty if nothing was.
-        ran: ``HERE``, or the commit that ran where the matrix could be fetched.
-        recorded: the error of a run elsewhere, as it was recorded.
+        settled: the choice that was tuned on this figure; empty without tuning.
+        ran: ``HERE``, or the commit of an external run.
+        recorded: the recorded error of an external run.
         source: the publication.
-        as_published: the settings are those of the published run; else ours shows what the published run left
-            out, and its distance from the published value is no error.
+        as_published: whether the settings are those of the published run; otherwise the distance from the
+            published value is no error.
     """
 
     machine: str
@@ -62,7 +62,7 @@ class Figure:
 
     @property
     def error(self) -> float:
-        """Ours over the published, less 1."""
+        """Return the relative error of ours."""
         if self.recorded is not None:
             return self.recorded
         assert self.ours is not None
@@ -70,17 +70,17 @@ class Figure:
 
     @property
     def known(self) -> str:
-        """One of ``KNOWN``."""
+        """Return the element of ``KNOWN`` that applies."""
         return KNOWN[0] if self.settled else KNOWN[2] if self.held else KNOWN[1]
 
 
 @dataclass(frozen=True)
 class MeanError:
-    """The mean error of figures with the same machine, figure, settings and knowledge of the value.
+    """The mean error of figures with equal machine, figure, settings and knowledge of the value.
 
     Args:
-        machine, figure, settings: those of all these figures.
-        known: one of ``KNOWN``, or ``ALL`` for the figures of every kind together.
+        machine, figure, settings: the common values.
+        known: an element of ``KNOWN``, or ``ALL``.
         count: number of figures.
         error: mean of the absolute errors.
         largest: largest absolute error.
@@ -98,7 +98,7 @@ class MeanError:
 
     @classmethod
     def of(cls, figures: Iterable[Figure]) -> list[MeanError]:
-        """Return the means by machine, figure and settings: of all, then by what was known."""
+        """Return the means by machine, figure and settings: in total, then by knowledge."""
         groups: dict[tuple[str, str, str], list[Figure]] = {}
         for figure in figures:
             groups.setdefault((figure.machine, figure.figure, figure.settings), []).append(figure)
@@ -120,7 +120,7 @@ class MeanError:
 
 
 def as_data(figures: Iterable[Figure]) -> list[dict[str, Any]]:
-    """Return the figures for JSON, with the properties."""
+    """Return the figures with their properties as JSON data."""
     return [{**asdict(figure), "error": figure.error, "known": figure.known} for figure in figures]
 
 
@@ -133,7 +133,7 @@ _CELLS: Mapping[str, Callable[[Figure], str]] = {
     "Settings": lambda figure: figure.settings,
     "Known": lambda figure: figure.known,
     "Published": lambda figure: _number(figure.published),
-    "Ours": lambda figure: _number(figure.ours) if figure.ours is not None else _about(figure),
+    "Ours": lambda figure: _number(figure.ours) if figure.ours is not None else _approximate(figure),
     "Error": lambda figure: percent(figure.error),
     "TeAAL's error": lambda figure: "" if figure.public is None else percent(figure.public),
     "Source": lambda figure: figure.source,
@@ -142,7 +142,7 @@ _NUMBERS = ("Published", "Ours", "Error", "TeAAL's error")
 
 
 def figure_table(title: str, figures: Sequence[Figure], *without: str) -> Table:
-    """Return a row for each figure, without some of the columns."""
+    """Return a row for each figure, without the columns ``without``."""
     columns = [column for column in _CELLS if column not in without]
     labels = sum(column not in _NUMBERS for column in columns)
     rows: list[Sequence[str]] = [[_CELLS[column](figure) for column in columns] for figure in figures]
@@ -167,7 +167,7 @@ def mean_table(means: Sequence[MeanError]) -> Table:
 
 
 def memory_table(figures: Sequence[Figure]) -> Table:
-    """Return the cycles with a real DRAM, which the published runs did not have, beside the others."""
+    """Return the cycles with a real DRAM, absent from the published runs, and with simple memory."""
     columns = ("Model", "Run", "Simple memory", "With a real DRAM", "More")
     table = Table("With a real DRAM it would be", columns, labels=2)
     cycles = [figure for figure in figures if figure.figure == "cycles" and figure.ours is not None]
@@ -181,14 +181,14 @@ def memory_table(figures: Sequence[Figure]) -> Table:
 
 
 def tuned_table(figures: Sequence[Figure]) -> Table:
-    """Return what was tuned on which runs, a row for each choice under the same settings."""
+    """Return a row for each tuned choice, with the runs on which it was tuned."""
     runs: dict[tuple[str, str, str], dict[str, None]] = {}
     for figure in figures:
         if figure.settled:
             runs.setdefault((figure.machine, figure.settings, figure.settled), {})[figure.run] = None
     table = Table("Tuned on", ("Model", "Settings", "What was tuned", "On"), labels=4)
-    for choice, named in runs.items():
-        table.add(*choice, "; ".join(named) if len(named) <= NAMED else f"{len(named)} runs")
+    for choice, run_names in runs.items():
+        table.add(*choice, "; ".join(run_names) if len(run_names) <= NAMED else f"{len(run_names)} runs")
     return table
 
 
@@ -200,7 +200,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def _about(figure: Figure) -> str:
-    """Return our value to three digits, as it follows from a rounded error."""
+def _approximate(figure: Figure) -> str:
+    """Return our value to three digits, computed from a rounded error."""
     value = figure.published * (1 + figure.error)
     return f"about {float(f'{value:.3g}'):,.0f}"

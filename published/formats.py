@@ -1,4 +1,4 @@
-"""What formats cost: cycles of kernels whose levels are all dense, all compressed or all bit vectors.
+"""Cost of formats: cycles of kernels whose levels are all dense, all compressed or all bit vectors.
 
 python published/formats.py
 """
@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 WIDE: Mapping[str, Shape] = {"B": (200, 200), "C": (200, 200), "c": (200,)}
 NARROW: Mapping[str, Shape] = {"B": (60, 60), "C": (60, 60)}
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
-KERNELS: Mapping[str, tuple[str, str, str, Mapping[str, Shape]]] = {  # with L for a letter of the formats
+KERNELS: Mapping[str, tuple[str, str, str, Mapping[str, Shape]]] = {  # with L for the letter of a format
     "SpMV `ij`": ("x(i) = B(i,j) * c(j)", "x:L,B:LL,c:L", "ij", WIDE),
     r"SpM\*SpM `ikj`": (PRODUCT, "X:LL,B:LL,C:LL", "ikj", NARROW),
     r"SpM\*SpM `ijk`": (PRODUCT, "X:LL,B:LL,C:LL:10", "ijk", NARROW),
@@ -26,7 +26,7 @@ FILLS = (0.05, 0.5)
 
 
 def cycles(name: str, letter: str, fill: float) -> int:
-    """Of one kernel, on tensors that are the same in all formats."""
+    """Return the cycles of a kernel on tensors that are equal in all formats."""
     text, formats, order, shapes = KERNELS[name]
     draws = np.random.default_rng(0)
     operands = {
@@ -39,13 +39,13 @@ def cycles(name: str, letter: str, fill: float) -> int:
 
 
 def lines() -> Iterator[str]:
-    """The table of ``docs/compiler.md``."""
+    """Yield the table of ``docs/compiler.md``."""
     yield "| kernel | entries | d | s | b |"
     yield "| --- | --- | --- | --- | --- |"
     for name in KERNELS:
         for fill in FILLS:
-            found = (f"{cycles(name, letter, fill):,}" for letter in "dsb")
-            yield f"| {name} | {fill:.0%} | {' | '.join(found)} |"
+            cells = (f"{cycles(name, letter, fill):,}" for letter in "dsb")
+            yield f"| {name} | {fill:.0%} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Whether the cycles that `fiberscope check` attributes to a part are saved when that part is made ideal.
+"""Validation of `fiberscope check`: attributed cycles against the savings of an ideal part.
 
     python published/interventions.py                            print the tables
     python published/interventions.py --write docs/cycle_breakdown.md
 
-`check` climbs a ladder: each rung makes one more part ideal, beside those before it, and the cycles that it
-saves are attributed to the part. Here each part is made ideal alone, in the machine as it ships. The rungs of
-memory are one part, as most of them set the same model of memory. Where `fiberscope ablate` doubles the
-processing elements, half of the work and the imbalance should be saved.
+`check` runs a ladder: each rung makes one more part ideal, and the saved cycles are attributed to the part.
+Here each part alone is made ideal in the shipped machine. The rungs of memory are one part, because most of
+them set the same memory model. If `fiberscope ablate` doubles the processing elements, half of the work and
+the imbalance should be saved.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Intervention:
     """A part of a machine made ideal.
 
     Args:
-        machine: its name.
+        machine: the name of the machine.
         matrix: the name of the operand.
         part: the part.
-        cycles: those of the machine as it ships.
-        attributed: cycles that ``check`` attributes to the part.
-        saved: cycles that the machine saves when this part alone is ideal.
-        first: nothing was ideal before the part in the ladder, so that both are equal by construction.
+        cycles: the cycles of the shipped machine.
+        attributed: the cycles that ``check`` attributes to the part.
+        saved: the cycles saved if this part alone is ideal.
+        first: whether the part is the first of the ladder, so that both are equal by construction.
     """
 
     machine: str
@@ -53,29 +53,29 @@ class Intervention:
 
     @property
     def difference(self) -> float:
-        """Saved less attributed cycles, as a share of the cycles of the machine as it ships."""
+        """Return saved minus attributed cycles, as a fraction of the shipped machine's cycles."""
         return (self.saved - self.attributed) / self.cycles
 
 
 def intervene(machine: str, matrix: str, operand: str) -> list[Intervention]:
-    """Make each part of a machine's ladder ideal, alone, on one operand."""
-    done = check(machine, operand, explain=True)
-    cycles = done.event.cycles
+    """Make each part of a machine's ladder ideal, one at a time, on one operand."""
+    outcome = check(machine, operand, explain=True)
+    cycles = outcome.event.cycles
     rows = []
-    for place, (part, (attributed, settings)) in enumerate(_predictions(machine, done).items()):
+    for place, (part, (attributed, settings)) in enumerate(_predictions(machine, outcome).items()):
         saved = cycles - simulate_to_end(machine, operand, settings=settings).cycles
         rows.append(Intervention(machine, matrix, part, cycles, attributed, saved, place == 0))
     return rows
 
 
-def _predictions(machine: str, done: Check) -> dict[str, tuple[int, dict[str, object]]]:
-    """By part, in the ladder's order: the cycles attributed, and the settings that make it ideal."""
+def _predictions(machine: str, outcome: Check) -> dict[str, tuple[int, dict[str, object]]]:
+    """Return attributed cycles and ideal settings by part, in the order of the ladder."""
     parts: dict[str, tuple[int, dict[str, object]]] = {}
     for name, rung in read_ladder(machine).items():
         part = MEMORY if name.startswith(MEMORY) else name
         attributed, settings = parts.get(part, (0, {}))
-        parts[part] = attributed + done.parts[name], {**settings, **rung}
-    work = sum(cycles for name, cycles in done.parts.items() if name.endswith(WORK))
+        parts[part] = attributed + outcome.parts[name], {**settings, **rung}
+    work = sum(cycles for name, cycles in outcome.parts.items() if name.endswith(WORK))
     for ablation in read_ablations(accelerators.find(machine)):
         if ablation.name == TWICE:
             parts[TWICE] = work // 2, dict(ablation.settings)
@@ -94,20 +94,20 @@ def interventions_table(rows: Sequence[Intervention]) -> Table:
 
 
 def summary_table(rows: Sequence[Intervention]) -> Table:
-    """Return how well the attribution predicts, by machine, without what is equal by construction."""
+    """Return the accuracy of the attribution by machine, without parts that are equal by construction."""
     columns = ("Machine", "Parts", "Mean difference", "Largest difference", "Largest part is the same")
     table = Table("How well the attribution predicts", columns, labels=1)
     for machine in (*dict.fromkeys(row.machine for row in rows), "all"):
-        own = [row for row in rows if machine in (row.machine, "all")]
-        errors = [abs(row.difference) for row in own if not row.first]
+        machine_rows = [row for row in rows if machine in (row.machine, "all")]
+        errors = [abs(row.difference) for row in machine_rows if not row.first]
         if errors:
-            mean, most = (f"{value:.1%}" for value in (sum(errors) / len(errors), max(errors)))
-            table.add(machine, str(len(errors)), mean, most, _agreement(own))
+            mean, largest = (f"{value:.1%}" for value in (sum(errors) / len(errors), max(errors)))
+            table.add(machine, str(len(errors)), mean, largest, _agreement(machine_rows))
     return table
 
 
 def _agreement(rows: Sequence[Intervention]) -> str:
-    """In how many runs the part with the most attributed cycles also saves the most."""
+    """Return in how many runs the same part has the most attributed and the most saved cycles."""
     runs: dict[tuple[str, str], list[Intervention]] = {}
     for row in rows:
         runs.setdefault((row.machine, row.matrix), []).append(row)

@@ -1,13 +1,13 @@
-"""A layer of a graph neural network and one of a pruned transformer, as chains of products, on all machines.
+"""Layers of a graph neural network and a pruned transformer, as chains of products on all machines.
 
-Both are drawn to published sizes and densities, as no network is asked for weights:
+Both are random matrices of published sizes and densities, because no weights are downloaded:
 
-- Cora: 2,708 nodes, 5,429 links, 1,433 features of which 49,216 are there (Sen et al., AI Magazine 2008),
-  16 hidden units (Kipf and Welling, ICLR 2017). A has both directions and a loop a node, degrees by a power
-  law.
-- The feed-forward part of a transformer whose weights are pruned to a tenth (Sanh et al., NeurIPS 2020), at a
-  quarter of the base model's size: 256 and 1,024 units, 32 tokens. What lies between its products (GELU) is
-  no product.
+- Cora: 2,708 nodes, 5,429 links, 1,433 features with 49,216 nonzeros (Sen et al., AI Magazine 2008), 16
+  hidden units (Kipf and Welling, ICLR 2017). A has both directions and a self-loop per node, with power-law
+  degrees.
+- The feed-forward part of a transformer with weights pruned to a tenth (Sanh et al., NeurIPS 2020), at a
+  quarter of the base model's size: 256 and 1,024 units, 32 tokens. The activation between its products (GELU)
+  is not a product and is omitted.
 
 Usage: python published/layers.py [MACHINE ...]
 """
@@ -40,19 +40,19 @@ SETTINGS = {"extensor": {"pe.tile": 64}}  # two dense microtiles of 128 do not f
 
 
 def main() -> None:
-    """Print the table of docs/chains.md, a line a layer and machine."""
+    """Print the table of docs/chains.md, with a line per layer and machine."""
     print("| layer | machine | cycles | us | first, second | MiB moved | uJ | mm2 | multiplies |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for layer, (chain, operands) in LAYERS.items():
         for machine in sys.argv[1:] or (*MACHINES, *MAPPED):
             print(
-                f"| {layer} | {Path(machine).stem} | {' | '.join(told(machine, chain, operands))} |",
+                f"| {layer} | {Path(machine).stem} | {' | '.join(table_cells(machine, chain, operands))} |",
                 flush=True,
             )
 
 
-def told(machine: str, chain: str, operands: dict[str, str]) -> Iterator[str]:
-    """The cells of a row."""
+def table_cells(machine: str, chain: str, operands: dict[str, str]) -> Iterator[str]:
+    """Yield the cells of a row."""
     settings = SETTINGS.get(machine, {})
     report = fiberscope.simulate(machine, chain=chain, tensors=operands, settings=settings)
     assert report.chain is not None

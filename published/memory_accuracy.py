@@ -1,4 +1,4 @@
-"""The DRAM channel against what Ramulator 2.1 did with the same traces, as a table.
+"""Accuracy of the DRAM channel: comparison with Ramulator 2.1 on the same traces.
 
 Run: ``python published/memory_accuracy.py``.
 """
@@ -17,7 +17,7 @@ MAPS = {"base": "RoBaRaCoCh", "mop": "MOP4CLXOR"}
 
 
 def rows() -> Iterator[tuple[str, ...]]:
-    """One row a trace and address map; each cell is the reference's figure, a slash and ours."""
+    """Yield a row per trace and address map; each cell is the reference's figure, a slash and ours."""
     for configuration, address_map in MAPS.items():
         reference = json.loads((ORACLES / f"reference_{configuration}.json").read_text(encoding="utf-8"))
         for result in reference["results"]:
@@ -29,13 +29,13 @@ def _row(address_map: str, reference: dict[str, Any]) -> tuple[str, ...]:
         address_map=address_map, refresh="off", request_bytes=32, interleave_bytes=32
     )
     trace = ORACLES / f"{reference['trace']}.gz"
-    ours = replay(trace, specification, reference["issue_per_cycle"])
+    result = replay(trace, specification, reference["issue_per_cycle"])
     pairs = [
-        (reference["last_completion_cycle"], ours.last_completion_cycle),
-        (reference["avg_read_latency"], round(ours.mean_read_latency, 4)),
-        (reference["stats"]["row_hits"], ours.counters["row_hits"]),
-        (reference["stats"]["row_misses"], ours.counters["row_misses"]),
-        (reference["stats"]["row_conflicts"], ours.counters["row_conflicts"]),
+        (reference["last_completion_cycle"], result.last_completion_cycle),
+        (reference["avg_read_latency"], round(result.mean_read_latency, 4)),
+        (reference["stats"]["row_hits"], result.counters["row_hits"]),
+        (reference["stats"]["row_misses"], result.counters["row_misses"]),
+        (reference["stats"]["row_conflicts"], result.counters["row_conflicts"]),
     ]
     name = reference["trace"].removesuffix(".trace")
     return (name, address_map, *(f"{theirs} / {own}" for theirs, own in pairs))

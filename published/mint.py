@@ -1,4 +1,4 @@
-"""The gates of MINT_b, MINT_m and MINT_mr side by side, beside the published areas of the three."""
+"""Gate counts of MINT_b, MINT_m and MINT_mr, compared with the published areas."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.report.table import Table
 from fiberscope.rtl.select_block import input_errors
 
-__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "mint_tables", "study", "summed", "twins"]
+__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "mint_tables", "study", "total", "twins"]
 
 # MINT, Section VII-B: 28 nm, placed and routed, the conversions of Figure 8.
 PUBLISHED_MM2 = {"mint_b": 0.95, "mint_m": 0.41, "mint_mr": 0.23}
-COUNTERS = 256  # that are counted with their logic; those of the scratchpad would be memory
+COUNTERS = 256  # counters included as logic; the scratchpad's would be memory
 
 
 @dataclass(frozen=True)
 class Part:
-    """A kind of hardware, as its twin becomes gates.
+    """A kind of hardware, with the gates of its RTL block.
 
     Args:
-        kind: as ``fiberscope.converters.variants`` has it.
-        block: the twin.
-        gates: generic, of one instance.
-        flip_flops: of one instance.
-        instances: by variant.
+        kind: a kind of ``fiberscope.converters.variants``.
+        block: the RTL block.
+        gates: generic gates of one instance.
+        flip_flops: flip-flops of one instance.
+        instances: instances by variant.
     """
 
     kind: str
@@ -49,11 +49,11 @@ class Variant:
     """A variant: the sums of its parts, and the published area.
 
     Args:
-        name: of it.
-        gates: generic, of all instances that have twins.
-        flip_flops: of these.
+        name: the name of the variant.
+        gates: generic gates of all instances with RTL.
+        flip_flops: flip-flops of these instances.
         ratio: its gates over those of MINT_b.
-        published_mm2: of the paper; this project computes none.
+        published_mm2: the area of the paper; this project computes none.
         published_ratio: the published area over that of MINT_b.
     """
 
@@ -67,12 +67,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class Gates:
-    """All of it.
+    """Gate counts of parts and variants.
 
     Args:
-        parts: that have twins.
-        variants: sums of them.
-        left_out: instances of kinds that have no twin, by kind and variant.
+        parts: the parts with RTL.
+        variants: the sums of parts.
+        left_out: instances of kinds without RTL, by kind and variant.
     """
 
     parts: list[Part]
@@ -80,16 +80,16 @@ class Gates:
     left_out: Mapping[str, Mapping[str, int]]
 
 
-def twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
-    """The twin of each kind of hardware, and its parameters in a converter of these.
+def twins(parameters: MintParameters) -> dict[str, tuple[str, Parameters]]:
+    """Return the RTL block of each kind of hardware, with its parameters in a converter.
 
     Raises:
-        ValueError: for what cannot be built.
+        ValueError: a block cannot be built.
     """
-    lanes = given.lanes
+    lanes = parameters.lanes
     settings: dict[str, tuple[str, Mapping[str, object]]] = {
-        "prefix sum": ("prefix_sum", {"form": given.scan_form, "lanes": lanes.scan}),
-        "dividers": ("divider", {"lanes": lanes.divide, "bits_per_stage": given.division_bits}),
+        "prefix sum": ("prefix_sum", {"form": parameters.scan_form, "lanes": lanes.scan}),
+        "dividers": ("divider", {"lanes": lanes.divide, "bits_per_stage": parameters.division_bits}),
         "comparators": ("comparator_bank", {"lanes": lanes.scan}),
         "sorter": ("sorting_network", {"lanes": lanes.chunk}),
         "cluster counter": ("cluster_counter", {"lanes": lanes.chunk}),
@@ -101,7 +101,7 @@ def twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
                 "lanes": lanes.chunk,
                 "sweep_lanes": lanes.scan,
                 "fetch_lanes": lanes.scatter,
-                "banks": given.scratchpad.banks,
+                "banks": parameters.scratchpad.banks,
             },
         ),
     }
@@ -109,29 +109,29 @@ def twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
 
 
 def study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Measure the twins by Yosys, and return their sums for each variant as data and as tables.
+    """Measure the blocks by Yosys; return their sums for each variant as data and as tables.
 
     Raises:
-        InputError: Yosys is missing, a block cannot be built so, or there are cases or parts.
+        InputError: Yosys is missing, a block cannot be built, or there are cases or parts.
     """
     if cases or options["parts"]:
         raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
-    given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
+    converter = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
     measured = {}
     try:
         require()
         with input_errors():
-            for kind, (block, parameters) in twins(given).items():
+            for kind, (block, parameters) in twins(converter).items():
                 options["tell"](f"{block}: synthesizing")
                 measured[kind] = block, measure(BLOCKS[block], parameters)
     except HdlError as error:
         raise InputError(str(error)) from error
-    gates = summed(measured)
+    gates = total(measured)
     return asdict(gates), mint_tables(gates, version())
 
 
-def summed(measured: Mapping[str, tuple[str, Area]]) -> Gates:
-    """Kinds of hardware, each with its twin and the area of that, and the sums of all for each variant."""
+def total(measured: Mapping[str, tuple[str, Area]]) -> Gates:
+    """Return the areas of all kinds of hardware, and their sums for each variant."""
     parts = [
         Part(kind, block, area.gate_count, area.flip_flops, _instances(kind))
         for kind, (block, area) in measured.items()
@@ -161,7 +161,7 @@ def _variants(parts: list[Part]) -> list[Variant]:
 
 
 def mint_tables(gates: Gates, yosys: str) -> list[Table]:
-    """Return the gates of each part, and of each variant beside the published areas."""
+    """Return the gates of each part, and of each variant with the published areas."""
     title = f"Instances, and what one becomes: generic gates and flip-flops, by Yosys {yosys}"
     parts = Table(title, ("Kind", "Twin", "Gates", "Flip-flops", *VARIANTS), labels=2)
     for part in gates.parts:

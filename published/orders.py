@@ -1,4 +1,4 @@
-"""How good the choice of an order of loops is: every legal order is estimated, and every one is run.
+"""Quality of the chosen loop order: every legal order is estimated and run.
 
 python published/orders.py
 """
@@ -25,26 +25,26 @@ KERNELS = {  # expressions of SAM's Table 1, and the size of each variable
     "TTM": ("X(i,j,k) = B(i,j,l) * C(k,l)", {"i": 16, "j": 14, "k": 12, "l": 18}),
 }
 SEEDS = 3
-FILL = {2: 0.08, 3: 0.03}  # of matrices and of tensors of three dimensions
+FILL = {2: 0.08, 3: 0.03}  # density by number of dimensions
 
 Mask = npt.NDArray[np.bool_]
 Draw = Callable[[Sequence[int], np.random.Generator], Mask]
 
 
 def uniform(shape: Sequence[int], draws: np.random.Generator) -> Mask:
-    """Every entry as likely."""
+    """Return a uniform random mask."""
     return np.asarray(draws.random(shape) < FILL[len(shape)], np.bool_)
 
 
 def banded(shape: Sequence[int], draws: np.random.Generator) -> Mask:
-    """Entries near the diagonal, a little random."""
+    """Return a mask of entries near the diagonal, slightly randomized."""
     places = np.indices(shape) / np.array(shape).reshape(-1, *[1] * len(shape))
     width = np.ptp(places, axis=0) + 0.02 * draws.random(shape)
     return np.asarray(width <= np.quantile(width, FILL[len(shape)]), np.bool_)
 
 
 def power_law(shape: Sequence[int], draws: np.random.Generator) -> Mask:
-    """Coordinates whose weights fall as 1 / rank, in random order."""
+    """Return a random mask whose coordinates have weights of 1 / rank, in random order."""
     chance = np.ones(())
     for size in shape:
         weights = 1 / np.arange(1, size + 1)
@@ -57,39 +57,39 @@ KINDS: Mapping[str, Draw] = {"uniform": uniform, "banded": banded, "power law": 
 
 
 def tensor(entries: Mask) -> SparseTensor:
-    """A tensor that is 1 at these places."""
+    """Return a tensor of ones with this mask."""
     columns = tuple(column.astype(np.int64) for column in np.nonzero(entries))
     return SparseTensor(entries.shape, columns, np.ones(len(columns[0])))
 
 
-def measured(text: str, sizes: Mapping[str, int], draw: Draw, seed: int) -> list[tuple[float, int]]:
-    """Of every order the cycles that were expected and those of the run, the order that is chosen first."""
+def measure_orders(text: str, sizes: Mapping[str, int], draw: Draw, seed: int) -> list[tuple[float, int]]:
+    """Return estimated and simulated cycles of every order, the chosen order first."""
     assignment, draws = parse(text), np.random.default_rng(seed)
     reads = list(accesses(assignment.expression))
-    tensors = {one.tensor: tensor(draw([sizes[v] for v in one.variables], draws)) for one in reads}
+    tensors = {access.tensor: tensor(draw([sizes[v] for v in access.variables], draws)) for access in reads}
     formats = {
-        one.tensor: Format("s" * len(one.variables), tuple(range(len(one.variables))))
-        for one in (*reads, assignment.result)
+        access.tensor: Format("s" * len(access.variables), tuple(range(len(access.variables))))
+        for access in (*reads, assignment.result)
     }
-    found = []
-    for one in candidates(assignment, formats, tensors, tensors):
+    pairs = []
+    for candidate in candidates(assignment, formats, tensors, tensors):
         try:
-            found.append((one.expected.cycles, run(one.graph, tensors, {"depth": 64}).cycles))
+            pairs.append((candidate.expected.cycles, run(candidate.graph, tensors, {"depth": 64}).cycles))
         except DeadlockedRunError:
-            found.append((one.expected.cycles, run(one.graph, tensors, {"depth": 0}).cycles))
-    return found
+            pairs.append((candidate.expected.cycles, run(candidate.graph, tensors, {"depth": 0}).cycles))
+    return pairs
 
 
 def rows() -> Iterator[tuple[str, str, int, int, float, float, float]]:
-    """Of each kernel and kind of tensors: orders, times chosen best, mean and worst loss, error of cycles."""
+    """Yield per kernel and kind of tensors: orders, best choices, mean and worst loss, and error."""
     for kernel, (text, sizes) in KERNELS.items():
         for kind, draw in KINDS.items():
             losses, errors, orders = [], [], 0
             for seed in range(SEEDS):
-                found = measured(text, sizes, draw, seed)
-                best, orders = min(cycles for _expected, cycles in found), len(found)
-                losses.append(found[0][1] / best - 1)
-                errors += [abs(expected / cycles - 1) for expected, cycles in found]
+                measurements = measure_orders(text, sizes, draw, seed)
+                best, orders = min(cycles for _expected, cycles in measurements), len(measurements)
+                losses.append(measurements[0][1] / best - 1)
+                errors += [abs(expected / cycles - 1) for expected, cycles in measurements]
             hits = sum(loss == 0 for loss in losses)
             yield kernel, kind, orders, hits, float(np.mean(losses)), max(losses), float(np.mean(errors))
 

@@ -1,4 +1,4 @@
-"""SAGE beside the paper: Table III, sizes alone, Fig. 13, and the energy of conversions."""
+"""SAGE compared with the paper: Table III, sizes alone, Fig. 13, and the energy of conversions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fiberscope.workloads.generators import uniform
 
 __all__ = ["Comparison", "Ratio", "Simulated", "Size", "Workload", "compare", "simulated", "study"]
 
-ROWS, DEPTH, COLUMNS = 64, 96, 32  # of the operands that are simulated
+ROWS, DEPTH, COLUMNS = 64, 96, 32  # sizes of the simulated operands
 DENSITIES = (0.5, 0.1, 0.02)
 SMALL_ARRAY = {"elements": 16, "buffer": 32, "macs": 128, "row_match": 0, "csc_match": "beat"}
 
@@ -33,14 +33,15 @@ class Workload:
     """A workload of Table III with a kernel.
 
     Args:
-        name: of it.
-        kernel: of it.
-        published: formats that the paper's SAGE picks.
-        ours: formats that this one picks.
-        excess: the energy-delay product of the published formats over ours, less 1; None if they cannot be.
-        cycles: predicted, of ours.
-        picojoules: of ours.
-        conversion: part of the energy that conversion takes.
+        name: the name of the workload.
+        kernel: the kernel.
+        published: the formats chosen by the paper's SAGE.
+        ours: the formats chosen by this SAGE.
+        excess: the energy-delay product of the published formats over ours, minus 1; None if they are
+            impossible.
+        cycles: our predicted cycles.
+        picojoules: our predicted energy.
+        conversion: the fraction of the energy that conversion takes.
     """
 
     name: str
@@ -55,13 +56,13 @@ class Workload:
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes alone: the format in which the first operand is smallest.
+    """The format in which the first operand is smallest.
 
     Args:
-        name: of the workload.
-        published: the format that the paper's SAGE picks.
-        smallest: the one that is smallest.
-        excess: bits of the published over those of the smallest.
+        name: the name of the workload.
+        published: the format chosen by the paper's SAGE.
+        smallest: the smallest format.
+        excess: bits of the published format over those of the smallest, minus 1.
     """
 
     name: str
@@ -72,13 +73,13 @@ class Size:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A class of accelerators in Fig. 13: energy-delay products over this work's.
+    """A class of accelerators in Fig. 13: energy-delay products over those of this work.
 
     Args:
         system: the class.
         mean: the geometric mean over matrices and both kernels.
-        least, greatest: of them.
-        published_mean, published_greatest: the paper's; None where it has none.
+        least, greatest: minimum and maximum.
+        published_mean, published_greatest: the paper's values, or None.
     """
 
     system: str
@@ -91,11 +92,11 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The array's cycles as predicted, and as simulated.
+    """Predicted and simulated cycles of the array.
 
     Args:
-        density: of both operands.
-        acf: formats of both.
+        density: the density of both operands.
+        acf: the formats of both operands.
         predicted, simulated: cycles.
     """
 
@@ -106,13 +107,13 @@ class Simulated:
 
     @property
     def error(self) -> float:
-        """Of the prediction."""
+        """Return the relative error of the prediction."""
         return self.predicted / self.simulated - 1
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All of it."""
+    """All comparisons of SAGE."""
 
     workloads: list[Workload]
     sizes: list[Size]
@@ -121,19 +122,19 @@ class Comparison:
 
 
 def compare(names: Sequence[str], parameters: SageParameters) -> Comparison:
-    """SAGE on the workloads of Table III.
+    """Run SAGE on the workloads of Table III.
 
     Args:
-        names: of workloads; all if there are none.
-        parameters: of SAGE.
+        names: names of workloads; all if empty.
+        parameters: the parameters of SAGE.
 
     Raises:
-        WorkloadError: an unknown name, with the nearest.
+        WorkloadError: a name is unknown; the message has the nearest.
     """
-    chosen = _chosen(names)
-    workloads = [_workload(row, kernel, parameters) for row in chosen for kernel in row.picks]
-    flat = [row for row in chosen if row.first.mcf[0] not in ("csf", "coo") or len(row.shape) == 2]
-    matrices = [row for row in chosen if len(row.shape) == 2]
+    selected = _chosen(names)
+    workloads = [_workload(row, kernel, parameters) for row in selected for kernel in row.picks]
+    flat = [row for row in selected if row.first.mcf[0] not in ("csf", "coo") or len(row.shape) == 2]
+    matrices = [row for row in selected if len(row.shape) == 2]
     ratios = _ratios(matrices, parameters) if matrices else []
     sizes = [_size(row, parameters) for row in flat]
     return Comparison(workloads, sizes, ratios, [] if names else simulated(parameters))
@@ -152,8 +153,8 @@ def _workload(row: Row, kernel: str, parameters: SageParameters) -> Workload:
     published = row.picks[kernel].choice
     ranked = rank(problem(kernel, row.statistics), parameters)
     best = ranked[0]
-    theirs = next((one for one in ranked if one.choice == published), None)
-    excess = None if theirs is None else theirs.product / best.product - 1
+    published_prediction = next((prediction for prediction in ranked if prediction.choice == published), None)
+    excess = None if published_prediction is None else published_prediction.product / best.product - 1
     conversion = best.conversion_picojoules / best.picojoules
     return Workload(
         row.name, kernel, published, best.choice, excess, best.cycles, best.picojoules, conversion
@@ -161,7 +162,7 @@ def _workload(row: Row, kernel: str, parameters: SageParameters) -> Workload:
 
 
 def _size(row: Row, parameters: SageParameters) -> Size:
-    """Of a tensor the formats that go over all places do not depend on its order."""
+    """Compare sizes; formats that enumerate all positions do not depend on the order of the tensor."""
     kernel = next(iter(row.picks))
     formats = problem(kernel, row.statistics).mcfs[0]
     sizes = {name: row.statistics.bits(parameters.format(name), parameters.bits) for name in formats}
@@ -172,13 +173,13 @@ def _size(row: Row, parameters: SageParameters) -> Size:
 def _ratios(matrices: Sequence[Row], parameters: SageParameters) -> list[Ratio]:
     problems = [problem(kernel, row.statistics) for row in matrices for kernel in row.picks]
     bests = {
-        name: [best_of(system, one, parameters) for one in problems] for name, system in systems().items()
+        name: [best_of(system, posed, parameters) for posed in problems] for name, system in systems().items()
     }
     return [_ratio(name, bests[name], bests[OURS]) for name in bests]
 
 
 def _ratio(name: str, theirs: Sequence[Prediction], ours: Sequence[Prediction]) -> Ratio:
-    ratios = [one.product / own.product for one, own in zip(theirs, ours, strict=True)]
+    ratios = [other.product / own.product for other, own in zip(theirs, ours, strict=True)]
     mean = exp(sum(map(log, ratios)) / len(ratios))
     published = systems()[name].published
     return Ratio(
@@ -192,13 +193,13 @@ def _ratio(name: str, theirs: Sequence[Prediction], ours: Sequence[Prediction]) 
 
 
 def simulated(parameters: SageParameters) -> list[Simulated]:
-    """Cycles of a small weight-stationary array: predicted, and of the machine that runs it.
+    """Return predicted and simulated cycles of a small weight-stationary array.
 
-    Operands are drawn with nonzeros anywhere; the array has 16 PEs with buffers of 32 words, and matches as
-    the machine does.
+    Operands are uniformly random. The array has 16 PEs with buffers of 32 words, and matches as the machine
+    does.
 
     Args:
-        parameters: of SAGE, but for those of the array.
+        parameters: the parameters of SAGE, whose array is replaced.
     """
     array = parameters.array.model_copy(update=SMALL_ARRAY)
     small = parameters.model_copy(update={"array": array})
@@ -211,7 +212,9 @@ def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters)
         uniform(*shape, round(density * shape[0] * shape[1]), seed)
         for seed, shape in enumerate(((ROWS, DEPTH), (DEPTH, COLUMNS)))
     )
-    asked = problem("spgemm", *(Statistics(name, one.shape, one.nnz) for name, one in (("A", a), ("B", b))))
+    posed = problem(
+        "spgemm", *(Statistics(name, matrix.shape, matrix.nnz) for name, matrix in (("A", a), ("B", b)))
+    )
     array = parameters.array
     settings = {
         "acf.a": acf[0],
@@ -223,53 +226,55 @@ def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters)
         "match": parameters.match_cost,
     }
     report = simulate_to_end("weight_stationary", a, b, settings=settings)
-    return Simulated(density, acf, compute(asked, *acf, parameters).cycles, report.cycles)
+    return Simulated(density, acf, compute(posed, *acf, parameters).cycles, report.cycles)
 
 
 def study(workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Return SAGE beside the paper's picks and gains, as data and as tables."""
+    """Return SAGE's choices and gains compared with the paper's, as data and as tables."""
     if options["parts"]:
         raise InputError("--part: sage has no parts")
-    found = compare(workloads, sage_parameters(options["settings"]))
+    comparison = compare(workloads, sage_parameters(options["settings"]))
     tables = [
-        _picks_table(found.workloads),
-        _sizes_table(found.sizes),
-        _ratios_table(found.ratios),
-        _simulated_table(found.simulated),
+        _picks_table(comparison.workloads),
+        _sizes_table(comparison.sizes),
+        _ratios_table(comparison.ratios),
+        _simulated_table(comparison.simulated),
     ]
-    return asdict(found), [table for table in tables if table.rows]
+    return asdict(comparison), [table for table in tables if table.rows]
 
 
 def _picks_table(workloads: Sequence[Workload]) -> Table:
     same = [
-        sum(getattr(one.ours, name) == getattr(one.published, name) for one in workloads)
+        sum(getattr(workload.ours, name) == getattr(workload.published, name) for workload in workloads)
         for name in ("mcf_a", "mcf_b", "acf_a", "acf_b")
     ]
-    counts = ", ".join(f"{what} {n}" for what, n in zip(("MCFt", "MCFf", "ACFt", "ACFf"), same, strict=True))
+    counts = ", ".join(
+        f"{format_} {count}" for format_, count in zip(("MCFt", "MCFf", "ACFt", "ACFf"), same, strict=True)
+    )
     title = f"Table III: formats MCFt-MCFf / ACFt-ACFf; of {len(workloads)} the same: {counts}"
     columns = ("Workload", "Kernel", "Published", "Here", "EDP of the published", "mJ", "Conversion")
     table = Table(title, columns, labels=4)
-    for one in workloads:
+    for workload in workloads:
         table.add(
-            one.name,
-            one.kernel,
-            str(one.published),
-            "the same" if one.ours == one.published else str(one.ours),
-            "" if one.excess is None else percent(one.excess),
-            f"{one.picojoules / 1e9:,.3g}",
-            f"{one.conversion:.3%}",
+            workload.name,
+            workload.kernel,
+            str(workload.published),
+            "the same" if workload.ours == workload.published else str(workload.ours),
+            "" if workload.excess is None else percent(workload.excess),
+            f"{workload.picojoules / 1e9:,.3g}",
+            f"{workload.conversion:.3%}",
         )
-    mean = sum(one.conversion for one in workloads) / max(1, len(workloads))
+    mean = sum(workload.conversion for workload in workloads) / max(1, len(workloads))
     table.add("mean", "", "0.023% (published)", "", "", "", f"{mean:.3%}")
     return table
 
 
 def _sizes_table(sizes: Sequence[Size]) -> Table:
-    same = sum(one.smallest == one.published for one in sizes)
+    same = sum(size.smallest == size.published for size in sizes)
     title = f"Sizes alone: {same} of {len(sizes)} as published"
     table = Table(title, ("Workload", "Published", "Smallest", "Bits of the published"), labels=3)
-    for one in sizes:
-        table.add(one.name, one.published, one.smallest, f"{one.excess:+.2%}")
+    for size in sizes:
+        table.add(size.name, size.published, size.smallest, f"{size.excess:+.2%}")
     return table
 
 
@@ -277,15 +282,15 @@ def _ratios_table(ratios: Sequence[Ratio]) -> Table:
     title = "Fig. 13: energy-delay product over this work's, SpGEMM and SpMM of the matrices above"
     columns = ("Class", "Geometric mean", "Published", "Error", "Least", "Greatest", "Greatest published")
     table = Table(title, columns)
-    for one in ratios:
+    for ratio in ratios:
         table.add(
-            one.system,
-            f"{one.mean:.2f}",
-            _number(one.published_mean),
-            "" if one.published_mean is None else percent(one.mean / one.published_mean - 1),
-            f"{one.least:.3f}",
-            f"{one.greatest:.2f}",
-            _number(one.published_greatest),
+            ratio.system,
+            f"{ratio.mean:.2f}",
+            _number(ratio.published_mean),
+            "" if ratio.published_mean is None else percent(ratio.mean / ratio.published_mean - 1),
+            f"{ratio.least:.3f}",
+            f"{ratio.greatest:.2f}",
+            _number(ratio.published_greatest),
         )
     return table
 
@@ -293,9 +298,9 @@ def _ratios_table(ratios: Sequence[Ratio]) -> Table:
 def _simulated_table(cases: Sequence[Simulated]) -> Table:
     title = "Cycles of a small weight-stationary array (csc_match=beat, row_match=0)"
     table = Table(title, ("Density", "ACF A-B", "Predicted", "Simulated", "Error"), labels=2)
-    for one in cases:
-        predicted, measured = f"{one.predicted:,.0f}", f"{one.simulated:,}"
-        table.add(f"{one.density:g}", "-".join(one.acf), predicted, measured, percent(one.error))
+    for case in cases:
+        predicted, measured = f"{case.predicted:,.0f}", f"{case.simulated:,}"
+        table.add(f"{case.density:g}", "-".join(case.acf), predicted, measured, percent(case.error))
     return table
 
 

@@ -1,9 +1,9 @@
-"""The experiments of the SAM paper, figures 11 to 15, run anew, and what its text claims of them.
+"""Experiments of the SAM paper, figures 11 to 15, and the claims of its text.
 
-The figures print no numbers, so what can be compared is the order and the shape of what they show; of figure
-15 the repository has the cycles. The tensors are those of the artifact, drawn number by number
-(``published.py``), but for figure 15, whose matrices are any with as many nonzeros. Figure 14's are of the
-SuiteSparse collection; those given stand in for them.
+The figures print no numbers. Therefore the order and shape of their curves are compared; for figure 15, the
+repository has the cycles. The tensors are reproduced exactly as in the artifact (``published.py``), except
+for figure 15, which uses random matrices with the same numbers of nonzeros. Figure 14 uses matrices of the
+SuiteSparse collection.
 
 Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Section 6 and its artifact.
 """
@@ -61,7 +61,7 @@ TILED = {
 
 @dataclass(frozen=True)
 class Measured:
-    """The cycles of one graph on one input, verified, and those published if any are."""
+    """The cycles of a verified graph run on one input, and the published cycles, if any."""
 
     figure: str
     input: str
@@ -72,14 +72,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper's text about a figure, beside the measured numbers.
+    """A claim of the paper's text about a figure, with measured numbers.
 
     Args:
         figure: number of the figure.
         text: the claim.
-        measured: the numbers that decide.
-        criterion: what these numbers must be.
-        holds: whether they are.
+        measured: the deciding numbers.
+        criterion: the condition on these numbers.
+        holds: whether the condition holds.
     """
 
     figure: str
@@ -90,10 +90,10 @@ class Claim:
 
 
 def experiments(figures: Sequence[str], tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
-    """Run figures, all by default.
+    """Run figures; all by default.
 
     Raises:
-        InputError: there is no such figure here, or the example graphs are not there.
+        InputError: a figure is unknown, or the example graphs are missing.
     """
     if not GRAPHS.is_dir():
         raise InputError(
@@ -104,9 +104,9 @@ def experiments(figures: Sequence[str], tell: Callable[[str], None]) -> tuple[li
             raise InputError(f"there is no figure {figure}; {nearest(figure, FIGURES)}")
     measured, claims = [], []
     for figure in figures or FIGURES:
-        runs, said = FIGURES[figure](tell)
+        runs, figure_claims = FIGURES[figure](tell)
         measured += runs
-        claims += said
+        claims += figure_claims
     return measured, claims
 
 
@@ -115,11 +115,11 @@ def _cycles(graph: Graph | Path, tensors: Mapping[str, object]) -> int:
 
 
 def _measure(
-    figure: str, told: str, graphs: Sequence[str], tensors: Mapping[str, object], tell: Callable[[str], None]
+    figure: str, label: str, graphs: Sequence[str], tensors: Mapping[str, object], tell: Callable[[str], None]
 ) -> list[Measured]:
-    tell(f"figure {figure}: {told}")
+    tell(f"figure {figure}: {label}")
     return [
-        Measured(figure, told, graph, _cycles(GRAPHS / f"fig{figure}_{graph}.gv", tensors))
+        Measured(figure, label, graph, _cycles(GRAPHS / f"fig{figure}_{graph}.gv", tensors))
         for graph in graphs
     ]
 
@@ -130,9 +130,9 @@ def _figure_11(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]
     for k in (1, 10, 100):
         tensors = {"B": B, "C": f"ones:shape=250x{k}", "D": "ones"}
         runs += _measure("11", f"K = {k}", graphs, tensors, tell)
-    by_k = [{one.graph: one.cycles for one in runs if one.input == f"K = {k}"} for k in (1, 10, 100)]
-    worse = [one["unfused"] / one["coiterate"] for one in by_k]
-    better = [one["coiterate"] / one["locate"] for one in by_k]
+    by_k = [{entry.graph: entry.cycles for entry in runs if entry.input == f"K = {k}"} for k in (1, 10, 100)]
+    worse = [entry["unfused"] / entry["coiterate"] for entry in by_k]
+    better = [entry["coiterate"] / entry["locate"] for entry in by_k]
     return runs, [
         Claim(
             "11",
@@ -160,7 +160,7 @@ def _figure_11(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]
 
 def _figure_12(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
     runs = _measure("12", "250 x 100 by 100 x 250", ORDERS, {"B": B, "C": C}, tell)
-    cycles = {one.graph: one.cycles for one in runs}
+    cycles = {row.graph: row.cycles for row in runs}
     ratio = min(cycles["ijk"], cycles["jik"]) / max(cycles[order] for order in ORDERS[2:])
     text = "ijk and jik are an order of magnitude slower than the other orders"
     measured = f"the faster of the two takes {ratio:.1f} times the cycles of the slowest other order"
@@ -170,20 +170,20 @@ def _figure_12(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]
 def _figure_13(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]]:
     runs: list[Measured] = []
     for count in range(1, len(SPARSITIES) + 1):
-        drawn = f"sam-random:shape=2000,sparsity={'/'.join(SPARSITIES[:count])}"
-        tensors = {"b": f"{drawn},seed=0", "c": f"{drawn},seed=1"}
+        generator = f"sam-random:shape=2000,sparsity={'/'.join(SPARSITIES[:count])}"
+        tensors = {"b": f"{generator},seed=0", "c": f"{generator},seed=1"}
         runs += _measure("13", f"random, sparsity {SPARSITIES[count - 1]}", FORMATS, tensors, tell)
     for kind in ("runs", "blocks"):
         for length in LENGTHS:
             pair = {name: f"sam-{kind}:length={length},operand={1 + n}" for n, name in enumerate("bc")}
             runs += _measure("13", f"{kind} of {length}", FORMATS, pair, tell)
-    return runs, _claims_of_13({(one.input, one.graph): one.cycles for one in runs})
+    return runs, _claims_of_13({(row.input, row.graph): row.cycles for row in runs})
 
 
 def _claims_of_13(cycles: Mapping[tuple[str, str], int]) -> list[Claim]:
     randoms = [f"random, sparsity {sparsity}" for sparsity in SPARSITIES]
     sparse, tenth, full = (cycles[randoms[n], "bv"] / cycles[randoms[n], "crd"] for n in (0, 4, -1))
-    skips = mean(cycles[one, "skip"] / cycles[one, "crd"] for one in randoms)
+    skips = mean(cycles[name, "skip"] / cycles[name, "crd"] for name in randoms)
     names = ("crd", "skip", "split", "bv")
     gains = {name: cycles["runs of 100", name] / cycles["runs of 1", name] for name in names}
     blocks = cycles["blocks of 100", "bv"] / cycles["blocks of 1", "bv"]
@@ -236,7 +236,7 @@ def _figure_14(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]
 
 
 def tiled_product() -> Graph:
-    """Products of tiles one after the other, each in the order ikj; sums of tiles are not added up."""
+    """Return a graph that multiplies tiles one after another in the order ikj, without summing them."""
     text, formats = "X(a,b,c,i,j) = B(a,b,i,k) * C(b,c,k,j)", "X:sssss,B:ssss,C:ssss"
     return compile_expression(text, formats, "a,b,c,i,k,j").graph
 
@@ -245,22 +245,24 @@ def _figure_15(tell: Callable[[str], None]) -> tuple[list[Measured], list[Claim]
     graph, runs = tiled_product(), []
     for nonzeros, published in TILED.items():
         for side, theirs in zip(SIDES, published, strict=True):
-            told, drawn = (
+            label, generator = (
                 f"{nonzeros:,} nonzeros, side {side:,}",
                 f"sam-tiles:side={side},nonzeros={nonzeros}",
             )
-            tell(f"figure 15: {told}")
-            cycles = _cycles(graph, {name: f"{drawn},operand={1 + n}" for n, name in enumerate("BC")})
-            runs.append(Measured("15", told, "tiles", cycles, theirs))
-    return runs, [_claim_of_15([one.cycles for one in runs[-len(SIDES) :]])]
+            tell(f"figure 15: {label}")
+            cycles = _cycles(graph, {name: f"{generator},operand={1 + n}" for n, name in enumerate("BC")})
+            runs.append(Measured("15", label, "tiles", cycles, theirs))
+    return runs, [_claim_of_15([row.cycles for row in runs[-len(SIDES) :]])]
 
 
 def _claim_of_15(cycles: Sequence[int]) -> Claim:
-    """Of the most nonzeros, by side."""
+    """Check the claim for the most nonzeros, by side."""
     peak = max(cycles)
-    told = f"{cycles[0]:,} to {peak:,} to {cycles[-1]:,} with 50,000 nonzeros"
+    numbers = f"{cycles[0]:,} to {peak:,} to {cycles[-1]:,} with 50,000 nonzeros"
     criterion = "the largest is neither at the first nor at the last side"
-    return Claim("15", "cycles rise with the side, then fall", told, criterion, cycles[0] < peak > cycles[-1])
+    return Claim(
+        "15", "cycles rise with the side, then fall", numbers, criterion, cycles[0] < peak > cycles[-1]
+    )
 
 
 FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[Measured], list[Claim]]]] = {
@@ -273,7 +275,7 @@ FIGURES: Mapping[str, Callable[[Callable[[str], None]], tuple[list[Measured], li
 
 
 def as_figures(runs: Iterable[Measured]) -> list[Figure]:
-    """Return those runs that have published cycles."""
+    """Return the runs with published cycles."""
     return [
         Figure("sam", "cycles", f"Fig. {row.figure}, {row.input}", row.published, row.cycles, TILE_MEMORY)
         for row in runs
@@ -282,7 +284,7 @@ def as_figures(runs: Iterable[Measured]) -> list[Figure]:
 
 
 def study(figures: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Return the cycles of each figure, a row an input and a column a graph, and the claims."""
+    """Return the cycles of each figure, with a row per input and a column per graph, and the claims."""
     runs, claims = experiments(figures, options["tell"])
     tables = [
         _cycle_table(figure, [row for row in runs if row.figure == figure])
@@ -298,8 +300,8 @@ def _cycle_table(figure: str, runs: Sequence[Measured]) -> Table:
     table = Table(f"Figure {figure}: cycles", ("input", *graphs, *(("published",) if published else ())))
     for name in dict.fromkeys(row.input for row in runs):
         cycles = {row.graph: row.cycles for row in runs if row.input == name}
-        theirs = [f"{published[name]:,}"] if published else []
-        table.add(name, *(f"{cycles[graph]:,}" for graph in graphs), *theirs)
+        published_cells = [f"{published[name]:,}"] if published else []
+        table.add(name, *(f"{cycles[graph]:,}" for graph in graphs), *published_cells)
     return table
 
 

@@ -1,4 +1,4 @@
-"""Sparseloop's published results beside those of the designs that ship."""
+"""Sparseloop's published results compared with those of the shipped designs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from published.figures import Figure, as_data, figure_table
 
 __all__ = ["sparseloop", "study"]
 
-# Figure 1, by density of both operands: microjoules with bitmasks, which take as long at each; cycles and
+# Figure 1, by density of both operands: microjoules with bitmasks, whose cycles are constant; cycles and
 # microjoules of coordinate lists. From the artifact's fig1_format_comparison_setup/ref_outputs, 7e5cfbac.
 BITMASK_CYCLES = 2_113_536
 FORMATS = {
@@ -33,8 +33,8 @@ FORMATS = {
     0.80078125: (12.29, 3_698_200, 25.41),
 }
 
-# Figure 12, by layer of MobileNet 0.5: outputs, inputs and the side of a picture; densities of inputs and
-# weights; cycles of Sparseloop with uniform densities, and of the baseline, which counts the data themselves.
+# Figure 12, by layer of MobileNet 0.5: outputs, inputs and side of a picture; densities of inputs and
+# weights; cycles of Sparseloop with uniform densities, and of the baseline, which counts the actual data.
 # From the artifact's fig12_eyerissv2_pe_setup, commit 7a7a6f0e: results-summary/num-cycles; 7: ref_outputs.
 POINTWISE: dict[int, tuple[int, int, int, float, float, int, int]] = {
     7: (64, 64, 32, 0.73, 0.52, 1_592_245, 1_702_140),
@@ -47,7 +47,7 @@ POINTWISE: dict[int, tuple[int, int, int, float, float, int, int]] = {
     27: (512, 512, 4, 0.58, 0.30, 729_810, 775_316),
 }
 
-# Figure 13: densities of A and B, and the time over that of dense operands as the artifact gives it.
+# Figure 13: densities of A and B, and the artifact's time over that of dense operands.
 TENSOR_CORE = {
     (0.9, 1.0): 0.9034,
     (0.9, 0.4): 0.4827,
@@ -58,11 +58,12 @@ TENSOR_CORE = {
     (0.3, 1.0): 0.3649,
     (0.3, 0.4): 0.1950,
 }
-TILE, LANES_A, LANES_B = 32, 8, 16  # elements of each operand that meet, and what of them is taken at once
-DENSE_BOUND = 128 / 116  # products a cycle over sums that the accumulators take: it sets the time when dense
+TILE, LANES_A, LANES_B = 32, 8, 16  # elements of a tile, and elements of each operand per step
+DENSE_BOUND = 128 / 116  # products per accumulated sum, a limit for dense operands
 
-# Table VII, by convolution of AlexNet: how far Eyeriss' chip and Sparseloop compress DRAM's traffic; and of
-# the artifact's runs (table7_eyeriss_setup/ref_outputs, commit 7e5cfbac) DRAM's words of data, and cycles.
+# Table VII, by convolution of AlexNet: compression of DRAM's traffic by Eyeriss' chip and by Sparseloop; and
+# from the artifact's runs (table7_eyeriss_setup/ref_outputs, commit 7e5cfbac), data words of DRAM, and
+# cycles.
 COMPRESSION = {
     1: (1.2, 1.2, 2_346_493, 2_838_528),
     2: (1.4, 1.4, 2_426_160, 4_128_768),
@@ -78,7 +79,7 @@ DESIGNS = Path(__file__).parent / "designs"
 
 
 def study(_cases: Sequence[str], _options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Return the analytical model beside what Sparseloop published, as data and as tables."""
+    """Return the analytical model compared with Sparseloop's publications, as data and as tables."""
     figures = sparseloop()
     unused = ("Model", "Settings", "TeAAL's error", "Source")
     return as_data(figures), [figure_table("Sparseloop", figures, *unused)]
@@ -89,8 +90,8 @@ def sparseloop() -> list[Figure]:
     return [*_formats(), *_pointwise(), *_compression(), *_tensor_core(), *_structured()]
 
 
-def _figure(where: str, case: str, what: str, theirs: float, ours: float, settled: str = "") -> Figure:
-    return Figure("sparseloop", what, f"{where}, {case}", theirs, ours, settled=settled)
+def _figure(place: str, case: str, quantity: str, published: float, ours: float, settled: str = "") -> Figure:
+    return Figure("sparseloop", quantity, f"{place}, {case}", published, ours, settled=settled)
 
 
 def _formats() -> Iterator[Figure]:
@@ -98,15 +99,17 @@ def _formats() -> Iterator[Figure]:
     for share, (bitmask_energy, cycles, energy) in FORMATS.items():
         published = (BITMASK_CYCLES, bitmask_energy), (cycles, energy)
         for design, name, numbers in zip(designs, ("bitmasks", "coordinate lists"), published, strict=True):
-            found = evaluate_case(_with_densities(design, [share, share]))
+            evaluation = evaluate_case(_with_densities(design, [share, share]))
             case = f"{name}, density {share:.2g}"
-            ours = float(found.cycles[0]), float(found.energy_pj[0]) * 1e-6
-            for what, theirs, value in zip(("cycles by format", "energy, uJ"), numbers, ours, strict=True):
-                yield _figure("Fig. 1", case, what, theirs, value, FIRST_FILL)
+            ours = float(evaluation.cycles[0]), float(evaluation.energy_pj[0]) * 1e-6
+            for quantity, published_value, value in zip(
+                ("cycles by format", "energy, uJ"), numbers, ours, strict=True
+            ):
+                yield _figure("Fig. 1", case, quantity, published_value, value, FIRST_FILL)
 
 
 def _with_densities(case: Case, shares: Sequence[float]) -> Case:
-    """With a fixed share of nonzeros in the first tensors, and the others full."""
+    """Set a fixed density of the first tensors, and make the others dense."""
     problem = case.design.problem
     full = [1.0] * (len(problem.tensors) - len(shares))
     models = tuple(density(share, problem.shape(number)) for number, share in enumerate([*shares, *full]))
@@ -123,12 +126,12 @@ def _pointwise() -> Iterator[Figure]:
 
 
 def _layer(case: Case, bounds: Sequence[int], shares: Sequence[float]) -> Case:
-    """Another layer of a nest that loops over each dimension at one level; shares are of nonzeros."""
+    """Return another layer of a nest with one level per dimension; shares are densities."""
     problem, loops = replace(case.design.problem, bounds=tuple(bounds)), case.loops
-    drawn = (Uniform(problem.shape(number), share) for number, share in enumerate(shares))
-    whole = replace(problem, densities=(*drawn, density(1.0, problem.shape(len(shares)))))
+    densities = (Uniform(problem.shape(number), share) for number, share in enumerate(shares))
+    dense_problem = replace(problem, densities=(*densities, density(1.0, problem.shape(len(shares)))))
     mapping = replace(loops, temporal=np.where(loops.temporal > 1, bounds, 1))
-    return replace(case, design=replace(case.design, problem=whole), mapping=mapping)
+    return replace(case, design=replace(case.design, problem=dense_problem), mapping=mapping)
 
 
 def _compression() -> Iterator[Figure]:
@@ -137,22 +140,22 @@ def _compression() -> Iterator[Figure]:
         dense, words, ours = _memory_words(read_case(files))
         as_the_tool = _cycles(read_case(files, {"mode": "timeloop"}))
         case = f"AlexNet, convolution {layer}"
-        settled, again = (OVERLAPPING, WINDOWS) if layer == 2 else ("", "")
+        settled, cycle_choice = (OVERLAPPING, WINDOWS) if layer == 2 else ("", "")
         yield _figure("Table VII", case, "compression of DRAM's traffic", published, dense / words, settled)
         yield _figure("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words, settled)
         yield _figure("Table VII", case, "data words of DRAM", data, ours)
-        yield _figure("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool, again)
+        yield _figure("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool, cycle_choice)
 
 
 def _memory_words(case: Case) -> tuple[float, float, float]:
-    """Words from and to the outermost level: were all dense, as they are stored, and of these the data."""
-    found = evaluate_case(case)
-    cost = found.cost.levels[0]
-    tables = [one for (level, _tensor), one in found.traffic.dense.items() if level == 0]
-    dense = sum(float((one.reads + one.updates)[0]) for one in tables)
+    """Return the words of the outermost level: with dense data, as stored, and data only."""
+    evaluation = evaluate_case(case)
+    cost = evaluation.cost.levels[0]
+    tables = [traffic for (level, _tensor), traffic in evaluation.traffic.dense.items() if level == 0]
+    dense = sum(float((traffic.reads + traffic.updates)[0]) for traffic in tables)
     words, metadata = (
-        sum(float(numbers[0]) for way in ways for numbers in way.values())
-        for ways in (
+        sum(float(numbers[0]) for counts in directions for numbers in counts.values())
+        for directions in (
             (cost.read_words, cost.write_words),
             (cost.format_read_words, cost.format_write_words),
         )

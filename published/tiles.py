@@ -1,4 +1,4 @@
-"""Ways to tile beside one another: what they move by the meter, and what ExTensor makes of them."""
+"""Comparison of tiling methods: words moved by the traffic meter, and ExTensor's cycles."""
 
 from __future__ import annotations
 
@@ -27,50 +27,50 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "study", "words"]
 
-CAPACITY = 33_027  # words: of a dense tile of 128 x 128 (D2T2, Section 6.1)
+CAPACITY = 33_027  # words of a dense tile of 128 x 128 (D2T2, Section 6.1)
 KERNEL = ("C[i,j] = A[i,k] * B[k,j]", "ikj")
-VARIANTS = {  # of D2T2: beside the paper's, what docs/d2t2.md calls counted, and growing in sums
+VARIANTS = {  # of D2T2: the paper's, the model ``counted`` of docs/d2t2.md, and with tiles grown in sums
     "d2t2": {},
     "counted": {"model": "counted"},
     "counted, grown": {"model": "counted", "grow": "contracted"},
 }
 PUBLISHED = "published"
 TILINGS = (PUBLISHED, "conservative", "prescient", "d2t2", "d2t2-counted")
-LIMIT = 10  # times the cycles with published tiles, after which a run ends: it has lost
-LARGEST = 100_000  # nonzeros; what has more runs only where it is named, for its minutes
-SMALL_LLB = "2 MiB"  # for the small matrices that are drawn
+LIMIT = 10  # multiple of the cycles with published tiles at which a run is stopped
+LARGEST = 100_000  # nonzeros; larger matrices take minutes and run only by name
+SMALL_LLB = "2 MiB"  # for generated matrices
 
 
 def _blocks() -> Any:  # noqa: ANN401 - a matrix of scipy
-    """Dense blocks of 16 x 16 on the diagonal, as of finite elements."""
+    """Return dense blocks of 16 x 16 on the diagonal, as in finite elements."""
     return sparse.kron(sparse.eye_array(240), np.ones((16, 16)), format="csr")
 
 
 def _arrow() -> Any:  # noqa: ANN401 - a matrix of scipy
-    """A full first row, a full first column and the diagonal."""
+    """Return a matrix with a full first row, a full first column and the diagonal."""
     size = 1000
     places = np.arange(size)
     rows, columns = (
-        np.concatenate(each) for each in ((places, 0 * places, places), (places, places, 0 * places))
+        np.concatenate(parts) for parts in ((places, 0 * places, places), (places, places, 0 * places))
     )
     return sparse.csr_array((np.ones(3 * size), (rows, columns)), shape=(size, size))
 
 
-_DRAWN: Mapping[str, Callable[[], Any]] = {"blocks on the diagonal": _blocks, "arrow": _arrow}
-_SPECIFIED = {
+_BUILDERS: Mapping[str, Callable[[], Any]] = {"blocks on the diagonal": _blocks, "arrow": _arrow}
+_GENERATORS = {
     "band of 2": "banded:rows=4096,cols=4096,nonzeros=16000,bandwidth=2,seed=1",
     "power law": "chung-lu:rows=4096,cols=4096,nonzeros=40000,exponent=2.1,seed=1",
     "uniform": "uniform:rows=4096,cols=4096,nonzeros=40000,seed=1",
 }
-MATRICES = ("wiki-Vote", "p2p-Gnutella31", *_SPECIFIED, *_DRAWN)
+MATRICES = ("wiki-Vote", "p2p-Gnutella31", *_GENERATORS, *_BUILDERS)
 
 
 @dataclass(frozen=True)
 class Words:
-    """What ways to tile A times its transpose move, by the meter.
+    """Words that tiling methods move for A times its transpose, by the traffic meter.
 
     Args:
-        matrix: its name.
+        matrix: the name of the matrix.
         source: ``real``, ``surrogate``, ``generated`` or from ``memory``.
         totals: words of all tensors, by method.
     """
@@ -82,17 +82,17 @@ class Words:
 
 @dataclass(frozen=True)
 class Ran:
-    """ExTensor on A times A with one way to tile.
+    """A run of ExTensor on A times A with one tiling method.
 
     Args:
-        matrix, source: as of ``Words``.
+        matrix, source: as for ``Words``.
         buffer: size of the last-level buffer.
         tiling: the parameter.
-        tile: the shape that was run, in microtiles of 128 x 128.
-        cycles: of the event simulation, memory at its peak.
-        trace_cycles: of the trace model.
+        tile: the shape of the tiles, in microtiles of 128 x 128.
+        cycles: cycles of the event simulation, with memory at its peak.
+        trace_cycles: cycles of the trace model.
         traffic: bytes by tensor, of the event simulation.
-        complete: whether it ran to its end, and was not ended at ``LIMIT`` times the published tiles' cycles.
+        complete: whether the run finished before ``LIMIT`` times the published tiles' cycles.
     """
 
     matrix: str
@@ -108,11 +108,11 @@ class Ran:
 
 @dataclass(frozen=True)
 class NotRun:
-    """ExTensor did not run a matrix with one way to tile.
+    """A matrix and tiling method without a run of ExTensor.
 
     Args:
-        matrix, source, tiling: as of ``Ran``.
-        reason: what has no room, and where, as the machine says it; or how large the matrix is.
+        matrix, source, tiling: as for ``Ran``.
+        reason: the machine's error, or the size of the matrix.
     """
 
     matrix: str
@@ -122,17 +122,17 @@ class NotRun:
 
 
 def words(names: Sequence[str], tell: Callable[[str], None]) -> Iterator[Words]:
-    """The meter's counts of each matrix times its transpose, all methods beside one another."""
+    """Yield the meter's counts of each matrix times its transpose, for all methods."""
     for name in names:
         tell(f"{name}: words")
-        found = _loaded(name)
-        yield Words(name, found.source, _totals(SparseTensor.from_matrix(found.matrix)))
+        workload = _load_matrix(name)
+        yield Words(name, workload.source, _totals(SparseTensor.from_matrix(workload.matrix)))
 
 
 def _totals(a: SparseTensor) -> dict[str, int]:
     kernel, tensors = Kernel.read(*KERNEL), {"A": a, "B": a.transposed((1, 0))}
-    made = plan(kernel, tensors, CAPACITY, methods=Methods(("prescient", "tailors")))
-    totals = {name: one.total for name, one in made.measured.items() if name != "d2t2"}
+    tile_plan = plan(kernel, tensors, CAPACITY, methods=Methods(("prescient", "tailors")))
+    totals = {name: counted.total for name, counted in tile_plan.measured.items() if name != "d2t2"}
     totals["drt"] = drt(a, tensors["B"], CAPACITY).words()["total"]
 
     def judge(shape: Mapping[str, int]) -> float:
@@ -140,50 +140,52 @@ def _totals(a: SparseTensor) -> dict[str, int]:
 
     for name, settings in VARIANTS.items():
         options = Options.model_validate(settings)
-        totals[name] = int(judge(optimise(kernel, tensors, CAPACITY, options, made.statistics, judge).shape))
+        totals[name] = int(
+            judge(optimise(kernel, tensors, CAPACITY, options, tile_plan.statistics, judge).shape)
+        )
     return totals
 
 
 def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf) -> Iterator[Ran | NotRun]:
-    """ExTensor on each matrix of at most ``largest`` nonzeros with each of its tilings.
+    """Yield runs of ExTensor on matrices of at most ``largest`` nonzeros with each tiling method.
 
-    Those drawn here have a smaller buffer.
+    Generated matrices use a smaller buffer.
     """
     for name in names:
-        found = _loaded(name)
-        if found.matrix.nnz > largest:
-            reason = f"not run: {found.matrix.nnz:,} nonzeros; name the matrix to run it"
-            yield from (NotRun(name, found.source, tiling, reason) for tiling in TILINGS)
+        workload = _load_matrix(name)
+        if workload.matrix.nnz > largest:
+            reason = f"not run: {workload.matrix.nnz:,} nonzeros; name the matrix to run it"
+            yield from (NotRun(name, workload.source, tiling, reason) for tiling in TILINGS)
             continue
-        settings = {} if found.source in ("real", "surrogate") else {"llb.size": SMALL_LLB}
+        settings = {} if workload.source in ("real", "surrogate") else {"llb.size": SMALL_LLB}
         limit = None
         for tiling in TILINGS:
             tell(f"{name}: ExTensor, {tiling}")
-            yield (ran := _run(name, found, {**settings, "tiling": tiling}, limit))
-            if tiling == PUBLISHED and isinstance(ran, Ran):
-                limit = LIMIT * ran.cycles
+            yield (run := _run(name, workload, {**settings, "tiling": tiling}, limit))
+            if tiling == PUBLISHED and isinstance(run, Ran):
+                limit = LIMIT * run.cycles
 
 
-def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
+def _run(name: str, workload: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
     try:
         report = simulate_to_end(
-            "extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
+            "extensor", workload, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
         )
-        trace = refuse_interrupted(model("extensor", found, settings=settings))
+        trace = refuse_interrupted(model("extensor", workload, settings=settings))
     except (ConfigurationError, InputError, WorkloadError) as error:
-        return NotRun(name, found.source, settings["tiling"], str(error))
+        return NotRun(name, workload.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()
-    moved = {tensor: one.moved_bytes for tensor, one in report.traffic.items()}
+    moved = {tensor: tensor_traffic.moved_bytes for tensor, tensor_traffic in report.traffic.items()}
     buffer = report.config["llb"]["size"]
     counts = (report.cycles, trace.cycles, moved, bool(report.complete))
-    return Ran(name, found.source, buffer, settings["tiling"], (m, k, n), *counts)
+    return Ran(name, workload.source, buffer, settings["tiling"], (m, k, n), *counts)
 
 
-def _loaded(name: str) -> Workload:
-    """A matrix of those that are compared, or any other that can be loaded."""
-    if name in _DRAWN:
-        return from_scipy(_DRAWN[name](), name)
-    return load(_SPECIFIED.get(name, name))
+def _load_matrix(name: str) -> Workload:
+    """Load a matrix of the comparison, or any other matrix."""
+    if name in _BUILDERS:
+        return from_scipy(_BUILDERS[name](), name)
+    return load(_GENERATORS.get(name, name))
 
 
 def study(matrices: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
@@ -201,11 +203,13 @@ def _words_table(moved: Sequence[Words]) -> Table:
         "A times its transpose, words by the meter; buffers of 33,027 words; below, gains over Conservative"
     )
     table = Table(title, ("Matrix", *methods))
-    for one in moved:
-        table.add(_name(one), *(f"{total:,}" for total in one.totals.values()))
+    for row in moved:
+        table.add(_name(row), *(f"{total:,}" for total in row.totals.values()))
     for label, mean in (("geometric mean", _geometric), ("arithmetic mean", _arithmetic)):
-        gains = {each: [one.totals["conservative"] / one.totals[each] for one in moved] for each in methods}
-        table.add(label, *(f"{mean(gains[each]):.2f} x" for each in methods))
+        gains = {
+            method: [row.totals["conservative"] / row.totals[method] for row in moved] for method in methods
+        }
+        table.add(label, *(f"{mean(gains[method]):.2f} x" for method in methods))
     return table
 
 
@@ -223,32 +227,32 @@ def _runs_table(runs: Sequence[Ran | NotRun]) -> Table:
         "Z",
     )
     table = Table("ExTensor on A times A, memory at its peak; traffic in bytes", columns, labels=2)
-    published = {one.matrix: one.cycles for one in runs if isinstance(one, Ran) and one.tiling == PUBLISHED}
-    for one in runs:
-        table.add(*(_row(one, published.get(one.matrix)) if isinstance(one, Ran) else _reason(one)))
+    published = {run.matrix: run.cycles for run in runs if isinstance(run, Ran) and run.tiling == PUBLISHED}
+    for run in runs:
+        table.add(*(_row(run, published.get(run.matrix)) if isinstance(run, Ran) else _reason(run)))
     return table
 
 
-def _row(one: Ran, published: int | None) -> list[str]:
-    gain = "" if published is None else f"{published / one.cycles:.2f} x"
+def _row(run: Ran, published: int | None) -> list[str]:
+    gain = "" if published is None else f"{published / run.cycles:.2f} x"
     return [
-        f"{_name(one)}, {one.buffer}",
-        one.tiling,
-        " x ".join(map(str, one.tile)),
-        f"{'' if one.complete else 'not finished in '}{one.cycles:,}",
-        gain if one.complete else f"below {gain}",
-        f"{one.trace_cycles:,}",
-        *(f"{one.traffic[tensor]:,}" if one.complete else "" for tensor in ("A", "B", "PO", "Z")),
+        f"{_name(run)}, {run.buffer}",
+        run.tiling,
+        " x ".join(map(str, run.tile)),
+        f"{'' if run.complete else 'not finished in '}{run.cycles:,}",
+        gain if run.complete else f"below {gain}",
+        f"{run.trace_cycles:,}",
+        *(f"{run.traffic[tensor]:,}" if run.complete else "" for tensor in ("A", "B", "PO", "Z")),
     ]
 
 
-def _reason(one: NotRun) -> list[str]:
-    """A row that has the reason instead of numbers."""
-    return [_name(one), one.tiling, "", one.reason, *[""] * 6]
+def _reason(run: NotRun) -> list[str]:
+    """Return a row with the reason in place of numbers."""
+    return [_name(run), run.tiling, "", run.reason, *[""] * 6]
 
 
-def _name(one: Words | Ran | NotRun) -> str:
-    return f"{one.matrix} (SURROGATE)" if one.source == "surrogate" else one.matrix
+def _name(row: Words | Ran | NotRun) -> str:
+    return f"{row.matrix} (SURROGATE)" if row.source == "surrogate" else row.matrix
 
 
 def _geometric(gains: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""Every published figure on file beside ours, what was chosen after seeing it, and a public tool's error."""
+"""All published figures compared with ours, with tuned choices and a public tool's error."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ IN_SIGHT = (
     "a PE reads and multiplies nothing for a zero (zero_gating) and compares only the ids that it holds; "
     "both chosen after a comparison with Table III"
 )
-# Formats that Table III has for each workload, by their names there.
+# Formats of each workload in Table III, by their names there.
 TABLE_III = {"MCFt": "mcf_a", "MCFf": "mcf_b", "ACFt": "acf_a", "ACFf": "acf_b"}
-DRAM = "dram"  # the model of a real DRAM, in the files of published values
+DRAM = "dram"  # memory model of a real DRAM, in the files of published values
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
-# What there is; each is run alone by its name.
+# Parts of the validation, which can be selected by name.
 PARTS = (*MACHINES, "costs", "sage", "sparseloop", "sam")
 
 
 def study(parts: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Return every published figure, or those of some parts, as data and as tables."""
+    """Return all published figures, or those of some parts, as data and as tables."""
     refuse_options("validation is", options)
     figures, claims = validation(parts, options["tell"])
     return as_data(figures) + [asdict(claim) for claim in claims], validation_tables(figures, claims)
 
 
 def validation(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[Figure], list[Claim]]:
-    """Run what has published figures, and decide the claims of the SAM paper.
+    """Run the parts with published figures, and check the claims of the SAM paper.
 
     Args:
-        names: of ``PARTS``; all if there are none.
-        tell: called with a line about each run that begins.
+        names: elements of ``PARTS``; all if empty.
+        tell: called with a line about each run before its start.
 
     Raises:
         InputError: there is no such part.
@@ -85,9 +85,9 @@ def validation_tables(figures: Sequence[Figure], claims: Sequence[Claim]) -> lis
 
 
 def machine_figures(accelerator: Accelerator[Any], tell: Callable[[str], None]) -> list[Figure]:
-    """Return the published runs of a machine: those at hand, then those that were run elsewhere.
+    """Return the published runs of a machine: local runs, then external runs.
 
-    Where the published runs had another memory, the runs with a real DRAM are among them.
+    If the published runs had another memory, runs with a real DRAM are included.
     """
     publication = read_published(accelerator)
     models = tuple(
@@ -95,15 +95,15 @@ def machine_figures(accelerator: Accelerator[Any], tell: Callable[[str], None]) 
     )
     runs = compare(accelerator, models=models, tell=tell)
     ran = {run.matrix for run in runs}
-    figures = [figure for run in runs for figure in _of_run(accelerator.name, publication, run)]
+    figures = [figure for run in runs for figure in _run_figures(accelerator.name, publication, run)]
     elsewhere = (run for run in publication.elsewhere if run.matrix not in ran)
     return figures + [
-        figure for run in elsewhere for figure in _run_elsewhere(accelerator.name, publication, run)
+        figure for run in elsewhere for figure in _external_figures(accelerator.name, publication, run)
     ]
 
 
-def _of_run(machine: str, publication: Published, run: Run) -> Iterator[Figure]:
-    """Its cycles, and the traffic of all tensors together."""
+def _run_figures(machine: str, publication: Published, run: Run) -> Iterator[Figure]:
+    """Yield the cycles of a run, and the traffic of all tensors."""
     figures = publication.find(run.matrix, "reported")
     if figures is None:
         return
@@ -119,8 +119,8 @@ def _of_run(machine: str, publication: Published, run: Run) -> Iterator[Figure]:
         yield Figure(machine, "traffic, bytes", run.matrix, reported, ours, run.model, public, *knowledge)
 
 
-def _run_elsewhere(machine: str, publication: Published, run: FetchedRun) -> Iterator[Figure]:
-    """Its cycles, and the traffic of all tensors together if both are known."""
+def _external_figures(machine: str, publication: Published, run: FetchedRun) -> Iterator[Figure]:
+    """Yield the cycles of an external run, and the traffic of all tensors if both are known."""
     reported, teaal = (publication.find(run.matrix, by) for by in ("reported", "TeAAL"))
     assert reported is not None
     assert reported.cycles is not None
@@ -144,20 +144,25 @@ def _ratio(modelled: float | None, reported: float) -> float | None:
 
 
 def _sage() -> Iterator[Figure]:
-    """The classes of Fig. 13, the formats of Table III, and what conversions cost."""
+    """Yield the classes of Fig. 13, the formats of Table III, and the cost of conversions."""
     comparison = sage.compare((), sage_parameters({}))
     for ratio in comparison.ratios:
-        if ratio.published_mean is not None and ratio.system != OURS:  # whose ratio to itself is 1
+        if ratio.published_mean is not None and ratio.system != OURS:  # the ratio to itself is 1
             numbers = ratio.published_mean, ratio.mean
             yield Figure("sage", "energy-delay product, ratio", ratio.system, *numbers, settled=IN_SIGHT)
     for name, key in TABLE_III.items():
-        same = sum(getattr(one.ours, key) == getattr(one.published, key) for one in comparison.workloads)
+        same = sum(
+            getattr(workload.ours, key) == getattr(workload.published, key)
+            for workload in comparison.workloads
+        )
         numbers = len(comparison.workloads), same
         yield Figure("sage", "formats of Table III as published", name, *numbers, settled=IN_SIGHT)
     matrices = ("spgemm", "spmm")
-    converted = [one for one in comparison.workloads if one.kernel in matrices and one.conversion]
-    energy = mean(one.picojoules * one.conversion for one in converted) / 1e6
-    share = 100 * mean(one.conversion for one in converted)
+    converted = [
+        workload for workload in comparison.workloads if workload.kernel in matrices and workload.conversion
+    ]
+    energy = mean(workload.picojoules * workload.conversion for workload in converted) / 1e6
+    share = 100 * mean(workload.conversion for workload in converted)
     run = f"mean of {len(converted)} matrix products"
     yield Figure("sage", "energy of conversions, uJ", run, 87.5, energy)
     yield Figure("sage", "energy of conversions, % of all", run, 0.023, share)

@@ -1,10 +1,10 @@
 """Figures of logic and SRAM in 45 nm: layout density, clock, leakage, and their intervals.
 
-- - Density: cells take about 0.7 of the area of a layout in commercial flows (Ariane in Nangate45, TILOS
+- Density: cells take about 0.7 of the area of a layout in commercial flows (Ariane in Nangate45, TILOS
   MacroPlacement), and 0.4 to 0.5 in the open-source flow (Ibex, SweRV in Nangate45, OpenROAD-flow-scripts).
-- - Clock: OpenSTA on accumulator and sorted_head with only the clock toggling, without leakage, for a
+- Clock: OpenSTA on accumulator and sorted_head with only the clock toggling, without leakage, for a
   flip-flop and cycle at 0.9 V: 5.9 fJ in osu018, scaled, and 6.5 to 8.0 fJ in Nangate45.
-- - Leakage of logic: common cells of Nangate45 in the typical corner, 25 C and 1.1 V. The fast corner has 3.2
+- Leakage of logic: common cells of Nangate45 in the typical corner, 25 C and 1.1 V. The fast corner has 3.2
   to 3.7 times the leakage.
 - Areas of SRAM: the macros fakeram45 of OpenROAD-flow-scripts are 1.3 to 1.55 times as large as CACTI's here.
 - Energies of SRAM: other published and estimated figures are mostly within a factor of 2.
