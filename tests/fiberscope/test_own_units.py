@@ -23,7 +23,7 @@ ADDER = unit(
     "adder",
     Adder,
     given.AccumulatorParameters,
-    given.carried,
+    given.port_contents,
 {logic}    as_made={{"coordinate_bits": 32, "value_bits": 48, "sum_bits": 53}},
     counters={{"add": given._added, "emitted": elements("sums")}},
     events=("add",),

@@ -20,9 +20,11 @@ def said(file):
 
 
 def beside_its_logic(file):
-    """Those outside the functions that are its logic: all of the module but ``carried``."""
+    """Those outside the functions that are its logic: all of the module but ``port_contents``."""
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    functions = [part for part in tree.body if isinstance(part, ast.FunctionDef) and part.name != "carried"]
+    functions = [
+        part for part in tree.body if isinstance(part, ast.FunctionDef) and part.name != "port_contents"
+    ]
     logic = {line for part in functions for line in range(part.lineno, part.end_lineno + 1)}
     return [line for number, line in said(file).items() if number not in logic]
 

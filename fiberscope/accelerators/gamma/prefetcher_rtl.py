@@ -25,7 +25,7 @@ from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen, count_of, decoded, follows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
 ENDS = ("firsts", "ends")  # words of an input that hold its row's two pointers
 POINTER_BYTES = 4  # bytes of a row pointer, which is the number of an element
@@ -81,7 +81,7 @@ class PrefetcherParameters(OfLines):
         return f"requests.{self.queue - 1}"
 
 
-def carried(parameters: PrefetcherParameters) -> Carried:
+def port_contents(parameters: PrefetcherParameters) -> PortContents:
     """Return the contents of all ports; tasks arrive with rows of B and leave with the extents of fibers."""
     tasks = parameters.tasks.content
     return {
@@ -364,7 +364,7 @@ BLOCK = unit(
     "prefetcher",
     Prefetcher,
     PrefetcherParameters,
-    carried,
+    port_contents,
     design,
     status=(PENDING,),
     alone=False,

@@ -37,7 +37,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Payload, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.twin import index_bits
-from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
 from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim.channel import Channel
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _Arguments: TypeAlias = tuple[TaskTable, CompressedRows, PartialStore, PartialOccupancy, int]
 
 
-def carried(parameters: SchedulerParameters) -> Carried:
+def port_contents(parameters: SchedulerParameters) -> PortContents:
     """Return the contents of all ports: memory, tasks, completions, and the port that fills the memories."""
     of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
     words = max(parameters.stream + 1, parameters.lines << parameters.row_bits)
@@ -209,7 +209,7 @@ BLOCK = unit(
     "scheduler",
     Scheduler,
     SchedulerParameters,
-    carried,
+    port_contents,
     design,
     status=status,
     base=SchedulerAdapter,

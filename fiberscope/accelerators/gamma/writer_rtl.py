@@ -26,7 +26,7 @@ from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import check_range, number, one_of
 from fiberscope.hw.rtl.kit.trees import chosen, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
 LENGTH = "length"  # further field of a completion: number of elements of the fiber
 PAGES = tuple(1 << bits for bits in range(5, 21))  # supported sizes of a page in bytes
@@ -65,7 +65,7 @@ class FiberWriterParameters(OfLines):
         return index_bits(self.page_bytes // self.line_bytes)
 
 
-def carried(parameters: FiberWriterParameters) -> Carried:
+def port_contents(parameters: FiberWriterParameters) -> PortContents:
     """Return the contents of all ports; a task carries whether its output is partial and where it begins."""
     task: Content = {"reference": INDEX_BITS}
     return {
@@ -318,7 +318,7 @@ BLOCK = unit(
     "fiber_writer",
     FiberWriter,
     FiberWriterParameters,
-    carried,
+    port_contents,
     design,
     status=(PENDING,),
     alone=False,

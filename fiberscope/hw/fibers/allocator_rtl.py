@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named
-from fiberscope.hw.rtl.kit.unit import Carried, Fields, Summed, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Fields, PortContents, Summed, tokens, unit
 
 ROWS = (1, 4096)
 ADDRESS_BITS = 62
@@ -40,7 +40,7 @@ class BumpAllocatorParameters(Parameters):
     who_bits: int = number(16, 1, 64)
 
 
-def allocator_carried(parameters: BumpAllocatorParameters) -> Carried:
+def allocator_contents(parameters: BumpAllocatorParameters) -> PortContents:
     """The control of a grant is high where there is no space."""
     who = {"reference": parameters.who_bits}
     address = {"coordinate": parameters.end.bit_length() or 1}
@@ -104,7 +104,7 @@ class NodeWriterParameters(Parameters):
     count_bits: int = number(16, 1, 31)
 
 
-def writer_carried(parameters: NodeWriterParameters) -> Carried:
+def writer_contents(parameters: NodeWriterParameters) -> PortContents:
     """An address of -1 says that a list ends."""
     address = Field("reference", parameters.address_bits, "unsigned")
     row: Fields = {"coordinate": index_bits(parameters.rows), "reference": address}
@@ -150,7 +150,7 @@ BUMP_ALLOCATOR = unit(
     "bump_allocator",
     BumpAllocator,
     BumpAllocatorParameters,
-    allocator_carried,
+    allocator_contents,
     bump_allocator,
     arguments=("end", "begin"),
     as_made={"size_bits": ADDRESS_BITS, "who_bits": 64},
@@ -162,7 +162,7 @@ NODE_WRITER = unit(
     "node_writer",
     NodeWriter,
     NodeWriterParameters,
-    writer_carried,
+    writer_contents,
     node_writer,
     arguments=("rows",),
     as_made={"address_bits": ADDRESS_BITS, "count_bits": 31},

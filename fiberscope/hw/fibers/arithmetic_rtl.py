@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Stream
 from fiberscope.hw.rtl.kit.parameters import number, payload_widths
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, elements, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, elements, unit
 
 MULTIPLIES = "multiplies"  # status outputs: an element is scaled in this cycle,
 PASSES = "passes"  # or passes without
@@ -42,7 +42,7 @@ class MultiplierParameters(ValueParameters):
     values: str = value_type()
 
 
-def multiplier_carried(parameters: MultiplierParameters) -> Carried:
+def multiplier_contents(parameters: MultiplierParameters) -> PortContents:
     """The scale that the reference names comes beside the element."""
     element: Content = {
         "control": 1,
@@ -90,7 +90,7 @@ class AccumulatorParameters(SummingParameters):
     values: str = value_type()
 
 
-def carried(parameters: AccumulatorParameters) -> Carried:
+def port_contents(parameters: AccumulatorParameters) -> PortContents:
     """Sums in two lanes: the last sum of a fiber and its stop leave together."""
     element: Content = {"control": 1, "coordinate": parameters.coordinate_bits}
     total = element | {"value": parameters.sum_field}
@@ -143,7 +143,7 @@ MULTIPLIER = unit(
     "multiplier",
     Multiplier,
     MultiplierParameters,
-    multiplier_carried,
+    multiplier_contents,
     multiplier,
     status=(MULTIPLIES, PASSES),
     alone=False,
@@ -155,7 +155,7 @@ BLOCK = unit(
     "accumulator",
     Accumulator,
     AccumulatorParameters,
-    carried,
+    port_contents,
     design,
     arguments=("values",),
     as_made={"coordinate_bits": MAXIMUM_WIDTH, "value_bits": 48, "sum_bits": WHOLE_BITS},

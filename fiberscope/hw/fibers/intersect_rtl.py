@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, StatusCounter, elements, stops, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, stops, unit
 from fiberscope.hw.stream import DATA, FIBER_NUMBERS
 from fiberscope.sim.channel import Channel
 
@@ -53,7 +53,7 @@ class SkipAheadParameters(TwoFingerParameters):
     window: int = number(8, 1, 32)
 
 
-def skip_ahead_carried(parameters: SkipAheadParameters) -> Carried:
+def skip_ahead_contents(parameters: SkipAheadParameters) -> PortContents:
     """The fibers, and what is told of skips."""
     skip = {"control": 1, "coordinate": parameters.coordinate_bits, "reference": NUMBER_BITS + 1}
     return {**_fibers(parameters), **{f"skips_{side}": skip for side in SIDES}}
@@ -70,7 +70,7 @@ def skip_ahead_status(parameters: SkipAheadParameters) -> Mapping[str, int]:
     return status | {"dropped": parameters.window.bit_length()}
 
 
-def _fibers(parameters: TwoFingerParameters) -> Carried:
+def _fibers(parameters: TwoFingerParameters) -> PortContents:
     """Elements of fibers."""
     element = {
         "control": 1,
@@ -250,7 +250,7 @@ SKIP_AHEAD = unit(
     "skip_ahead",
     SkipAheadIntersector,
     SkipAheadParameters,
-    skip_ahead_carried,
+    skip_ahead_contents,
     skip_ahead,
     arguments=("window",),
     status=skip_ahead_status,

@@ -11,7 +11,7 @@ from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, Summed, rows, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, Summed, rows, tokens, unit
 from fiberscope.hw.stream import MET
 
 WORDS = (1, 32)  # of the component's, those up to which a module is tried
@@ -37,7 +37,7 @@ class MaskIntersectorParameters(Parameters):
         return self.words * self.width
 
 
-def carried(parameters: MaskIntersectorParameters) -> Carried:
+def port_contents(parameters: MaskIntersectorParameters) -> PortContents:
     """Masks, and the coordinate of a step."""
     masks = Lanes({"coordinate": parameters.width}, parameters.words)
     result = {"control": 2, "coordinate": index_bits(parameters.bits)}
@@ -102,7 +102,7 @@ BLOCK = unit(
     "intersector",
     MaskIntersector,
     MaskIntersectorParameters,
-    carried,
+    port_contents,
     design,
     arguments=("words", "width", "rule"),
     counters={"intersect": tokens("results"), "matches": Summed("results", _met), "fibers": rows("masks_a")},

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of
 from fiberscope.hw.rtl.kit.smallest import Candidate, select_smallest
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Each, elements, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
 WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
@@ -60,7 +60,7 @@ def scaled(bits: int) -> Content:
     return {SCALE: Payload(bits)} if bits else {}
 
 
-def carried(parameters: MergerParameters) -> Carried:
+def port_contents(parameters: MergerParameters) -> PortContents:
     """A task's coordinate is the number of ways."""
     element: Content = {
         "control": 1,
@@ -237,7 +237,7 @@ BLOCK = unit(
     "merger",
     HighRadixMerger,
     MergerParameters,
-    carried,
+    port_contents,
     design,
     arguments=("radix", "stages"),
     as_made={"stages": lambda stages: min(stages, STAGES)},

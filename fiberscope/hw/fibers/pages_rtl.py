@@ -11,7 +11,7 @@ from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.trees import ones_up_to
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.component import Component
 
 FIRST = 0, 1 << 20
@@ -33,7 +33,7 @@ class PageAllocatorParameters(Parameters):
     page_bits: int = number(32, *PAGE_BITS)
 
 
-def carried(parameters: PageAllocatorParameters) -> Carried:
+def port_contents(parameters: PageAllocatorParameters) -> PortContents:
     """A request says no more than that it is there, and a stream has a field."""
     page = {"reference": Field("reference", parameters.page_bits, "unsigned")}
     return {"page_requests": Each({"control": 1}, parameters.askers), "pages": Each(page, parameters.askers)}
@@ -63,7 +63,7 @@ BLOCK = unit(
     "page_allocator",
     PageAllocator,
     PageAllocatorParameters,
-    carried,
+    port_contents,
     design,
     arguments=("first",),
     connected=connected,

@@ -56,7 +56,7 @@ from fiberscope.hw.rtl.kit.twin import (
     unless,
     unpacked,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 
 UNSCALED = -1  # as in the component
 TENSORS = (0, 7)
@@ -115,7 +115,7 @@ def element_content(value: Field) -> Content:
     }
 
 
-def carried(parameters: FiberReaderParameters) -> Carried:
+def port_contents(parameters: FiberReaderParameters) -> PortContents:
     """Tasks with their fibers, lines, and what leaves for merger and writer."""
     return {
         "tasks": parameters.tasks.content,
@@ -382,7 +382,7 @@ BLOCK = unit(
     "fiber_reader",
     FiberReader,
     FiberReaderParameters,
-    carried,
+    port_contents,
     design,
     status=(PENDING,),
     alone=False,

@@ -26,7 +26,7 @@ from fiberscope.hw.rtl.kit.twin import (
     unless,
     unpacked,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, Fields, elements, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Fields, PortContents, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
 ENTRIES = (1, 256)  # of the component's, those up to which a module is tried
@@ -54,7 +54,7 @@ class SortedHeadParameters(Parameters):
     memory: str = memory_kind()
 
 
-def carried(parameters: SortedHeadParameters) -> Carried:
+def port_contents(parameters: SortedHeadParameters) -> PortContents:
     """A head has the number of its list as reference."""
     source: Fields = {"reference": Field("reference", index_bits(parameters.entries), "unsigned")}
     head: Fields = {"control": 1, "coordinate": parameters.column_bits}
@@ -296,7 +296,7 @@ BLOCK = unit(
     "sorted_head",
     SortedHeadUnit,
     SortedHeadParameters,
-    carried,
+    port_contents,
     design,
     arguments=("entries", "form"),
     as_made={"column_bits": COLUMN_BITS, "value_bits": 64},

@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.rows import Row, Rows
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, rows, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, rows, tokens, unit
 
 LEAVES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
 OPERAND_BITS = 32
@@ -39,7 +39,7 @@ class AdderNetworkParameters(Parameters):
     operand_bits: int = number(16, 1, OPERAND_BITS)
 
 
-def carried(parameters: AdderNetworkParameters) -> Carried:
+def port_contents(parameters: AdderNetworkParameters) -> PortContents:
     """Rows with a mask; a sum has as many bits more as the network has levels."""
     bits, lanes = parameters.operand_bits, parameters.leaves
     leaf: Fields = {"coordinate": parameters.id_bits, "value": Field("value", bits, "whole")}
@@ -140,7 +140,7 @@ BLOCK = unit(
     "adder_network",
     AdderNetwork,
     AdderNetworkParameters,
-    carried,
+    port_contents,
     design,
     arguments=("leaves",),
     as_made={"id_bits": 62, "operand_bits": OPERAND_BITS},

@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, nu
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
 from fiberscope.hw.rtl.kit.trees import ones_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, resized, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, Summed, elements, rows, unit
+from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, Summed, elements, rows, unit
 from fiberscope.hw.stream import ROW
 
 
@@ -47,7 +47,7 @@ class RegorParameters(Parameters):
         return self.vectors * self.words
 
 
-def regor_carried(parameters: RegorParameters) -> Carried:
+def regor_contents(parameters: RegorParameters) -> PortContents:
     """Rows of vectors."""
     word = {"control": 1, "coordinate": parameters.width} | payload_widths(parameters.reference_bits, 0)
     return dict.fromkeys(("bitmaps", "kept"), Lanes(word, parameters.lanes))
@@ -105,7 +105,7 @@ class PrefixPopcountParameters(Parameters):
     registers: int = number(1, 0, 1)
 
 
-def popcount_carried(parameters: PrefixPopcountParameters) -> Carried:
+def popcount_contents(parameters: PrefixPopcountParameters) -> PortContents:
     """Rows of words; with a count, as reference, its word."""
     value = payload_widths(0, parameters.value_bits)
     word = {"control": 1, "coordinate": parameters.width} | value
@@ -140,7 +140,7 @@ REGOR = unit(
     "regor",
     Regor,
     RegorParameters,
-    regor_carried,
+    regor_contents,
     regor,
     arguments=("vectors", "words", "width"),
     as_made={"reference_bits": 64},
@@ -153,7 +153,7 @@ PREFIX_POPCOUNT = unit(
     "prefix_popcount",
     PrefixPopcount,
     PrefixPopcountParameters,
-    popcount_carried,
+    popcount_contents,
     prefix_popcount,
     arguments=("form", "lanes", "width", "sum_width", "registers"),
     as_made={"value_bits": 64},

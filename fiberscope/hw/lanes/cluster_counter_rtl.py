@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, Summed, elements, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, Summed, elements, unit
 from fiberscope.hw.stream import DATA
 
 
@@ -29,7 +29,7 @@ class ClusterCounterParameters(ItemParameters):
         return index_bits(self.lanes) + 1
 
 
-def carried(parameters: ClusterCounterParameters) -> Carried:
+def port_contents(parameters: ClusterCounterParameters) -> PortContents:
     """Rows; an item that leaves has its rank as reference."""
     ranked = parameters.item(reference=parameters.rank_bits)
     return {"sorted": Lanes(parameters.item(), parameters.lanes), "clusters": Lanes(ranked, parameters.lanes)}
@@ -74,7 +74,7 @@ BLOCK = unit(
     "cluster_counter",
     ClusterCounter,
     ClusterCounterParameters,
-    carried,
+    port_contents,
     design,
     arguments=("lanes", "width"),
     as_made=PAYLOAD_AS_MADE,

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, unit
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ComparatorBankParameters(ItemParameters):
             raise ValueError("comparator_bank: a test for zero needs values; word_bits must not be 0")
 
 
-def carried(parameters: ComparatorBankParameters) -> Carried:
+def port_contents(parameters: ComparatorBankParameters) -> PortContents:
     """Rows with a mask."""
     item, lanes = parameters.item(), parameters.lanes
     return {
@@ -85,7 +85,7 @@ BLOCK = unit(
     "comparator_bank",
     ComparatorBank,
     ComparatorBankParameters,
-    carried,
+    port_contents,
     design,
     arguments=("lanes", "test"),
     as_made=AS_MADE,

@@ -30,7 +30,7 @@ from fiberscope.hw.rtl.kit.twin import (
     resized,
     unless,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, Fields, Lanes, unit
+from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, unit
 from fiberscope.hw.stream import DATA
 from fiberscope.sim.channel import Channel
 
@@ -78,7 +78,7 @@ class CounterBanksParameters(Parameters):
         return Shape(self.counters, self.banks or self.lanes, self.sweep_lanes, self.counter_bits)
 
 
-def carried(parameters: CounterBanksParameters) -> Carried:
+def port_contents(parameters: CounterBanksParameters) -> PortContents:
     """Rows with a mask on ``updates``, ``fetches`` and ``slots``, without on the others."""
     lanes, sweep_lanes, fetch_lanes = parameters.lanes, parameters.sweep_lanes, parameters.fetch_lanes
     index = index_bits(parameters.counters)
@@ -265,7 +265,7 @@ BLOCK = unit(
     "counter_banks",
     CounterBanks,
     CounterBanksParameters,
-    carried,
+    port_contents,
     design,
     arguments=("counters", "lanes", "sweep_lanes", "fetch_lanes", "banks"),
     as_made={"counter_bits": 62, "word_bits": WORD_BITS[1]},

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row, Rows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 from fiberscope.hw.stream import DATA
 
 
@@ -38,7 +38,7 @@ class DividerParameters(Parameters):
     value_bits: int = one_of(0, 0, 32, 64)
 
 
-def carried(parameters: DividerParameters) -> Carried:
+def port_contents(parameters: DividerParameters) -> PortContents:
     """The remainder, as a reference is in two's complement, has a bit above the width, which is always 0."""
     width, lanes = parameters.width, parameters.lanes
     element = {"control": 1, "coordinate": width}
@@ -143,7 +143,7 @@ BLOCK = unit(
     "divider",
     Divider,
     DividerParameters,
-    carried,
+    port_contents,
     design,
     arguments=("lanes", "width", "bits_per_stage"),
     as_made={"value_bits": 64},

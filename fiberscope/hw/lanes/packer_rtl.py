@@ -24,7 +24,7 @@ from fiberscope.hw.rtl.kit.twin import (
     unless,
     unpacked,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PackerParameters(ItemParameters):
         return max(self.inputs, self.outputs - 1)
 
 
-def carried(parameters: PackerParameters) -> Carried:
+def port_contents(parameters: PackerParameters) -> PortContents:
     """Rows with a mask, and full ones."""
     item = parameters.item()
     return {"lanes": Lanes(item, parameters.inputs, mask=True), "packed": Lanes(item, parameters.outputs)}
@@ -126,7 +126,7 @@ BLOCK = unit(
     "packer",
     Packer,
     PackerParameters,
-    carried,
+    port_contents,
     design,
     arguments=("inputs", "outputs"),
     as_made=AS_MADE,

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
 from fiberscope.hw.rtl.kit.twin import Signal, Streams
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PositionMultiplierParameters(ItemParameters):
     lanes: int = number(8, *LANES)
 
 
-def carried(parameters: PositionMultiplierParameters) -> Carried:
+def port_contents(parameters: PositionMultiplierParameters) -> PortContents:
     """Rows of numbers, their offsets as references."""
     width, lanes = parameters.width, parameters.lanes
     return {
@@ -75,7 +75,7 @@ BLOCK = unit(
     "position_multiplier",
     PositionMultiplier,
     PositionMultiplierParameters,
-    carried,
+    port_contents,
     design,
     arguments=("lanes", "width"),
     as_made={"word_bits": WORD_BITS[1]},

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PrefixSumParameters(Parameters):
     value_bits: int = one_of(0, 0, 32, 64)
 
 
-def carried(parameters: PrefixSumParameters) -> Carried:
+def port_contents(parameters: PrefixSumParameters) -> PortContents:
     """Rows."""
     element = {"control": 1, "coordinate": parameters.width}
     element |= payload_widths(parameters.reference_bits, parameters.value_bits)
@@ -83,7 +83,7 @@ BLOCK = unit(
     "prefix_sum",
     PrefixSum,
     PrefixSumParameters,
-    carried,
+    port_contents,
     design,
     arguments=("form", "lanes", "width"),
     as_made={"reference_bits": 64, "value_bits": 64},

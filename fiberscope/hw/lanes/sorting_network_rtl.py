@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import one_of
 from fiberscope.hw.rtl.kit.rows import Lane, Row, Rows
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, unit
 from fiberscope.hw.stream import DATA
 
 LANES = (2, 4, 8, 16, 32, 64)
@@ -30,7 +30,7 @@ class SortingNetworkParameters(ItemParameters):
     lanes: int = one_of(16, *LANES)
 
 
-def carried(parameters: SortingNetworkParameters) -> Carried:
+def port_contents(parameters: SortingNetworkParameters) -> PortContents:
     """Rows."""
     return dict.fromkeys(("lanes", "sorted"), Lanes(parameters.item(), parameters.lanes))
 
@@ -99,7 +99,7 @@ BLOCK = unit(
     "sorting_network",
     SortingNetwork,
     SortingNetworkParameters,
-    carried,
+    port_contents,
     design,
     arguments=("lanes", "width"),
     as_made=PAYLOAD_AS_MADE,

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, StatusCounter, elements, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, unit
 from fiberscope.hw.value_type import AUTO, TYPES
 from fiberscope.sim.errors import SimulationError
 
@@ -58,7 +58,7 @@ class AtomicUpdateParameters(Parameters):
         return self.read_latency + self.reduce_latency + self.write_latency
 
 
-def carried(parameters: AtomicUpdateParameters) -> Carried:
+def port_contents(parameters: AtomicUpdateParameters) -> PortContents:
     """Values are whole numbers."""
     place = {"coordinate": index_bits(parameters.entries)}
     value = {"value": Field("value", parameters.value_bits, "whole")}
@@ -267,7 +267,7 @@ BLOCK = unit(
     "atomic_update",
     AtomicUpdate,
     AtomicUpdateParameters,
-    carried,
+    port_contents,
     design,
     status={STALLS: 1, FORWARDED: 1, PENDING: 1},  # the first two in each cycle that counts
     counters={

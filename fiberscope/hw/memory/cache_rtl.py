@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, Token
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.sim.channel import Channel
 
 STATUS = ("decided", "missed", "evicted", "working", "stalled_on_replies", "stalled_on_memory", PENDING)
@@ -32,7 +32,7 @@ def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
     return FiberCacheBank(name, FiberCacheSpecification(**numbers), parameters.port)
 
 
-def carried(parameters: BankParameters) -> Carried:
+def port_contents(parameters: BankParameters) -> PortContents:
     """Return the fields: memory has two lanes, as a write-back leaves ahead of a line read."""
     port = parameters.memory_port
     return {
@@ -104,7 +104,7 @@ BLOCK = unit(
     "bank",
     FiberCacheBank,
     BankParameters,
-    carried,
+    port_contents,
     design,
     status=STATUS,
     base=BankAdapter,

@@ -31,7 +31,7 @@ from fiberscope.hw.rtl.kit.twin import (
     unless,
     unpacked,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, StatusCounter, tokens, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, tokens, unit
 from fiberscope.sim.channel import Channel
 
 LINES = (8, 16, 32, 64, 128, 256)  # bytes
@@ -84,7 +84,7 @@ class StreamPrefetcherParameters(Parameters):
         return self.element_bits + self.element_bytes.bit_length()
 
 
-def carried(parameters: StreamPrefetcherParameters) -> Carried:
+def port_contents(parameters: StreamPrefetcherParameters) -> PortContents:
     """Requests have the number of a buffer as tag."""
     element = {"coordinate": parameters.element_bits}
     memory = _memory(parameters)
@@ -280,7 +280,7 @@ BLOCK = unit(
     "prefetch",
     StreamPrefetcher,
     StreamPrefetcherParameters,
-    carried,
+    port_contents,
     design,
     arguments=("base", "element_bytes", "line_bytes", "lines"),
     status=status,

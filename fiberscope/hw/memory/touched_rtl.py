@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Each, Lanes, StatusCounter, unit
+from fiberscope.hw.rtl.kit.unit import Each, Lanes, PortContents, StatusCounter, unit
 
 PORTS = (1, 16)  # of each array
 COUNT_BITS = (12, 32)
@@ -49,7 +49,7 @@ class TouchedBitmapParameters(Parameters):
         return (self.bits + self.width - 1) // self.width
 
 
-def carried(parameters: TouchedBitmapParameters) -> Carried:
+def port_contents(parameters: TouchedBitmapParameters) -> PortContents:
     """The control of a scan is high to clear."""
     bit = {"control": 1, "coordinate": index_bits(parameters.bits)}
     return {
@@ -203,7 +203,7 @@ BLOCK = unit(
     "touched",
     TouchedBitmap,
     TouchedBitmapParameters,
-    carried,
+    port_contents,
     design,
     arguments=("bits", "width"),
     status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find

@@ -27,7 +27,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import Rows
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, packed, unpacked
-from fiberscope.hw.rtl.kit.unit import Carried, Lanes, rows, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, rows, tokens, unit
 from fiberscope.sim.channel import Channel
 
 LANES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
@@ -56,7 +56,7 @@ class BenesParameters(Parameters):
     value_bits: int = one_of(0, 0, 32, 64)
 
 
-def carried(parameters: BenesParameters) -> Carried:
+def port_contents(parameters: BenesParameters) -> PortContents:
     """Rows with a mask; the settings are a row of a task."""
     form, lanes = parameters.form, parameters.lanes
     element = {"coordinate": parameters.coordinate_bits}
@@ -167,7 +167,7 @@ BLOCK = unit(
     "benes",
     BenesNetwork,
     BenesParameters,
-    carried,
+    port_contents,
     design,
     arguments=("form", "lanes", "stages"),
     as_made={"coordinate_bits": 62, "vector_bits": 62, "reference_bits": 64, "value_bits": 64},

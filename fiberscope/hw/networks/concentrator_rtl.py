@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, packed, unpacked
-from fiberscope.hw.rtl.kit.unit import Carried, Each, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, tokens, unit
 from fiberscope.sim.component import Component
 
 REQUESTERS = (1, 64)
@@ -46,7 +46,7 @@ class ConcentratorParameters(Parameters):
         return 1 << self.tag_bits - PORT_SHIFT
 
 
-def carried(parameters: ConcentratorParameters) -> Carried:
+def port_contents(parameters: ConcentratorParameters) -> PortContents:
     """Operation, tag, address, and the line if there is one; a requester's tags are without a port."""
     rest = parameters.address_bits, parameters.line_bits
     own, whole = MemoryPort(PORT_SHIFT, *rest).fields, MemoryPort(parameters.tag_bits, *rest).fields
@@ -96,7 +96,7 @@ BLOCK = unit(
     "concentrator",
     Concentrator,
     ConcentratorParameters,
-    carried,
+    port_contents,
     design,
     arguments=("first_port",),
     connected=connected,

@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, named, packed, unpacked
-from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
 from fiberscope.sim.raw_words import lowest_bit
@@ -54,7 +54,7 @@ class CrossbarParameters(Parameters):
     line_bits: int = number(0, *LINE_BITS)
 
 
-def carried(parameters: CrossbarParameters) -> Carried:
+def port_contents(parameters: CrossbarParameters) -> PortContents:
     """Operation, tag, address, and the line if there is one."""
     token = MemoryPort(parameters.tag_bits, parameters.address_bits, parameters.line_bits).fields
     return {"inputs": Each(token, parameters.inputs), "outputs": Each(token, parameters.outputs)}
@@ -193,7 +193,7 @@ BLOCK = unit(
     "crossbar",
     Crossbar,
     CrossbarParameters,
-    carried,
+    port_contents,
     design,
     status=lambda parameters: status(parameters.inputs, parameters.outputs),
     base=CrossbarAdapter,

@@ -24,7 +24,7 @@ from fiberscope.hw.rtl.kit.twin import (
     packed,
     unpacked,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 
 DEPTHS = (1, 64)
 
@@ -52,7 +52,7 @@ class IslipParameters(Parameters):
     memory: str = memory_kind()
 
 
-def carried(parameters: IslipParameters) -> Carried:
+def port_contents(parameters: IslipParameters) -> PortContents:
     """Tokens have a control bit too."""
     token = {"control": 1, "coordinate": parameters.coordinate_bits}
     token |= payload_widths(parameters.reference_bits, parameters.value_bits)
@@ -173,7 +173,7 @@ BLOCK = unit(
     "islip",
     IslipCrossbar,
     IslipParameters,
-    carried,
+    port_contents,
     design,
     status=lambda parameters: status(parameters.inputs, parameters.outputs),
     base=CrossbarAdapter,

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Field, float_bits
 from fiberscope.hw.rtl.kit.parameters import choice, number, one_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
-from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
@@ -107,7 +107,7 @@ class FillingAluParameters(AbsentParameters):
     infinite: int = one_of(0, -1, 0, 1)
 
 
-def array_carried(parameters: MarkedArrayParameters) -> Carried:
+def array_contents(parameters: MarkedArrayParameters) -> PortContents:
     """Return the fields of the streams; ``load`` writes a value."""
     return {
         "in_ref": tokens.numbers(parameters.reference_bits),
@@ -130,7 +130,7 @@ def array_design(parameters: MarkedArrayParameters, between: Streams) -> None:
     sink.send(room & head.shown, {**sent, ABSENT: head.is_empty})
 
 
-def alu_carried(parameters: FillingAluParameters) -> Carried:
+def alu_contents(parameters: FillingAluParameters) -> PortContents:
     """Return the fields of the streams: two operands and a result, each with its mark."""
     return {"in_val": Each(parameters.marked, 2), "out_val": parameters.marked}
 
@@ -190,7 +190,7 @@ ARRAY = replace(
         "marked_array",
         ArrayLoad,
         MarkedArrayParameters,
-        array_carried,
+        array_contents,
         array_design,
         base=ArrayAdapter,
         alone=False,
@@ -203,7 +203,7 @@ ALU = replace(
         "filling_alu",
         Alu,
         FillingAluParameters,
-        alu_carried,
+        alu_contents,
         alu_design,
         base=AluAdapter,
         component=_alu,

@@ -20,7 +20,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface, Payload, Stream
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
 from fiberscope.hw.streams.memory_rtl import OVERFLOW
@@ -89,18 +89,20 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
 _PAIR = ("crd_outer", "crd_inner")
 
 
-def sparse_carried(parameters: SparseAccumulatorParameters) -> Carried:
+def sparse_contents(parameters: SparseAccumulatorParameters) -> PortContents:
     """Return the fields: two coordinates and a value; sums, and a point without space."""
-    return _carried(parameters, [f"in_{name}" for name in _PAIR], [f"out_{name}" for name in _PAIR])
+    return _stream_contents(parameters, [f"in_{name}" for name in _PAIR], [f"out_{name}" for name in _PAIR])
 
 
-def tensor_carried(parameters: TensorAccumulatorParameters) -> Carried:
+def tensor_contents(parameters: TensorAccumulatorParameters) -> PortContents:
     """Return the fields: as many coordinates as a point has."""
     ways = range(parameters.ways)
-    return _carried(parameters, [f"in_crd[{way}]" for way in ways], [f"out_crd{way}" for way in ways])
+    return _stream_contents(parameters, [f"in_crd[{way}]" for way in ways], [f"out_crd{way}" for way in ways])
 
 
-def _carried(parameters: _AccumulatorParameters, inputs: Sequence[str], outputs: Sequence[str]) -> Carried:
+def _stream_contents(
+    parameters: _AccumulatorParameters, inputs: Sequence[str], outputs: Sequence[str]
+) -> PortContents:
     """Return the fields; a point at ``overflow`` has its coordinates packed, the innermost lowest."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     wires = {label: label.replace("[", "_").removesuffix("]") for label in inputs}
@@ -360,7 +362,7 @@ SPARSE = replace(
         "sparse_accumulator",
         MatrixReduce,
         SparseAccumulatorParameters,
-        sparse_carried,
+        sparse_contents,
         sparse_design,
         status=(ADDS,),
         base=SparseAccumulatorAdapter,
@@ -381,7 +383,7 @@ TENSOR = unit(
     "tensor_accumulator",
     TensorReduce,
     TensorAccumulatorParameters,
-    tensor_carried,
+    tensor_contents,
     tensor_design,
     status=(ADDS,),
     base=TensorAccumulatorAdapter,

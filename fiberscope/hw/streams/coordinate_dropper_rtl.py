@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
@@ -45,7 +45,7 @@ class CoordinateDropperParameters(ValueParameters):
     values: str = value_type()
 
 
-def carried(parameters: CoordinateDropperParameters) -> Carried:
+def port_contents(parameters: CoordinateDropperParameters) -> PortContents:
     """Return the fields of the streams: outer coordinates, and inner coordinates or values."""
     outer = tokens.numbers(parameters.coordinate_bits)
     inner = outer if parameters.inner == COORDINATES else tokens.values(parameters.value_field)
@@ -155,7 +155,7 @@ BLOCK = unit(
     "coordinate_dropper",
     CoordinateDropper,
     CoordinateDropperParameters,
-    carried,
+    port_contents,
     design,
     base=CoordinateDropperAdapter,
     component=lambda name, parameters: CoordinateDropper(

@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.reduce import FiberReduce
 from fiberscope.hw.streams.stream_adapter_rtl import check_usual
@@ -55,7 +55,7 @@ class FiberReducerParameters(SumParameters):
     marks: int = number(0, 0, 1)
 
 
-def carried(parameters: FiberReducerParameters) -> Carried:
+def port_contents(parameters: FiberReducerParameters) -> PortContents:
     """Return the fields of the streams: values, and coordinates, which show which fibers are empty."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {
@@ -134,7 +134,7 @@ BLOCK = unit(
     "fiber_reducer",
     FiberReduce,
     FiberReducerParameters,
-    carried,
+    port_contents,
     design,
     base=FiberReducerAdapter,
     component=_make,

@@ -11,7 +11,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.hold import CoordinateHold
 from fiberscope.hw.streams.repeater_rtl import repeat
@@ -35,7 +35,7 @@ class CoordinateHoldParameters(Parameters):
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
 
 
-def carried(parameters: CoordinateHoldParameters) -> Carried:
+def port_contents(parameters: CoordinateHoldParameters) -> PortContents:
     """Return the fields of the streams: coordinates at all four ports."""
     return dict.fromkeys(
         ("in_outer", "in_inner", "out_outer", "out_inner"), tokens.numbers(parameters.coordinate_bits)
@@ -98,5 +98,10 @@ class CoordinateHoldAdapter(StreamAdapter):
 
 
 BLOCK = unit(
-    "coordinate_hold", CoordinateHold, CoordinateHoldParameters, carried, design, base=CoordinateHoldAdapter
+    "coordinate_hold",
+    CoordinateHold,
+    CoordinateHoldParameters,
+    port_contents,
+    design,
+    base=CoordinateHoldAdapter,
 )

@@ -14,7 +14,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.interface import Interface, streams
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.join import Intersect, Union
@@ -42,7 +42,7 @@ class JoinerParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
 
-def carried(parameters: JoinerParameters) -> Carried:
+def port_contents(parameters: JoinerParameters) -> PortContents:
     """Return the fields of the streams: coordinates and references, in pairs."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
@@ -208,7 +208,7 @@ INTERSECT = unit(
     "fiber_intersect",
     Intersect,
     JoinerParameters,
-    carried,
+    port_contents,
     intersect,
     arguments=("ways",),
     as_made={"ways": int},
@@ -216,4 +216,6 @@ INTERSECT = unit(
 )
 
 
-UNION = unit("fiber_union", Union, JoinerParameters, carried, union, arguments=("ways",), base=UnionAdapter)
+UNION = unit(
+    "fiber_union", Union, JoinerParameters, port_contents, union, arguments=("ways",), base=UnionAdapter
+)

@@ -10,7 +10,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense_rtl import times
 from fiberscope.hw.streams.locator import DenseLocator
@@ -37,7 +37,7 @@ class LocatorParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62, lambda own: (index_bits(own.size), 62))
 
 
-def carried(parameters: LocatorParameters) -> Carried:
+def port_contents(parameters: LocatorParameters) -> PortContents:
     """Return the fields of the streams: coordinates with their references, and what is found."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
@@ -88,7 +88,7 @@ BLOCK = unit(
     "locator",
     DenseLocator,
     LocatorParameters,
-    carried,
+    port_contents,
     design,
     arguments=("size",),
     base=LocatorAdapter,

@@ -13,7 +13,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Field, Stream
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import LISTS, STORED, Memory
 from fiberscope.hw.streams.merge_tables_rtl import (
@@ -27,7 +27,7 @@ from fiberscope.hw.streams.merge_tables_rtl import (
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.tokens import DATA, DONE
 
-__all__ = ["BLOCK", "carried", "points_of"]
+__all__ = ["BLOCK", "points_of", "port_contents"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MergedPointsParameters(TablesParameters):
     """
 
 
-def carried(parameters: TablesParameters) -> Carried:
+def port_contents(parameters: TablesParameters) -> PortContents:
     """Return the streams: elements and the destination of each fiber; points, and elements to store."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
@@ -107,7 +107,7 @@ BLOCK = unit(
     "merged_points",
     MergedPoints,
     MergedPointsParameters,
-    carried,
+    port_contents,
     design,
     alone=False,
     instance=lambda component: tables_of(component.table),

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import merged_points_rtl as merged_points
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import STORED
@@ -37,8 +37,8 @@ __all__ = ["EITHER", "POINTS_AND_SUMS", "SUMS"]
 TARGET: Content = {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA_BITS, "unsigned")}
 
 
-def _points_and_sums(parameters: TablesParameters) -> Carried:
-    sent = dict(merged_points.carried(parameters))
+def _points_and_sums(parameters: TablesParameters) -> PortContents:
+    sent = dict(merged_points.port_contents(parameters))
     del sent["partials"], sent[STORED]
     out_sum = tokens.sink("out_sum", tokens.values(parameters.value_field))
     return {**sent, "targets": Stream("targets", "targets", "output", TARGET), out_sum.label: out_sum}
@@ -79,7 +79,7 @@ class EitherParameters(ValueParameters):
     values: str = value_type()
 
 
-def _either(parameters: EitherParameters) -> Carried:
+def _either(parameters: EitherParameters) -> PortContents:
     return dict.fromkeys(("in_first", "in_second", "out_val"), tokens.values(parameters.value_field))
 
 
@@ -100,7 +100,7 @@ def _design_either(_parameters: EitherParameters, between: Streams) -> None:
     )
 
 
-def _fiber_sums(parameters: TablesParameters) -> Carried:
+def _fiber_sums(parameters: TablesParameters) -> PortContents:
     coordinates = tokens.numbers(parameters.coordinate_bits)
     values = tokens.values(parameters.value_field)
     return {

@@ -11,7 +11,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
@@ -45,7 +45,7 @@ class RepeaterParameters(Parameters):
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
 
 
-def generator_carried(parameters: RepeatSignalGeneratorParameters) -> Carried:
+def generator_contents(parameters: RepeatSignalGeneratorParameters) -> PortContents:
     """Return the contents of the streams; a repeat signal has only a kind."""
     return {"in_crd": tokens.numbers(parameters.coordinate_bits), "out_repsig": tokens.signals()}
 
@@ -58,7 +58,7 @@ def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Stre
     between.outputs["out_repsig[0]"].send(room & head.shown, {"control": kind})
 
 
-def carried(parameters: RepeaterParameters) -> Carried:
+def port_contents(parameters: RepeaterParameters) -> PortContents:
     """Return the contents of the streams: references and repeat signals."""
     references = tokens.numbers(parameters.reference_bits)
     return {"in_ref": references, "in_repsig": tokens.signals(), "out_ref": references}
@@ -161,8 +161,8 @@ GENERATOR = unit(
     "repeat_signal",
     RepeatSignalGenerator,
     RepeatSignalGeneratorParameters,
-    generator_carried,
+    generator_contents,
     generator_design,
     base=RepeatSignalGeneratorAdapter,
 )
-REPEATER = unit("repeater", Repeater, RepeaterParameters, carried, design, base=RepeaterAdapter)
+REPEATER = unit("repeater", Repeater, RepeaterParameters, port_contents, design, base=RepeaterAdapter)

@@ -10,7 +10,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.fiber_reduce_rtl import SumParameters
 from fiberscope.hw.streams.run_sum import RunSum
@@ -31,7 +31,7 @@ class RunSumParameters(SumParameters):
     """
 
 
-def carried(parameters: RunSumParameters) -> Carried:
+def port_contents(parameters: RunSumParameters) -> PortContents:
     """Return the contents of the streams: points and sums."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {
@@ -90,4 +90,6 @@ def _of_runs(component: RunSum) -> dict[str, object]:
     return {}
 
 
-BLOCK = unit("run_sum", RunSum, RunSumParameters, carried, design, base=RunSumAdapter, instance=_of_runs)
+BLOCK = unit(
+    "run_sum", RunSum, RunSumParameters, port_contents, design, base=RunSumAdapter, instance=_of_runs
+)

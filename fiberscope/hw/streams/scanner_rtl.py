@@ -21,7 +21,7 @@ from fiberscope.hw.rtl.kit.twin import (
     resized,
     unless,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory, level_words
@@ -64,7 +64,7 @@ class CompressedScannerParameters(Parameters):
         return self.elements.bit_length()
 
 
-def carried(parameters: CompressedScannerParameters) -> Carried:
+def port_contents(parameters: CompressedScannerParameters) -> PortContents:
     """Return the contents of the streams; ``load`` writes a segment, or with ``control`` 1 a coordinate."""
     references = tokens.numbers(parameters.reference_bits)
     return {
@@ -82,7 +82,7 @@ class LoopParameters(Parameters):
     reference_bits: int
 
 
-def element_streams(parameters: LoopParameters) -> Carried:
+def element_streams(parameters: LoopParameters) -> PortContents:
     """Return the fields of the streams of a loop: references in, coordinates and references out."""
     references = tokens.numbers(parameters.reference_bits)
     coordinates = tokens.numbers(parameters.coordinate_bits)
@@ -303,7 +303,7 @@ BLOCK = replace(
         "compressed_scanner",
         CompressedScanner,
         CompressedScannerParameters,
-        carried,
+        port_contents,
         design,
         status=lambda parameters: (WORKS,) if parameters.memory == REGISTERED else (),
         base=CompressedScannerAdapter,

@@ -12,7 +12,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.interface import Content, Field, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized
-from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense_rtl import times
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
@@ -65,7 +65,7 @@ class ProjectionParameters(Parameters):
         return [(factor, divisor, size) for factor, divisor, size in terms]
 
 
-def projection_carried(parameters: ProjectionParameters) -> Carried:
+def projection_contents(parameters: ProjectionParameters) -> PortContents:
     """Return the contents of the streams: coordinates of each input and of the output."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {"in_crd": Each(coordinates, parameters.ways), "out_crd": coordinates}
@@ -132,7 +132,7 @@ PROJECTION = unit(
     "projection",
     Projection,
     ProjectionParameters,
-    projection_carried,
+    projection_contents,
     projection_design,
     base=StreamAdapter,
     component=lambda name, parameters: Projection(name, parameters.terms, parameters.constant),
@@ -173,7 +173,7 @@ class SeekParameters(Parameters):
         return self.fibers * self.size
 
 
-def seek_carried(parameters: SeekParameters) -> Carried:
+def seek_contents(parameters: SeekParameters) -> PortContents:
     """Return the contents of the streams; ``load`` writes, per coordinate, its presence and position."""
     references = tokens.numbers(parameters.reference_bits)
     wider = tokens.numbers(max(parameters.coordinate_bits, parameters.reference_bits))
@@ -259,7 +259,7 @@ SEEK = unit(
     "seek",
     Seek,
     SeekParameters,
-    seek_carried,
+    seek_contents,
     seek_design,
     base=SeekAdapter,
     alone=False,

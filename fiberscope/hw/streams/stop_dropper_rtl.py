@@ -10,7 +10,7 @@ from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.twin import Streams
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
@@ -42,7 +42,7 @@ class StopDropperParameters(ValueParameters):
     kept: int = number(NEVER, 0, NEVER)
 
 
-def carried(parameters: StopDropperParameters) -> Carried:
+def port_contents(parameters: StopDropperParameters) -> PortContents:
     """Return the contents of the streams: coordinates or values."""
     content = tokens.values(parameters.value_field)
     if parameters.carries == COORDINATES:
@@ -73,7 +73,7 @@ BLOCK = unit(
     "stop_dropper",
     StopDropper,
     StopDropperParameters,
-    carried,
+    port_contents,
     design,
     base=StopDropperAdapter,
     instance=lambda dropper: {

@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import Streams, named
-from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.kept import EACH
 from fiberscope.hw.streams.task_sum import TaskPoints
@@ -45,7 +45,7 @@ class TaskPointsParameters(ValueParameters):
     values: str = value_type()
 
 
-def carried(parameters: TaskPointsParameters) -> Carried:
+def port_contents(parameters: TaskPointsParameters) -> PortContents:
     """Return the contents of the streams: coordinates of points, and their values."""
     contents = {str(way): tokens.numbers(parameters.coordinate_bits) for way in range(parameters.ways)}
     contents["val"] = tokens.values(parameters.value_field)
@@ -72,7 +72,7 @@ BLOCK = unit(
     "task_points",
     TaskPoints,
     TaskPointsParameters,
-    carried,
+    port_contents,
     design,
     alone=False,
     instance=lambda component: {

@@ -63,7 +63,7 @@ class TimedSource(Component):
         return self.busy(now + 1)
 
 
-def carried(block: Component, label: str) -> Protocol:
+def protocol_of(block: Component, label: str) -> Protocol:
     """Return the protocol of a port, ``port`` or ``port[i]``; for ``ANY``, derive it from the name."""
     name = label.partition("[")[0]
     port = next(port for port in block.declared_ports() if port.name == name)
@@ -103,7 +103,7 @@ def run_streams(
     kernel.clock("core", GIGAHERTZ)
     kernel.add(block)
     for label, stream in inputs.items():
-        source = kernel.add(TimedSource(f"source.{label}", carried(block, label), stream))
+        source = kernel.add(TimedSource(f"source.{label}", protocol_of(block, label), stream))
         kernel.connect(source, "out", block, label, capacity=capacity)
     sinks = {}
     for number, label in enumerate(outputs):
@@ -113,7 +113,7 @@ def run_streams(
         _put_checkers(kernel, block, outputs, same_shape)
     kernel.run()
     check_accounting(kernel.statistics())
-    return {label: written(sink, carried(block, label)) for label, sink in sinks.items()}
+    return {label: written(sink, protocol_of(block, label)) for label, sink in sinks.items()}
 
 
 def _put_checkers(

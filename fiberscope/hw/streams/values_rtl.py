@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
@@ -89,7 +89,7 @@ class ScalarReducerParameters(SummingParameters):
     values: str = value_type()
 
 
-def array_carried(parameters: ArrayParameters) -> Carried:
+def array_contents(parameters: ArrayParameters) -> PortContents:
     """Return the contents of the streams; ``load`` writes a value."""
     return {
         "in_ref": tokens.numbers(parameters.reference_bits),
@@ -124,7 +124,7 @@ def array_design(parameters: ArrayParameters, between: Streams) -> None:
     tokens.send(between.outputs["out_val[0]"], room & head.shown, kind, head.level, value)
 
 
-def alu_carried(parameters: AluParameters) -> Carried:
+def alu_contents(parameters: AluParameters) -> PortContents:
     """Return the contents of the streams: two operands and a result."""
     return {
         "in_val": Each(tokens.values(parameters.value_field), 2),
@@ -181,7 +181,7 @@ def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
     buffered(parameters, [operands], [result_token], sink, late=True)
 
 
-def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
+def reducer_contents(parameters: ScalarReducerParameters) -> PortContents:
     """Return the contents of the streams: values, and the result of each fiber."""
     return {"in_val": tokens.values(parameters.value_field), "out_val": tokens.values(parameters.sum_field)}
 
@@ -287,7 +287,7 @@ ARRAY = replace(
         "array",
         ArrayLoad,
         ArrayParameters,
-        array_carried,
+        array_contents,
         array_design,
         base=ArrayAdapter,
         alone=False,
@@ -317,7 +317,7 @@ ALU = unit(
     "alu",
     Alu,
     AluParameters,
-    alu_carried,
+    alu_contents,
     alu_design,
     arguments=("operation",),
     instance=_of_alu,
@@ -350,7 +350,7 @@ REDUCER = unit(
     "scalar_reducer",
     ScalarReduce,
     ScalarReducerParameters,
-    reducer_carried,
+    reducer_contents,
     reducer_design,
     base=ScalarReducerAdapter,
     component=_reducer,

@@ -6,7 +6,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
 from fiberscope.hw.streams.merge_tables_rtl import (
@@ -23,7 +23,7 @@ from fiberscope.hw.streams.ways import FiberWays
 __all__ = ["BLOCK"]
 
 
-def carried(parameters: WaysParameters) -> Carried:
+def port_contents(parameters: WaysParameters) -> PortContents:
     """Return the contents of the streams; ``load`` writes a segment, a coordinate or a value."""
     references = tokens.numbers(parameters.reference_bits)
     address = max(index_bits(parameters.fibers + 1), index_bits(parameters.elements))
@@ -151,7 +151,7 @@ BLOCK = unit(
     "fiber_ways",
     FiberWays,
     WaysParameters,
-    carried,
+    port_contents,
     design,
     alone=False,
     instance=_of_ways,

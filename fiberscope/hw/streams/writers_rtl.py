@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Summed, unit
+from fiberscope.hw.rtl.kit.unit import PortContents, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import STORE, level_words, value_words
 from fiberscope.hw.streams.stream_adapter_rtl import STORE_PORT, StreamAdapter
@@ -52,7 +52,7 @@ class CompressedWriterParameters(Parameters):
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
 
 
-def values_carried(parameters: ValuesWriterParameters) -> Carried:
+def values_contents(parameters: ValuesWriterParameters) -> PortContents:
     """Return the contents of the streams; ``store`` carries a value and its address."""
     store = value_words(parameters.entries, parameters.value_field)
     return {"in_val": tokens.values(parameters.value_field), STORE: store}
@@ -68,7 +68,7 @@ def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
     store.send(head.is_data, {"address": count, "word": head.payload})
 
 
-def compressed_carried(parameters: CompressedWriterParameters) -> Carried:
+def compressed_contents(parameters: CompressedWriterParameters) -> PortContents:
     """Return the contents of the streams; ``store`` carries a segment, or with ``control`` 1 a coordinate.
 
     The segment at address 0, the start of the first fiber, is always 0 and is not written.
@@ -133,7 +133,7 @@ VALUES = unit(
     "values_writer",
     ValuesWriter,
     ValuesWriterParameters,
-    values_carried,
+    values_contents,
     values_design,
     base=ValuesWriterAdapter,
     counters={"stored": Summed("in_val", lambda token: token.control == DATA)},
@@ -145,7 +145,7 @@ COMPRESSED = unit(
     "compressed_writer",
     CompressedWriter,
     CompressedWriterParameters,
-    compressed_carried,
+    compressed_contents,
     compressed_design,
     base=CompressedWriterAdapter,
     counters={"stored": Summed("in_crd", lambda token: token.control in (DATA, EMPTY))},

@@ -20,7 +20,7 @@ from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
-from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams
+from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, protocol_of, run_streams
 from fiberscope.hw.streams.tokens import CRD, REF
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink
@@ -215,7 +215,7 @@ def ended_by(block, stream):
     """Tasks whose end a block tells."""
     kernel = Kernel()
     kernel.clock("core", GIGAHERTZ)
-    source = kernel.add(TimedSource("source", carried(block, "in_stream"), stream))
+    source = kernel.add(TimedSource("source", protocol_of(block, "in_stream"), stream))
     sink = kernel.add(StreamSink("sink"))
     kernel.add(block)
     kernel.connect(source, "out", block, "in_stream", capacity=None)

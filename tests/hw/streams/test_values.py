@@ -16,7 +16,7 @@ from streams.plain_values import UnaryAlu as PlainUnaryAlu
 from fiberscope.hw.streams.alu import Alu, UnaryAlu
 from fiberscope.hw.streams.quirks import CLEAN, PUBLIC
 from fiberscope.hw.streams.reduce import ScalarReduce
-from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams, tokens_of
+from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, protocol_of, run_streams, tokens_of
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink
 
@@ -111,7 +111,7 @@ def integer_marks(block, given_streams):
     kernel.clock("core", GIGAHERTZ)
     kernel.add(block)
     for label, stream in given_streams.items():
-        source = kernel.add(TimedSource(f"source.{label}", carried(block, label), stream))
+        source = kernel.add(TimedSource(f"source.{label}", protocol_of(block, label), stream))
         kernel.connect(source, "out", block, label, capacity=None)
     sink = kernel.add(StreamSink("sink"))
     kernel.connect(block, "out_val[0]", sink, "in", capacity=None)

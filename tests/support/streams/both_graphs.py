@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from streams.plain_graph import PlainGraph
 
-from fiberscope.hw.streams.testing import SEEN, carried
+from fiberscope.hw.streams.testing import SEEN, protocol_of
 from fiberscope.hw.streams.tokens import text
 from fiberscope.models.graphs.execution import graph_settings
 from fiberscope.models.graphs.expression import expressions_of
@@ -51,7 +51,9 @@ def recorded(graph, tensors, sizes, phase=1, *, timing="sam", kernel=None, **set
     streams = {
         (name, output): _written(
             sink,
-            carried(machine.blocks[name], graph.nodes[name].primitive.output_port(graph.nodes[name], output)),
+            protocol_of(
+                machine.blocks[name], graph.nodes[name].primitive.output_port(graph.nodes[name], output)
+            ),
         )
         for (name, output), sink in sinks.items()
     }

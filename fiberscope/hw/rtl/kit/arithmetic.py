@@ -69,8 +69,8 @@ def value_type() -> str:
 
 def carried_as(values: str, bits: int) -> dict[str, Any]:
     """Return the parameters of a block that forwards values unchanged: their kind and bits."""
-    carried = _field(values, bits)
-    return {"values": carried.kind, "value_bits": carried.width}
+    content = _field(values, bits)
+    return {"values": content.kind, "value_bits": content.width}
 
 
 def _field(values: str, bits: int) -> Field:

@@ -65,9 +65,9 @@ def joined(
         yield Link(source, target, capacity, latency)
         return
     taken = stream_at(parts, target)
-    name, carried = f"channel_at_{_net(target, taken)}", replace(streams[0], content=taken.content)
+    name, stream = f"channel_at_{_net(target, taken)}", replace(streams[0], content=taken.content)
     drained = len(streams) < len(ends)
-    parts[name] = Part(channel.OF_STREAM, carrying(carried, capacity, latency, len(streams), drained=drained))
+    parts[name] = Part(channel.OF_STREAM, carrying(stream, capacity, latency, len(streams), drained=drained))
     *sources, out = parts[name].interface.streams
     for end, into in zip(ends, sources, strict=True):
         yield Link(end, f"{name}.{into.label}", 0)
@@ -255,8 +255,8 @@ class Composition:
     def _channel(self, link: Link) -> Instance:
         """Return the instance of a channel, with the engine's name for it."""
         source, target = self._stream(link.source), self._stream(link.target)
-        carried = replace(source, content=target.content)
-        part = Part(channel.OF_STREAM, carrying(carried, link.capacity, link.latency), self._has_status)
+        stream = replace(source, content=target.content)
+        part = Part(channel.OF_STREAM, carrying(stream, link.capacity, link.latency), self._has_status)
         into, out = part.interface.streams
         nets = _pins(into, _net(link.source, source)) | _pins(out, _net(link.target, target))
         return Instance(f"channel_at_{_net(link.target, target)}", part, nets)

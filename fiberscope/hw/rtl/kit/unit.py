@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
 __all__ = [
-    "Carried",
     "Each",
     "Fields",
     "Lanes",
+    "PortContents",
     "StatusCounter",
     "Summed",
     "elements",
@@ -111,7 +111,7 @@ class Each:
     count: int
 
 
-Carried: TypeAlias = Mapping[
+PortContents: TypeAlias = Mapping[
     str, Fields | Lanes | Each | Stream
 ]  # by port; a Stream for a port that the class lacks
 
@@ -140,7 +140,7 @@ def unit(
     name: str,
     kind: type[Component],
     parameters: type[Parameters],
-    carried: Callable[[Any], Carried],
+    contents: Callable[[Any], PortContents],
     design: Callable[[Any, Streams], None] | None = None,
     *,
     arguments: Sequence[str] = (),
@@ -162,7 +162,7 @@ def unit(
         name: name on the command line and of its module.
         kind: event class.
         parameters: dataclass of the module's parameters.
-        carried: returns the content of each port for parameters, in the order of the module's ports.
+        contents: returns the content of each port for parameters, in the order of the module's ports.
         design: creates the logic between the ports; None if only Verilog defines it.
         arguments: parameters that are constructor arguments of the class after its name, in their order.
         as_made: other parameters of a module that replaces a machine's instance; or a function of the value
@@ -180,7 +180,7 @@ def unit(
     matching = matching or partial(_matching, parameters, arguments, as_made or {})
     component = component or (partial(_component, kind, arguments) if alone else None)
     adapter = _adapter_class(kind, base, counters or {}, flags)
-    interface = partial(_interface, name, adapter, carried, status)
+    interface = partial(_interface, name, adapter, contents, status)
     if component is not None and issubclass(parameters, ValueParameters) and "values" not in arguments:
         component = partial(_typed, component)
     said = name, _summary(kind), parameters, matching, interface, design, adapter, component
@@ -195,12 +195,12 @@ def _without_logic(name: str, _parameters: Parameters, _streams: Streams) -> Non
 def _interface(
     name: str,
     adapter: type[Adapter],
-    carried: Callable[[Any], Carried],
+    contents: Callable[[Any], PortContents],
     status: Status | Callable[[Any], Status],
     numbers: Parameters,
 ) -> Interface:
     shown = status(numbers) if callable(status) else status
-    return Interface(name, tuple(_streams(adapter.PORTS, carried(numbers))), shown)
+    return Interface(name, tuple(_streams(adapter.PORTS, contents(numbers))), shown)
 
 
 def _as_it_is(arguments: Sequence[str], component: Component) -> dict[str, object]:
@@ -251,10 +251,10 @@ def _summary(kind: type[Component]) -> str:
     return begins.rstrip(".").replace("``", "")
 
 
-def _streams(declared: Sequence[Port], carried: Carried) -> Iterator[Stream]:
+def _streams(declared: Sequence[Port], contents: PortContents) -> Iterator[Stream]:
     """Yield the module's streams: direction and name from the class's port, and the content."""
     ports = {port.name: port for port in declared}
-    for label, what in carried.items():
+    for label, what in contents.items():
         if isinstance(what, Stream):
             yield what
         else:

@@ -48,9 +48,9 @@ def flat(composition: Composition, between: Streams) -> None:
                 join(wire, inside.ports[wire.name], nets[instance.nets[wire.name]])
     for status, shown in composition.shown(instances).items():
         between.show(status, reduce(or_, [nets[name] for name in shown]) if shown else pyrtl.Const(0, 1))
-    for status, (valid, ready, *carried) in composition.tapped(instances).items():
+    for status, (valid, ready, *value) in composition.tapped(instances).items():
         moves = nets[valid] & nets[ready]
-        between.show(status, unless(~moves, nets[carried[0]]) if carried else moves)
+        between.show(status, unless(~moves, nets[value[0]]) if value else moves)
 
 
 def join(wire: Wire, pin: Signal, net: Signal) -> None:
@@ -101,10 +101,10 @@ def _wrapper(
     )
 
 
-def _tap(name: str, valid: str, ready: str, carried: str = "") -> str:
+def _tap(name: str, valid: str, ready: str, value: str = "") -> str:
     """Return the assignment of a status output that shows transfers."""
     said = f"{valid} & {ready}"
-    return f"    assign {name} = {f'{said} ? {carried} : 0' if carried else said};"
+    return f"    assign {name} = {f'{said} ? {value} : 0' if value else said};"
 
 
 def _instantiation(instance: Instance, module: str) -> str:
