@@ -85,7 +85,7 @@ def test_a_machine_chooses_the_symbols_that_are_left_open() -> None:
     assert ready.specification.symbols["K1"] == 256
     standard = prepare("extensor", matrix(30, 30))
     assert standard.specification.symbols["K1"] == 64 * 128
-    assert "most published runs" in standard.chosen[0]
+    assert "most published runs" in standard.choices[0]
 
 
 def test_the_report_is_the_common_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +168,7 @@ def test_shortest_paths_until_nothing_is_active(name: str) -> None:
     graph.data = np.ceil(9 * graph.data)
     root = sparse.csr_array(([0.0], ([0], [0])), shape=(size, 1))
     ready = prepare(name, tensors={"G": graph, "A0": root, "P0": root}, settings={"weight": 32})
-    outcome = ready.modelled().outcome
+    outcome = ready.evaluate().outcome
     found = np.full(size, np.inf)
     reached = outcome.tensors["P1"]
     found[reached.coordinates[0]] = reached.values
