@@ -126,6 +126,17 @@ def test_the_interval_of_alike_windows_is_that_of_a_simple_random_sample():
     assert estimated.half_width == pytest.approx(half_width([deviation], 4))
 
 
+def test_the_interval_of_groups_is_that_of_a_sample_of_each():
+    chosen = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]
+    cycles = np.array([9.0, 10.0, 11.0, 10.0, 10.0, 24.0, 20.0, 16.0, 20.0, 20.0])
+    estimated = estimate_cycles(cycles, np.ones((10, 1)), chosen, np.ones((21, 1)))
+    sizes, deviations = (11, 10), []  # windows that each group stands for
+    for size, group in zip(sizes, np.split(cycles, 2), strict=True):
+        deviations.append(size * (group.var(ddof=1) / 5 * (1 - 5 / size)) ** 0.5)
+    assert estimated.cycles == pytest.approx(11 * 10 + 10 * 20)
+    assert estimated.half_width == pytest.approx(half_width(deviations, 8))
+
+
 @pytest.mark.parametrize(("residuals", "degrees"), [(None, 8), (np.zeros((10, 1)), 6)])
 def test_a_group_stands_for_the_windows_up_to_the_middle_between_groups(residuals, degrees):
     chosen = [2, 4, 6, 8, 10, 30, 32, 34, 36, 38]

@@ -81,6 +81,13 @@ def test_a_setting_of_a_table_that_cannot_be_is_refused_before_any_run(toy: str,
     assert began == []
 
 
+def test_a_setting_of_the_user_that_cannot_be_is_refused_before_any_run(toy: str) -> None:
+    began: list[str] = []
+    with pytest.raises(InputError, match="nothing"):
+        ablate(toy, SMALL, settings={"nothing": 3}, tell=began.append)
+    assert began == []
+
+
 def test_what_was_changed_comes_before_what_it_tells_and_nothing_is_padded(
     toy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

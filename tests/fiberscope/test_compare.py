@@ -63,6 +63,20 @@ def test_reported_traffic_is_in_parts_of_the_minimum_and_differences_in_parts_of
         assert one.teaal == (200 if one.tensor == "Z" else 100)
 
 
+def test_traffic_of_ours_is_the_useful_bytes_where_a_machine_tells_them(
+    toy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = simulate(toy, "tiny")
+    moved = {name: part.moved_bytes for name, part in report.traffic.items()}
+    told = {
+        **report.traffic,
+        "A": report.traffic["A"].model_copy(update={"useful_read_bytes": 1, "useful_write_bytes": 2}),
+    }
+    changed = report.model_copy(update={"traffic": told})
+    monkeypatch.setattr("fiberscope.explore.compare.simulate_to_end", lambda *_operands, **_options: changed)
+    assert {one.tensor: one.ours for one in compare(toy, ["tiny"])[0].traffic} == {**moved, "A": 3}
+
+
 def test_settings_win_over_those_of_the_published_runs(toy: str) -> None:
     few, many = compare(toy, ["tiny"], settings={"lane.count": 1})[0], compare(toy, ["tiny"])[0]
     assert few.cycles > many.cycles

@@ -67,6 +67,8 @@ def test_traffic_counts_by_its_part_of_all_bytes(before):
         ("traffic A read", 0.1),
         ("traffic B read", 0.1),
     ]
+    assert compare(moving(A=200), moving(A=100)).changes[0].effect == 0.5
+    assert compare(moving(A=100), moving(A=200)).changes[0].effect == 0.5
 
 
 def test_families_count_by_the_time_spent_otherwise(before):
@@ -151,6 +153,12 @@ def test_energy_and_area_are_compared_over_equal_parts_alone() -> None:
     changes = {change.name: (change.before, change.after) for change in compare(few, many).changes}
     assert changes["area, um2"] == (round(few.area.known), round(many.area.known))
     assert changes["energy, pJ"] == (round(few.energy.total_pj), round(many.energy.total_pj))
+    for kind in ("area", "energy"):
+        runs = [
+            run.model_copy(update={kind: getattr(run, kind).model_copy(update={"without": (part,)})})
+            for run, part in ((few, "pe"), (many, "network"))
+        ]
+        assert not [change for change in compare(*runs).changes if change.name.startswith(kind)]
     area = many.area.model_copy(update={"without": ("pe.merger: merger(radix=63)",)})
     difference = compare(few, many.model_copy(update={"area": area}))
     assert "area, um2" not in {change.name for change in difference.changes}

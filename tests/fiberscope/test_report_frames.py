@@ -5,8 +5,10 @@ import pickle
 import pytest
 
 import fiberscope
-from fiberscope.results.report.components import STATES, Components
+from fiberscope.results.report.components import STATES, Component, Components
 from fiberscope.results.report.document import Report
+from fiberscope.results.report.numbers import _cached
+from fiberscope.results.report.parts import Cached, TensorTraffic
 
 SMALL = "uniform:rows=40,cols=40,nonzeros=200"
 
@@ -34,6 +36,26 @@ def test_a_family_has_its_members_and_their_total(reports: list[Report]) -> None
         assert getattr(family.total, state) == sum(getattr(each, state) for each in family.values())
     merged = sum(each.counters["merged_elements"] for each in family.values())
     assert family.total.counters["merged_elements"] == merged > 0
+
+
+def test_the_total_has_the_counters_of_every_component() -> None:
+    counts = {"cycles": 4, "busy": 1, "input_stall": 1, "output_stall": 1, "idle": 1}
+    parts = [{"read": 2}, {}, {"read": 3, "added": 5}]
+    components = Components(
+        {f"m.p{number}": Component(**counts, counters=counters) for number, counters in enumerate(parts)}
+    )
+    assert components.total.counters == {"read": 5, "added": 5}
+    assert (components.total.cycles, Components().total.counters) == (12, {})
+
+
+def test_traffic_behind_a_cache_is_that_of_all_tensors() -> None:
+    moved = {
+        "A": TensorTraffic(read_bytes=8, write_bytes=2),
+        "B": TensorTraffic(read_bytes=30, write_bytes=0),
+    }
+    columns = _cached(Cached(traffic=moved, in_flight=0.5))
+    assert columns == {"cached_traffic_bytes": 40, "cached_A_bytes": 10, "cached_B_bytes": 30}
+    assert _cached(None) == {}
 
 
 @pytest.mark.parametrize("name", ["pe.mergre", "pe9.merger", ""])

@@ -11,6 +11,15 @@ def test_generated_matrices_keep_what_they_do_not_share() -> None:
     assert short_names(names) == ["uniform rows=3", "uniform rows=5", "banded"]
 
 
+def test_an_argument_is_shared_by_all_or_kept_by_all() -> None:
+    names = [f"uniform:rows={rows},cols=3" for rows in (3, 5, 3)]
+    assert short_names([*names[:2], f"{names[2]},seed=1"]) == [
+        "uniform rows=3",
+        "uniform rows=5",
+        "uniform rows=3,seed=1",
+    ]
+
+
 def test_files_lose_folder_and_suffix() -> None:
     names = ["/data/a.mtx", "'/data/my matrix.npz'", "wiki-Vote", "x/b.mtx.gz y/c.mtx", "it's", ".mtx"]
     assert short_names(names) == ["a", "my matrix", "wiki-Vote", "b c", "it's", ".mtx"]

@@ -8,6 +8,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.mapper.search import Limits
 
 SMALL = "uniform:rows=40,cols=40,nonzeros=200"
@@ -40,6 +41,14 @@ def test_graph(tmp_path):
     assert made.cycles == seen["cycles"]
     result = fiberscope.graph("x(i) = B(i,j) * c(j)", {"B": A, "c": "ones"}).result
     assert result.toarray().ravel() == pytest.approx(A.toarray().sum(axis=1))
+
+
+def test_tiles_of_a_matrix_and_its_transpose():
+    tall = "uniform:rows=40,cols=20,nonzeros=90"
+    with pytest.raises(InputError):
+        fiberscope.tile(tall, buffer=1024)
+    extents = fiberscope.tile(tall, buffer=1024, transpose_b=True).schemes["d2t2"].shape
+    assert (extents["i"] <= 40, extents["k"] <= 20, extents["j"] <= 40) == (True, True, True)
 
 
 def test_tile_and_map(tmp_path):

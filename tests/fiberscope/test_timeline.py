@@ -13,6 +13,7 @@ import pytest
 
 import fiberscope
 from fiberscope.accelerators import configuration, find
+from fiberscope.accelerators.machine import Traffic
 from fiberscope.results.report import timeline
 from fiberscope.results.report.parts import Timeline
 from fiberscope.results.report.timeline import Watch
@@ -143,6 +144,28 @@ def test_occupancies_cover_all_channels_of_a_kind_within_their_capacity():
     for name, part in seen.items():
         assert sum(part.cycles.values()) == part.channels * looked, name
     assert sum(part.channels for part in seen.values()) == len(machine.kernel.channels())
+
+
+@pytest.mark.parametrize("capacities", [(2, 5), (5, 2)])
+def test_the_capacity_of_a_kind_is_that_of_its_largest_channel(capacities):
+    channels = [
+        SimpleNamespace(name=f"m.pe{number}.in", capacity=capacity, occupancy=capacity)
+        for number, capacity in enumerate(capacities)
+    ]
+    watch = Watch(SimpleNamespace(kernel=SimpleNamespace(channels=lambda: channels)), histograms=True)
+    watch._look_at_channels(8)
+    watch._look_at_channels(10)
+    (kind,) = watch.occupancies().values()
+    assert (kind.channels, kind.capacity, kind.cycles) == (2, 5, {2: 10, 5: 10})
+
+
+def test_bytes_and_work_are_those_of_all_tensors():
+    moved = {"A": Traffic(3, 10), "B": Traffic(40, 20)}
+    machine = SimpleNamespace(
+        kernel=None, traffic=lambda: moved, operations=lambda: {"multiply": 7}, work="multiply"
+    )
+    seen = Watch(machine).timeline(5)
+    assert (seen.read_bytes, seen.write_bytes, seen.multiply) == ([43], [30], [7])
 
 
 def test_histograms_are_in_the_report_only_when_asked_for(toy):

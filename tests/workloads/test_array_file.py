@@ -87,3 +87,10 @@ def test_a_file_whose_name_has_a_colon_is_that_file(tmp_path: Path) -> None:
     path = tmp_path / "a.npz:b.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n")
     assert load(path).matrix.toarray().tolist() == [[2.0]]
+
+
+def test_a_folder_may_be_called_as_an_array_is_named(net: Path) -> None:
+    folder = net.parent / f"old{net.suffix}:1"
+    folder.mkdir()
+    moved = net.rename(folder / net.name)
+    assert np.array_equal(load(f"{moved}:fc1.weight").matrix.toarray(), ARRAYS["fc1.weight"])

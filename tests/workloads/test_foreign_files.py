@@ -72,6 +72,15 @@ def test_weights_of_bf16_are_read_exactly(tmp_path):
         load(f"{tmp_path}/w.safetensors:w")
 
 
+def test_scales_of_microscaling_are_powers_of_two_and_the_last_code_is_none(tmp_path):
+    store_raw(tmp_path / "w.safetensors", "F8_E8M0", [255, 1], bytes(range(255)))
+    values = load(f"{tmp_path}/w.safetensors:w").matrix.toarray()[:, 0].tolist()
+    assert values == [2.0 ** (code - 127) for code in range(255)]
+    store_raw(tmp_path / "w.safetensors", "F8_E8M0", [1, 2], b"\x7f\xff")
+    with pytest.raises(WorkloadError, match="the value at row 1, column 2 is nan; values must be finite"):
+        load(f"{tmp_path}/w.safetensors:w")
+
+
 def test_weights_of_a_type_without_a_meaning_here_are_named(tmp_path):
     store_raw(tmp_path / "w.safetensors", "F4", [2, 2], b"\x12\x34")
     with pytest.raises(WorkloadError, match="values of type F4; known: F64, F32"):

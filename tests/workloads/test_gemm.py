@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,8 @@ from scipy import sparse
 import fiberscope
 from fiberscope.workloads import Gemm, Spgemm, WorkloadError, draw, from_scipy
 from fiberscope.workloads.dense_product import exact_kind
-from fiberscope.workloads.gemm import HeldMatrix, sliced
+from fiberscope.workloads.gemm import SLICE, HeldMatrix, sliced
+from fiberscope.workloads.verification import Rounding
 
 
 @st.composite
@@ -149,3 +152,12 @@ def test_a_drawn_operand_sliced_along_the_other_rank_is_held():
     assert sliced(a, 1) is a
     assert np.array_equal(sliced(a, 0).slice(2, 5).toarray(), a.matrix.toarray()[2:5])
     assert Spgemm(draw("gemm:m=10,n=3,k=20,a=0.5,b=1")).machine_inputs()[0].shape == (10, 20)
+
+
+def test_the_tolerance_is_that_of_the_longest_row_over_all_slices():
+    ones = np.ones((2, 2 * SLICE + 5))
+    ones[1, :SLICE] = 0
+    problem = Gemm([from_scipy(ones), from_scipy(np.ones((ones.shape[1], 1)))])
+    problem.precision = SimpleNamespace(floats=True, roundoff=2.0**-11, least=2.0**-24, most=65504.0)
+    rounding = Rounding.estimate(problem.precision, ones.shape[1], 2)
+    assert problem.check(ones.sum(axis=1, keepdims=True)).tolerance == rounding.tolerance

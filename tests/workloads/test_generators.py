@@ -89,6 +89,9 @@ def test_structured_has_n_in_every_m():
 def test_runs_are_whole():
     dense = generators.runs(8, 30, 60, 5).toarray() != 0
     assert set(dense.reshape(8, 6, 5).sum(axis=2).ravel().tolist()) == {0, 5}
+    shorter = (generators.runs(8, 30, 63, 5).toarray() != 0).reshape(48, 5)
+    assert sorted(shorter.sum(axis=1).tolist())[-13:] == [3] + [5] * 12
+    assert (np.diff(shorter.astype(int), axis=1) <= 0).all()  # each begins on the grid
 
 
 def test_a_steeper_power_law_has_a_heavier_head():

@@ -106,6 +106,15 @@ def test_a_matrix_with_a_header_is_read(header: str, tmp_path: Path) -> None:
     assert dense[1, 2] == 5
 
 
+@pytest.mark.parametrize("header", ["# c\n2 2\n4 5\n", "2\n\n4 5\n"])
+def test_an_entry_behind_a_header_has_its_line(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.tns"
+    path.write_text(header + "1 1 2.0\n2 x 5.0\n")
+    for read in (load, load_tensor):
+        with pytest.raises(WorkloadError, match=r"a\.tns:5: '2 x 5\.0' does not fit"):
+            read(str(path))
+
+
 @pytest.mark.parametrize("text", ["2 5\n3 1\n4 1\n", "2 5\n3 1\n", "3 2\n4 5\n", "1 5\n"])
 def test_a_vector_is_no_header(text: str, tmp_path: Path) -> None:
     path = tmp_path / "a.tns"

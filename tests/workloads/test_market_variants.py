@@ -75,7 +75,7 @@ def test_a_tensor_of_taco_has_its_ranks(tmp_path, suffix, is_dense):
             ":3: the integer, beyond 2^53",
         ),
         ("tensor coordinate real general\n2 2 2 1\n1 2 1 1\n1 1 1 1\n", ":4: an entry beyond the 1 declared"),
-        ("tensor coordinate real general\n2 2 2 2\n1 2 1 1.0000000\n", "ends after 1 of 2 entries"),
+        ("tensor coordinate real general\n2 2 2 2\n1 2 1 1.0000000\n", ":3: ends after 1 of 2 entries"),
         ("tensor coordinate real general\n2 999999999999 2 1\n1 2 1 1\n", "sizes are 1 to 268435456"),
         (
             "graph coordinate real general\n2 2 1\n",
@@ -91,3 +91,48 @@ def test_faults_are_named(tmp_path, text, reason):
         load_tensor(path)
     assert reason in str(caught.value)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("field", ["integer", "unsigned-integer"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "matrix coordinate {} general\n1 1 1\n1 1 {}\n",
+        "matrix array {} general\n1 1\n{}\n",
+        "vector coordinate {} general\n1 1\n1 {}\n",
+        "tensor coordinate {} general\n1 1 1 1\n1 1 1 {}\n",
+        "tensor array {} general\n1 1 1\n{}\n",
+    ],
+)
+def test_an_integer_of_either_sign_that_a_double_would_round_is_refused(tmp_path, form, field, sign):
+    path = tmp_path / "a.mtx"
+    path.write_text(BANNER + form.format(field, f"{sign}9007199254740993"))
+    with pytest.raises(WorkloadError, match="the integer, beyond 2"):
+        load_tensor(path)
+    path.write_text(BANNER + form.format(field, f"{sign}9007199254740994"))
+    assert load_tensor(path).tensor.values.tolist() == [float(f"{sign}9007199254740994")]
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".ttx"])
+def test_a_file_without_a_banner_is_told_so(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_text("2 2 1\n1 2 3\n")
+    with pytest.raises(WorkloadError, match=r":1: bad banner; the first line is %%MatrixMarket"):
+        load(path)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize(
+    ("text", "dense"),
+    [
+        ("matrix array integer general\n2 1\n1\n2", [[1.0], [2.0]]),
+        ("matrix coordinate pattern general\n1 1 1\n1 1", [[1.0]]),
+        ("matrix coordinate integer general\n1 2 2\n1 1 3\n1 2 4", [[3.0, 4.0]]),
+        ("vector coordinate integer general\n1 1\n1 3", [[3.0]]),
+    ],
+)
+def test_the_last_line_of_the_shortest_file_need_not_end(tmp_path, text, dense, end):
+    path = tmp_path / "a.mtx"
+    path.write_text(BANNER + text + end)
+    assert load(path).matrix.toarray().tolist() == dense

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from fiberscope.workloads import WorkloadError, load, parse_cache
+from fiberscope.workloads import WorkloadError, load, parse_cache, readers
 
 TEXT = "0 1 2.5\n2 0 -1\n2 2 3\n"
 
@@ -77,6 +77,28 @@ def test_a_change_too_recent_to_show_in_the_time_is_seen(file):
     file.write_text(TEXT.replace("2.5", "4.5"))
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert load(file).matrix.data.tolist() == [4.5, -1, 3]
+
+
+def test_another_file_in_its_place_is_read_though_its_size_and_time_are_the_same(file, tmp_path):
+    load(file)
+    state = file.stat()
+    other = put(tmp_path / "other", TEXT.replace("2.5", "4.5"))
+    os.utime(other, ns=(state.st_atime_ns, state.st_mtime_ns))
+    other.replace(file)
+    assert load(file).matrix.data.tolist() == [4.5, -1, 3]
+
+
+def test_a_file_that_changes_between_its_hash_and_its_reading_is_not_kept(file, tmp_path, monkeypatch):
+    read = readers.read_matrix
+
+    def change(path, duplicates):
+        return read(put(file, TEXT.replace("2.5", "4.5"), age=30), duplicates)
+
+    with monkeypatch.context() as changing:
+        changing.setattr(readers, "read_matrix", change)
+        assert load(file).matrix.data.tolist() == [4.5, -1, 3]
+    assert kept(tmp_path) == []
+    assert load(put(file, TEXT)).matrix.data.tolist() == [2.5, -1, 3]
 
 
 def test_writing_into_a_matrix_changes_no_other(file):

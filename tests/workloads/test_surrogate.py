@@ -126,6 +126,13 @@ def test_without_a_profile_only_shape_and_nonzeros_match(name, form):
     assert like == f"{form}; only shape and nonzeros match"
 
 
+def test_a_band_has_four_places_for_each_nonzero():
+    entry = lookup("cavity14")
+    places = surrogate(entry)[0].tocoo()
+    width = int(np.abs(places.row - places.col).max())
+    assert width * 2 * entry.shape[0] == pytest.approx(4 * entry.nonzeros, rel=0.05)
+
+
 def test_a_rounded_row_says_so():
     entry = lookup("speech2").model_copy(update={"shape": (77, 26), "nonzeros": 100})
     assert "(rounded in its source)" in surrogate(entry)[1]

@@ -4,6 +4,7 @@ import gzip
 import io
 import tarfile
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -59,6 +60,24 @@ def test_so_is_a_mat_file_whose_elements_do_together(order, small, tmp_path):
         (tmp_path / "a.mat").write_bytes(text)
     with pytest.raises(WorkloadError, match=r"a\.mat: it unpacks to more than"):
         read_matrix(tmp_path / "a.mat")
+
+
+def test_streams_are_counted_together_and_a_piece_at_a_time(monkeypatch):
+    monkeypatch.setattr(decompression_limit, "ALWAYS_BYTES", 1000)
+    monkeypatch.setattr(decompression_limit, "FACTOR", 0)
+    monkeypatch.setattr(decompression_limit, "CHUNK_BYTES", 64)
+    check, packed = decompression_limit.check_deflated, [zlib.compress(bytes(size)) for size in (600, 400)]
+    check(iter(packed), 10, "a.mat")
+    for streams in ([zlib.compress(bytes(1001))], [*packed, zlib.compress(b"1")]):
+        with pytest.raises(WorkloadError, match=r"a\.mat: it unpacks to more than 1,000 bytes"):
+            check(iter(streams), 10, "a.mat")
+
+
+def test_the_bound_grows_with_the_file(monkeypatch):
+    monkeypatch.setattr(decompression_limit, "ALWAYS_BYTES", 1000)
+    decompression_limit.check_unpacked(100 * decompression_limit.FACTOR, 100, "a.gz")
+    with pytest.raises(WorkloadError, match=r"a\.gz: it unpacks to more than"):
+        decompression_limit.check_unpacked(100 * decompression_limit.FACTOR + 1, 100, "a.gz")
 
 
 def test_a_mat_file_that_unpacks_to_a_little_more_is_read(small, tmp_path):

@@ -13,8 +13,8 @@ from fiberscope.accelerators.configuration import ConfigurationError, parse_sett
 from fiberscope.converters.sage.configuration import sage_parameters
 from fiberscope.converters.sage.kernels import problem
 from fiberscope.converters.sage.published import rows
-from fiberscope.converters.sage.reasons import reasons
-from fiberscope.converters.sage.search import Choice, all_choices, rank
+from fiberscope.converters.sage.reasons import PARTS, reasons
+from fiberscope.converters.sage.search import Choice, Prediction, all_choices, rank
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, best_of, system_called, systems
 from fiberscope.workloads import SparseTensor, WorkloadError
@@ -159,6 +159,31 @@ def test_why_the_best_is_best():
     for one, name in zip(found, ("mcf_a", "mcf_b", "acf_a", "acf_b"), strict=True):
         assert getattr(one.instead, name) != one.chosen == getattr(ranked[0].choice, name)
         assert one.product >= 1
+
+
+def predicted(mcf, **changes):
+    parts = dict.fromkeys(PARTS, 10.0) | {"output_cycles": 0.0, "cycles": 100.0} | changes
+    return Prediction(Choice(mcf, "csr", "csr", "csr"), **parts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "because"),
+    [
+        ({"dram_cycles": 30.0, "cycles": 120.0}, "cycles of DRAM 10 to 30: +20.00% of the delay"),
+        ({"compute_picojoules": 25.0}, "energy of computing 10 to 25: +50.00% of the energy"),
+        (
+            {"dram_cycles": 30.0, "cycles": 120.0, "conversion_picojoules": 15.0},
+            "cycles of DRAM 10 to 30: +20.00% of the delay",
+        ),
+        ({}, "equal"),
+    ],
+)
+def test_the_reason_is_the_part_that_grows_most_of_the_whole_that_it_is_of(changes, because):
+    best, other = predicted("coo"), predicted("csr", **changes)
+    (reason,) = reasons([best, other])
+    assert (reason.what, reason.chosen, reason.instead) == ("A in memory", "coo", other.choice)
+    assert reason.product == pytest.approx(other.product / best.product)
+    assert reason.because == because
 
 
 SMALL, TALL = Statistics("A", (4, 5), 3), Statistics("b", (6, 2), 1)

@@ -13,7 +13,7 @@ import fiberscope
 from fiberscope import accelerators
 from fiberscope.results.costs.cost import UNKNOWN, Cost
 from fiberscope.results.costs.prices import Part, Prices
-from fiberscope.results.costs.run_costs import RunActivity
+from fiberscope.results.costs.run_costs import RunActivity, area_items, static_items
 from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_tables
 from fiberscope.template.new import new_machine
@@ -166,6 +166,14 @@ def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
     once, again = cost_fields(prices, did), cost_fields(prices, twice)
     assert again["energy"].total_pj == pytest.approx(2 * once["energy"].total_pj)
     assert again["area"] == once["area"]
+
+
+def test_parts_that_are_no_components_count_as_often_as_they_are_there():
+    part = Part({}, areas={"cells": published(3.0)}, clock=Cost(0.5, 1.0, "law"), leakage=published(1e-6))
+    clock, leakage = static_items({"array": (4, part)}, RunActivity({}, {}, {}, 100, 2e-6))
+    assert (clock.cost.lower, clock.cost.upper) == (0.0, 400.0)  # no clock is known to have run
+    assert leakage.cost.lower == pytest.approx(8.0)
+    assert [item.cost.lower for item in area_items({"array": (4, part)})] == [12.0]
 
 
 @given(DID, PRICES)

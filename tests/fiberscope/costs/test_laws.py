@@ -85,3 +85,34 @@ def test_a_measured_size_whose_parameters_are_defaults_is_in_no_law(monkeypatch)
     monkeypatch.setattr(laws, "measured_netlists", lambda: rows)
     assert find_netlist_area("crossbar(inputs=16, outputs=16)") == expected
     assert other not in [*laws.not_larger("crossbar(inputs=16, outputs=16)")]
+
+
+@pytest.mark.parametrize(
+    ("radix", "um2", "upper"),
+    [
+        (1, 7.0, 7.0 * 1.02**2),  # a law has an error for each doubling, to either side
+        (3, 13.0, 13.0 * 1.02),
+        (6, 22.0, 22.0 * 1.02),
+        (16, 268.0, 268.0 * 1.02),
+        (32, 604.0, 604.0 * 1.02**2),
+    ],
+)
+def test_an_area_is_on_the_line_through_the_two_next_smaller_sizes(monkeypatch, radix, um2, upper):
+    row = measured_netlists()[MERGERS[0], PRICED]
+    areas = {2: 10.0, 4: 16.0, 8: 100.0}
+    rows = [
+        replace(row, call=f"merger(radix={size}, stages=6)", um2=area, flip_flops=3 * size)
+        for size, area in areas.items()
+    ]
+    monkeypatch.setattr(laws, "measured_netlists", lambda: dict(enumerate(rows)))
+    area = find_netlist_area(f"merger(radix={radix}, stages=6)")
+    assert (area.um2, area.upper, area.flip_flops) == pytest.approx((um2, upper, 3 * radix))
+    for size, measured in areas.items():
+        same = find_netlist_area(f"merger(radix={size}, stages=2)")  # the law ignores stages
+        assert (same.um2, same.basis) == (measured, "law")
+
+
+def test_an_area_in_other_cells_is_at_least_what_the_larger_ratio_leaves():
+    area = find_netlist_area("adder_network(leaves=64)")
+    row = measured_netlists()["adder_network(leaves=64)", "osu018"]
+    assert (area.um2, area.upper) == pytest.approx((row.um2 / 36.3, row.um2 / 21.7))

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from fiberscope import cli
+from fiberscope.results.costs import laws
 from fiberscope.results.costs.netlists import PRICED, SHIPPED, read_netlists
 from fiberscope.results.costs.paths import SPEEDUPS, find_path
 
@@ -31,6 +32,13 @@ def test_a_measured_path_is_what_it_is_and_bounds_that_of_larger_sizes():
     assert larger.ns >= measured.ns
     assert find_path("merger(radix=2, stages=6)") is None
     assert find_path("marger(radix=2)") is None
+
+
+def test_a_path_in_other_cells_is_divided_by_the_larger_ratio(monkeypatch):
+    (row, *_others) = (row for row in read_netlists(SHIPPED).values() if row.library != PRICED)
+    monkeypatch.setattr(laws, "measured_netlists", lambda: {(row.call, row.library): row})
+    path = find_path(row.call)
+    assert (path.ns, path.basis) == (pytest.approx(row.path_ns / 5.1), "law")
 
 
 def test_a_report_has_the_clock_of_its_rtl_beside_the_one_that_it_assumes(capsys, tmp_path):

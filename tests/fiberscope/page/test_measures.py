@@ -1,5 +1,7 @@
 """The runs that a page keeps of a large store: the front of each accelerator and workload."""
 
+import math
+
 import pytest
 
 pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
@@ -98,7 +100,7 @@ def test_rates_count_useful_multiplications_and_the_peak_all_of_them() -> None:
         {
             "seconds": [2.0, 2.0],
             "traffic_bytes": [50, 50],
-            "traffic_minimum_bytes": [50, 50],
+            "traffic_minimum_bytes": [20, 0],
             "operations_multiply": [100, 100],
             "operations_useful_multiply": [10, None],
             "operations_add": [1000, 1000],
@@ -109,3 +111,7 @@ def test_rates_count_useful_multiplications_and_the_peak_all_of_them() -> None:
     assert rates["operations_per_second"].tolist() == [5, 50]
     assert rates["intensity"].tolist() == [0.2, 2]
     assert rates["workers_peak_per_second"].tolist() == [200, 200]
+    assert rates["workers_busy"].tolist() == [0.25, 0.25]
+    over = rates["traffic_over_least"].tolist()
+    assert over[0] == 2.5
+    assert math.isnan(over[1]), "of nothing that has to move there is no multiple"

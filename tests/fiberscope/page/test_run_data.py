@@ -51,6 +51,12 @@ def test_workers_that_were_always_busy_would_reach_the_flat_part() -> None:
     assert known(report.model_copy(update=made))["peak"] == pytest.approx(1.0)
 
 
+def test_the_work_is_the_most_frequent_operation_where_nothing_is_multiplied() -> None:
+    report = fiberscope.simulate("gamma", MATRIX)
+    told = known(report.model_copy(update={"operations": {"compare": 3, "add": 40, "merge": 5}}))
+    assert (told["work"], told["rate"]) == ("add", 40 / report.cycles)
+
+
 def test_roofs_that_are_not_known_are_none() -> None:
     report = fiberscope.simulate("gamma", MATRIX)
     told = known(report.model_copy(update={"memory": None, "components": {}}))

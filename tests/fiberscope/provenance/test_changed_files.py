@@ -76,3 +76,11 @@ def test_a_link_counts_as_the_file_that_it_leads_to(repository: Path) -> None:
     (repository / "machine.py").write_text("X = 2\n")
     commit_and_change.cache_clear()
     assert commit_and_change((str(link),))[1] is True
+
+
+def test_a_repository_within_another_is_that_of_its_files(repository: Path) -> None:
+    git(repository, "init", "-q", "machines")
+    git(repository / "machines", "add", ".")
+    git(repository / "machines", "commit", "-q", "-m", "y")
+    assert changed(repository / "machines", "own.py") is False
+    assert git(repository / "machines", "rev-parse", "HEAD") != git(repository, "rev-parse", "HEAD")

@@ -7,9 +7,11 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators, cli
+from fiberscope.results.provenance.source_digest import given_settings
 from fiberscope.results.report.difference import compare
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import CIRCUMSTANCES
+from fiberscope.run.request import RunRequest
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 GRAPH = ["graph", "run", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:d", f"B={SMALL}", "c=ones"]
@@ -155,3 +157,13 @@ def test_what_else_differs_is_told_first(toy: str) -> None:
     difference = compare(before, after)
     assert [one.name for one in difference.provenance] == ["source", "source of toy", "A", "numpy"]
     assert difference.settings == ()
+
+
+def test_settings_go_before_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("pe: {count: 4, radix: 8}\n")
+    kept = given_settings({"pe.count": 2}, tmp_path / "a.yaml")
+    assert kept == {"pe.count": 2, "pe.radix": 8}
+    assert (
+        RunRequest("gamma", settings={"pe.count": 2}, config=tmp_path / "a.yaml").resolved_parameters()
+        == kept
+    )

@@ -4,6 +4,7 @@ import json
 import random
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ from fiberscope.accelerators import configuration, find
 from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
 from fiberscope.results.recording.files import StateFiles
-from fiberscope.results.recording.watch import StateWatch
+from fiberscope.results.recording.watch import Queue, StateWatch
 from fiberscope.results.report import timeline
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.workloads import load
@@ -193,6 +194,16 @@ def test_intervals_grow_until_the_document_is_small_enough():
         for port, queue in one.queues.items():
             fine = large.components[name].queues[port].tokens
             assert queue.tokens == [fine[end] for end in ends]
+
+
+@pytest.mark.parametrize(
+    ("capacities", "together"), [((2, 5), 7), ((2, None, 5), None), ((None, 2), None), ((), 0)]
+)
+def test_channels_of_an_array_of_ports_have_room_together(capacities, together):
+    queue = Queue()
+    for capacity in capacities:
+        queue.add(SimpleNamespace(bounded=capacity is not None, capacity=capacity))
+    assert (queue.capacity, len(queue.channels)) == (together, len(capacities))
 
 
 def test_slices_by_hand():

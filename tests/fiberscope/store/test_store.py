@@ -208,6 +208,7 @@ VALUES = st.one_of(
 @given(st.lists(VALUES, min_size=1, max_size=6))
 @example([(1 << 53) + 1, 0.0])
 @example([-(1 << 53), 0.0])
+@example([-(1 << 53) - 1, 0.0])
 def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(values: list[object]) -> None:
     rows = [
         decode_row(encode_row({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)
@@ -218,6 +219,13 @@ def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(va
     truths = [[isinstance(value, bool) for value in several] for several in (kept, values)]  # True == 1
     assert (kept == values and truths[0] == truths[1]) or table.schema.field("a_b").type == pa.string()
     assert None not in kept
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_a_parameter_called_as_a_column_of_every_row_has_one_of_its_own(name: str) -> None:
+    table = tabulate_rows([decode_row(encode_row({name: None}, {name: 3}))])
+    assert (table[name].to_pylist(), table[f"set_{name}"].to_pylist()) == ([None], [3])
+    assert parameters(table.schema) == {f"set_{name}": name}
 
 
 def test_a_truth_is_no_number_in_a_column() -> None:

@@ -52,3 +52,10 @@ def test_points_go_one_by_one_as_long_as_nobody_knows_what_they_take() -> None:
     assert [len(next(given)) for _ in range(3)] == [1, 1, 1]
     progress.ended(tasks[0], TaskOutcome(DONE, 0.125, b""))
     assert len(next(given)) == 8
+
+
+def test_the_time_left_is_shared_by_all_workers() -> None:
+    tasks = [task(number, seconds) for number, seconds in enumerate((2.0, 2.0, 60.0, 60.0))]
+    assert known(tasks, 1).seconds_left() == pytest.approx(122.0)
+    assert known(tasks, 4).seconds_left() == pytest.approx(30.5)
+    assert known(tasks, 4).time_left() == "about 0:00:30 left"

@@ -40,6 +40,16 @@ def test_every_number_of_a_range_is_drawn() -> None:
     assert [span.at(share / 8) for share in range(8)] == [2, 2, 3, 3, 4, 4, 5, 5]
 
 
+@pytest.mark.parametrize(("low", "high"), [(1, 2.5), (0.5, 2)])
+def test_a_range_with_a_fraction_at_either_end_is_of_fractions(low: float, high: float) -> None:
+    span = spanned(**{"from": low, "to": high})
+    assert [span.at(share) for share in (0.0, 0.25, 0.5)] == [
+        low,
+        low + 0.25 * (high - low),
+        (low + high) / 2,
+    ]
+
+
 def test_a_log_scale_draws_small_ones_as_often() -> None:
     span = spanned(**{"from": 1.0, "to": 10000.0, "scale": "log"})
     assert math.isclose(span.at(0.5), 100.0)

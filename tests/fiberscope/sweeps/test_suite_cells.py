@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,13 +11,16 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
 from fiberscope.explore.sweeps import resources
+from fiberscope.explore.sweeps.suite import suite_result
 from fiberscope.explore.sweeps.suite_columns import Scale, mean_cell, number_cell, scale_of
 from fiberscope.results.figures.front import pareto_front
 from fiberscope.results.figures.roofline import _extent
-from fiberscope.results.figures.study_runs import shorten_workloads
+from fiberscope.results.figures.study_runs import _series_names, _workload_names, shorten_workloads
 from fiberscope.results.report.estimates import format_half_width
+from fiberscope.results.report.surrogates import DAGGER
 
 PLAIN = Scale("", 1.0)
+ACCOUNTS = ("busy", "input_stall", "output_stall", "idle")
 
 
 def suite_of(values: dict[str, tuple[float, float]], measure: str) -> Any:
@@ -68,3 +72,53 @@ def test_generators_with_equal_values_keep_their_keys() -> None:
 
 def test_a_ridge_far_from_all_runs_does_not_stretch_the_scale() -> None:
     assert _extent([1.0, 2.0], [1e9, None, 4.0]) == (0.5, 8.0)
+
+
+def test_a_value_of_0_has_an_arithmetic_mean_alone() -> None:
+    suite = suite_of({"a": (0.0, 0.0), "b": (3.0, 0.0)}, "cycles")
+    cells = [mean_cell(suite, "cycles", PLAIN, mean, "m") for mean in ("arithmetic", "geometric", "harmonic")]
+    assert cells == ["1.50", "", ""]
+
+
+@pytest.mark.parametrize(("value", "unit"), [(5e-16, "ps"), (5e-12, "ps"), (5e13, "Ts"), (5e17, "Ts")])
+def test_a_value_beyond_all_prefixes_has_the_last(value: float, unit: str) -> None:
+    assert scale_of(suite_of({"a": (value, 0.0)}, "seconds"), "time").head == f"time [{unit}]"
+
+
+def test_workers_are_busy_for_a_share_of_all_their_cycles() -> None:
+    row = dict.fromkeys(("cycles", "seconds", "cycles_high"), 0.0) | {"cycles_low": nan}
+    row |= {"status": "done", "reason": "", "workload_source": "real", "digest": ""}
+    done = suite_result({**row, "busy": 2.0, "input_stall": 3.0, "output_stall": 4.0, "idle": 1.0})
+    assert done.measures["utilization"] == pytest.approx(0.2)
+    assert "utilization" not in suite_result(row | dict.fromkeys(ACCOUNTS, 0.0)).measures
+
+
+def test_runs_of_a_figure_have_their_own_names_and_the_settings_that_tell_them_apart() -> None:
+    rows = [
+        {
+            "machine": "m",
+            "workload": "x/a.mtx",
+            "workload_name": "first",
+            "workload_source": "real",
+            "a": 1,
+            "b": 2,
+        },
+        {
+            "machine": "m",
+            "workload": "x/b.mtx",
+            "workload_name": None,
+            "workload_source": "surrogate",
+            "a": None,
+            "b": 2,
+        },
+        {
+            "machine": "n",
+            "workload": "x/b.mtx",
+            "workload_name": None,
+            "workload_source": "real",
+            "a": 3,
+            "b": 4,
+        },
+    ]
+    assert _workload_names(rows) == {"x/a.mtx": "first", "x/b.mtx": f"b{DAGGER}"}
+    assert _series_names(rows, ["a", "b"]) == ["m a=1", "m a=None", "n"]

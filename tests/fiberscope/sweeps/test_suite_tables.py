@@ -14,11 +14,18 @@ from fiberscope import cli
 from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import load, values
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.evaluation import Evaluation
 from fiberscope.explore.sweeps.resources import Resources, read_resources, resource_warnings
 from fiberscope.explore.sweeps.scaling import read_scaling
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
 from fiberscope.explore.sweeps.suite_columns import COLUMNS, MEANS, check_choices
-from fiberscope.explore.sweeps.suite_views import note_lines, resource_table, suite_latex, suite_table
+from fiberscope.explore.sweeps.suite_views import (
+    evaluation_latex,
+    note_lines,
+    resource_table,
+    suite_latex,
+    suite_table,
+)
 from fiberscope.results.report.latex import escape_latex, latex_tabular
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
@@ -193,6 +200,8 @@ def test_machines_that_differ_by_more_than_two_times_are_named() -> None:
         "Unequal machines: m_2 has 3 times the bandwidth of m_0",
     ]
     assert resource_table(suite_of(1)).rows == [("m_0", "10", "1", "2", "", "1")]
+    backwards = dict(reversed(suite_of(3).resources.items()))
+    assert resource_warnings(backwards) == note_lines(suite_of(3))
 
 
 @pytest.mark.parametrize("machine", names())
@@ -257,3 +266,17 @@ def test_srams_are_those_of_the_components_of_a_run(kinds: str, size: int | None
 def test_a_run_of_another_command_has_no_multipliers() -> None:
     row = {"command": "model", "accelerator": "gamma", "config": "{}", "seconds": 1e-6, "cycles": 1000}
     assert read_resources(row) == Resources(None, None, None, None, 1e9)
+
+
+def test_notes_stand_below_the_first_table_of_several() -> None:
+    suite = suite_of().with_evaluation({})
+    tables = Evaluation.model_validate({"tables": ["cycles", "speedup"]})
+    text = evaluation_latex(replace(suite, scaled=("m_1 has 7 multipliers",), evaluation=tables))
+    assert text.count(r"\begin{table") == 2
+    assert text.count("has 7 multipliers") == 1
+    assert text.index("has 7 multipliers") < text.rindex(r"\begin{table")
+
+
+def test_sizes_are_in_units_of_1024_bytes() -> None:
+    own = replace(suite_of(), resources={"m_0": Resources(10, 2e9, 3 << 20, 2e6, 1.5e9, 2e6)})
+    assert list(resource_table(own).rows[0][1:]) == ["10", "2", "3,072", "2", "1.5"]

@@ -48,6 +48,12 @@ def test_uniform_distribution_and_quantiles() -> None:
     assert [model.quantile([64], share) for share in (0.5, 0.9, 0.95, 0.99, 1.0)] == [6, 9, 10, 12, 64]
 
 
+def test_a_quantile_that_a_share_just_reaches_is_no_larger() -> None:
+    model = Uniform([2], 0.5)
+    assert model.distribution([1])[1].tolist() == [0.5, 0.5]
+    assert [model.quantile([1], share) for share in (0.0, 0.5, 0.51, 1.0)] == [0, 0, 1, 1]
+
+
 def test_accesses_of_blocks() -> None:
     model = Uniform([1024], 0.1)
     assert model.expected_blocks([16], 4) == pytest.approx(0.8356, abs=5e-5)

@@ -13,6 +13,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
+from fiberscope.models.graphs.algebra import _maximum
 from fiberscope.models.graphs.deadlock import least_depth
 from fiberscope.models.graphs.experiment_tensors import generate
 from fiberscope.models.graphs.folder import read_folder
@@ -141,6 +142,42 @@ def test_a_wrong_result_is_found() -> None:
     assert not compare(written, found, Access.at("x", ("i",)), expected, {"i": 4}, {}).passed
     right = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
     assert compare(written, found, Access.at("x", ("i",)), right, {"i": 4}, {}).passed
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "values", "passes"),
+    [
+        ([0, 3], [1.0, 2.0], True),
+        ([0, 1, 3], [1.0, 0.0, 2.0], True),  # an explicit zero of the reference's
+        ([0, 2], [1.0, 2.0], False),
+        ([3, 0], [1.0, 2.0], False),
+        ([0, 3], [2.0, 1.0], False),
+        ([0, 3], [1.0, 2.0, 5.0], False),
+        ([0], [1.0], False),
+    ],
+)
+def test_a_result_without_a_place_for_each_value_is_compared_as_lists(coordinates, values, passes) -> None:
+    level = CompressedLevel(np.array([0, len(coordinates)]), np.array(coordinates))
+    written = WriterContents(format_of("s"), (4,), (level,), np.array(values))
+    reference = np.array([1.0, 0.0, 2.0])
+    expected = Points({"i": np.array([0, 1, 3])}, reference, reference)
+    assert compare(written, None, Access.at("x", ("i",)), expected, {"i": 4}, {}).passed is passes
+
+
+@pytest.mark.parametrize("result", ["extra", "missing", "right"])
+def test_a_value_at_a_coordinate_of_its_own_counts_and_so_does_one_that_lacks(result) -> None:
+    columns = {"extra": [0, 2, 3], "missing": [0], "right": [0, 3]}[result]
+    values = np.array([1.0, 2.0, 2.0]) if result == "extra" else np.array([1.0, 2.0])[: len(columns)]
+    found = SparseTensor((4,), (np.array(columns),), values)
+    expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    compared = compare(None, found, Access.at("x", ("i",)), expected, {"i": 4}, {})
+    assert (compared.extra, compared.missing) == {"extra": (1, 0), "missing": (0, 1), "right": (0, 0)}[result]
+
+
+def test_the_larger_of_a_value_and_a_constant_is_there_where_the_value_is() -> None:
+    left = Points.from_columns({"i": np.array([0, 2, 3])}, np.array([-1.0, 2.0, 9.0]))
+    larger = _maximum(left, Points.from_columns({}, np.array([4.0])), {"i": 5})
+    assert (larger.columns["i"].tolist(), larger.values.tolist()) == ([0, 2, 3], [4.0, 4.0, 9.0])
 
 
 def test_a_graph_that_writes_the_wrong_coordinates_is_a_wrong_machine() -> None:

@@ -1,11 +1,13 @@
 """Cycles of each stage of a machine from a specification, in the report and by ``fiberscope check``."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import fiberscope
 from fiberscope import cli
+from fiberscope.explore.stages import longest_stage, window_of_stage
 
 LAYERS = """\
 einsum:
@@ -73,3 +75,9 @@ def test_stages_of_a_machine_with_a_faster_walk_add_up(tmp_path):
     report = fiberscope.simulate(write(tmp_path), tensors=WORK["first"], settings=settings)
     assert sum(report.stages.values()) == report.cycles
     assert report.stages["H"] > report.stages["Z"] > 0
+
+
+def test_a_stage_begins_where_the_one_before_ends():
+    report = SimpleNamespace(stages={"H": 10, "T": 5, "Z": 7})
+    assert [window_of_stage(report, name) for name in "HTZ"] == [(0, 10), (10, 15), (15, 22)]
+    assert (longest_stage(report), longest_stage(SimpleNamespace(stages={}))) == ("H", "")

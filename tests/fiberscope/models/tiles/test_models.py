@@ -127,6 +127,19 @@ def test_joint_needs_a_product_and_searches_like_the_others():
         joint("C[i,j]=A[i,j]+B[i,j]", "ij", {"A": same, "B": same}, 4)
 
 
+def test_however_small_the_share_32_tiles_are_multiplied():
+    exact, least = (
+        joint(examples.SQUARE, "ikj", examples.squared(), 4, leaves=share)[2] for share in (1.0, 1e-6)
+    )
+    assert (least.visits, least.nonzeros) == (exact.visits, exact.nonzeros)
+
+
+def test_a_partial_result_has_no_more_nonzeros_than_places():
+    _kernel, base, model = joint(examples.SQUARE, "ikj", examples.squared(), 4)
+    model.nonzeros = 1e9
+    assert model.predict(base).nonzeros == 4 * 4
+
+
 def test_joint_of_nothing_is_nothing():
     empty = examples.of_points([], (9, 9))
     _kernel, base, model = joint(examples.SQUARE, "ikj", {"A": empty, "B": empty}, 4)

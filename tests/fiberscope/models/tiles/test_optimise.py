@@ -243,6 +243,16 @@ def test_a_grid_needs_the_counted_model():
         chosen(search="grid")
 
 
+@pytest.mark.parametrize(
+    ("factor", "enlarged"), [(3.0, ({"i": 10, "k": 5, "j": 10}, 2.0)), (1.0, None), (9e99, None)]
+)
+def test_a_factor_comes_down_by_what_the_fullest_tile_exceeds(factor, enlarged):
+    fitter = Fitter(kernel_of(), {}, 100, METRICS["words"])
+    fitter.fullest = lambda shape: 10 * shape["i"] if factor < 1e9 else 101
+    shape, extents = dict.fromkeys("ikj", 5), dict.fromkeys("ikj", 10**6)
+    assert fitter.enlarge(shape, factor, extents, every=False) == enlarged
+
+
 def test_doubling_sums_ends_at_the_extent():
     diagonal = examples.of_points([(place, place) for place in range(10)], (10, 10))
     tensors = {"A": diagonal, "B": diagonal}

@@ -89,6 +89,20 @@ def test_the_worked_tensors_of_order_three_are_predicted_as_by_hand():
     assert round(predict(kernel, known, base, Options(loads="common")).inputs["A"], 10) == 67.5
 
 
+def test_a_tile_is_loaded_where_the_others_share_a_coordinate_of_an_index_not_bound_yet():
+    drawn = np.random.default_rng(3).random
+    tensors = {
+        name: SparseTensor.from_array(drawn(shape) * (drawn(shape) < density), name)
+        for name, shape, density in (("A", (6, 6, 6), 0.1), ("B", (6, 12), 0.2), ("C", (6, 12), 0.15))
+    }
+    kernel, _tensors, known, base = problem(examples.MTTKRP, "iklj", tensors, 2)
+    shares = [known[name].pr_tile_index[known[name].indices.index("j")] for name in "BC"]
+    assert max(shares) < 1
+    common = 1 - (1 - shares[0] * shares[1]) ** (12 / 2)
+    once, needed = predict(kernel, known, base), predict(kernel, known, base, Options(loads="common"))
+    assert needed.inputs["A"] == pytest.approx(common * once.inputs["A"])
+
+
 def test_sums_load_what_is_there_and_products_what_the_others_have_too():
     text = "D[i,j] = (A[i] + B[i]) * C[i,j]"
     vector = examples.of_points([(0,), (5,)], (8,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects, Options
 from fiberscope.models.trace.recorder import Buffet, Capacity, EagerBuffet
+from fiberscope.models.trace.spacetime import outermost_in_space
 from fiberscope.workloads.fibertree import FiberTree
 
 READ, WRITE = 0, 1
@@ -51,6 +53,14 @@ def test_a_cache_of_one_way_holds_a_line_a_set(accesses, lines):
         if kind == WRITE:
             dirty.add(line)
     assert replayed(SetAssociativeCache(lines, 1), accesses) == (read, written + len(dirty))
+
+
+@given(ACCESSES, st.integers(1, 4))
+def test_a_cache_with_room_for_all_reads_and_writes_each_line_once(accesses, ways):
+    first = dict(reversed(accesses))
+    written = {line for line, kind in accesses if kind == WRITE}
+    cache = SetAssociativeCache(ways * -(-13 // ways), ways)
+    assert replayed(cache, accesses) == (list(first.values()).count(READ), len(written))
 
 
 @given(st.lists(st.integers(0, 12), max_size=200), st.integers(1, 8), st.integers(1, 4))
@@ -119,6 +129,17 @@ def test_every_instance_holds_what_it_asks_for_and_one_read_may_serve_several(to
             rounds.add((line, serial // number))
     assert [buffet.lines_read for buffet in buffets] == [misses[each] for each in range(number)]
     assert sum(misses.values()) - together.lines_shared == len(rounds)
+
+
+@pytest.mark.parametrize(
+    ("in_space", "outermost"), [("MN", "M"), ("NM", "M"), ("N", "N"), ("K", "K"), ("", None)]
+)
+def test_instances_are_of_the_outermost_loop_in_space(in_space, outermost):
+    spacetime = SimpleNamespace(space=[SimpleNamespace(rank=rank) for rank in in_space])
+    prepared = SimpleNamespace(einsum=SimpleNamespace(loop_order=("K", "M", "N"), spacetime=spacetime))
+    assert outermost_in_space(prepared) == outermost
+    prepared.einsum.spacetime = None
+    assert outermost_in_space(prepared) is None
 
 
 def test_bodies_are_counted_by_instance():

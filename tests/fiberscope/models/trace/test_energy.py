@@ -10,7 +10,7 @@ import pytest
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.api import model
-from fiberscope.models.trace.energy import energy
+from fiberscope.models.trace.energy import ActionTotal, Energy, energy
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
@@ -64,6 +64,28 @@ def test_what_all_actions_take_adds_up_in_every_way(ran):
     assert sum(found.by_einsum.values()) == pytest.approx(whole)
     moved = sum(each.picojoules for each in found.totals if each.tensor)
     assert 0 < sum(found.by_tensor.values()) == pytest.approx(moved)
+
+
+def test_what_several_einsums_take_of_a_component_adds_up():
+    entry = ActionEnergy(2.0)
+    spent = [
+        ActionTotal("T", "Mem", "A", "read", 3, entry),
+        ActionTotal("Z", "Mem", "A", "read", 4, entry),
+        ActionTotal("Z", "Mem", "B", "read", 5, entry),
+        ActionTotal("Z", "Mul", "", "mul", 6, entry),
+    ]
+    found = Energy("hand", spent, frozenset({"Mem"}))
+    known = {
+        (item.component, item.action, item.kind): item.cost.lower
+        for item in found.items
+        if item.cost.is_known
+    }
+    assert known == {
+        ("Mem", "read A", "memory"): 14.0,
+        ("Mem", "read B", "memory"): 10.0,
+        ("Mul", "mul", "dynamic"): 12.0,
+    }
+    assert (found.by_tensor, found.by_einsum) == ({"A": 14.0, "B": 10.0}, {"T": 6.0, "Z": 30.0})
 
 
 def test_a_run_takes_its_counts_times_their_energies(ran):

@@ -210,6 +210,7 @@ def test_the_command_writes_a_graph_that_runs(tmp_path, capsys):
         (["x(i) = b(i)", "--split", "i:4,i:2"], "i occurs twice; a variable is split once"),
         (["x(i) = b(i)", "--split", "i:4,i_0:2"], "split i_0:2: the expression has no i_0; it has i"),
         (["X(i,j) = B(i,j) + B(j,i)", "--split", "i:4"], "B is read as B(i,j) and as B(j,i); split i and j"),
+        (["X(i,j) = B(i,j) + B(j,i)", "--split", "i:4,j:2"], "B is read as B(i,j) and as B(j,i); split i"),
         (
             ["x(i) = b(i)", "--split", "i:4", "--order", "i"],
             "order i: the expression has no i; it has i_0,i_1",

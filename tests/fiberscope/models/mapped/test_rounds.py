@@ -1,0 +1,36 @@
+"""Names of Einsums in rounds, and where stores are shared before and behind the cut, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from fiberscope.models.from_spec.chains import Chain
+from fiberscope.models.from_spec.rounds import round_begins
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 12])
+def test_each_round_but_the_first_begins_with_its_first_einsum(rounds):
+    einsums = [SimpleNamespace(name=f"{name}@{number}") for number in range(1, rounds + 1) for name in "XYZ"]
+    repeated = SimpleNamespace(iteration=object(), einsums=einsums)
+    assert round_begins(repeated) == {f"X@{number}" for number in range(2, rounds + 1)}
+    assert round_begins(SimpleNamespace(iteration=None, einsums=einsums)) == frozenset()
+
+
+def test_of_shared_stores_only_a_cache_of_one_copy_stays_shared_before_the_cut():
+    cache = Chain(None, 32, 64, shared="LLC", cached=True, kept=False, evict_on="")
+    assert cache.in_front() is cache
+    alone = {"kept": True, "shared": "", "cached": False, "copies": 1}
+    assert replace(cache, copies=2).in_front() == replace(cache, **alone)
+    assert replace(cache, cached=False).in_front() == replace(cache, **alone)
+    own = replace(cache, shared="")
+    assert own.in_front() is own
+
+
+def test_an_instance_keeps_data_of_a_shared_buffer_until_its_next_task_ends():
+    cache = Chain(None, 32, 64, shared="LLC", cached=True, kept=False, evict_on="")
+    assert cache.at_instances("M") is cache
+    buffer = replace(cache, cached=False)
+    assert buffer.at_instances("M") == replace(buffer, kept=True, evict_on="M", lingers=True)
