@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyrtl
 
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, count_of, decoded
-from fiberscope.hw.rtl.kit.twin import Signal, named, resized, unless
+from fiberscope.hw.rtl.kit.twin import Signal, alias, resized, unless
 
 __all__ = ["PointerWindow"]
 
@@ -33,7 +33,7 @@ class PointerWindow:
         here: Signal = pyrtl.Register(size, "here")
         self.passed = [pyrtl.Const(1, 1), *all_up_to(list(here[1:]))]
         count = count_of(self.passed)
-        self.passes = named("passes", comes & (slot == oldest))
+        self.passes = alias("passes", comes & (slot == oldest))
         mine = decoded((slot - oldest)[: len(slot)], size)
         left = pyrtl.shift_right_logical(here, count)
         here.next <<= pyrtl.select(self.passes, left, here | unless(~comes, mine))
@@ -41,11 +41,11 @@ class PointerWindow:
         arrived = pyrtl.select(self.passes, (self.arrived + count)[: len(self.arrived)], self.arrived)
         self.arrived.next <<= unless(ends, arrived)
         is_full = (self.sent - self.arrived)[: len(self.sent)] == size
-        self.room = named("room", self.passes | ~is_full)
+        self.room = alias("room", self.passes | ~is_full)
 
     def has_arrived(self, needed: Signal) -> Signal:
         """Return whether ``needed`` lines have arrived, including the line that arrives in this cycle."""
-        before = named("not_arrived", ~self.arrived.zero_extended(len(needed) + 1))  # -1 - arrived
+        before = alias("not_arrived", ~self.arrived.zero_extended(len(needed) + 1))  # -1 - arrived
         more = needed.zero_extended(len(needed) + 1) + before
         lacking = more[: len(needed) + 1]  # lines besides the oldest; below 0 if all have arrived
         at = decoded(resized(lacking, len(self.next_slot)), len(self.passed))

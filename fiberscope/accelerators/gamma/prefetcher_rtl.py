@@ -24,7 +24,7 @@ from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen, count_of, decoded, follows
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
 ENDS = ("firsts", "ends")  # words of an input that hold its row's two pointers
@@ -232,17 +232,17 @@ class _Design:
             register.next <<= self.task[name]
         self.words = self.parameters.tasks.words(tasks.fields)
         self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
-        self.active = named("active", self.working | tasks.valid)
+        self.active = alias("active", self.working | tasks.valid)
         finished = self.task["reference"][-1] | (self.now["fetched"] == self.task["count"])
-        self.ends = named("ends", self.active & finished)
-        self.runs = named("runs", self.active & ~finished)
-        self.goes = named("goes", self.runs & self.requests.ready)
+        self.ends = alias("ends", self.active & finished)
+        self.runs = alias("runs", self.active & ~finished)
+        self.goes = alias("goes", self.runs & self.requests.ready)
 
     def _receive(self) -> None:
         """Receive a line of row pointers."""
         replies = self.between.inputs["replies"]
         replies.accept(self.runs)
-        comes = named("comes", self.runs & replies.valid)
+        comes = alias("comes", self.runs & replies.valid)
         slot, line = replies.fields["coordinate"][: self.parameters.slot_bits], replies.fields[LINE]
         parameters = self.parameters
         self.window = PointerWindow(parameters.pointer_lines, parameters.sent_bits, comes, slot, self.ends)
@@ -250,7 +250,7 @@ class _Design:
         self.slot: Signal = DataRegister(parameters.slot_bits, "asked_slot")
         self.is_here: Signal = DataRegister(1, "asked_here")
         copy: Signal = DataRegister(8 * parameters.line_bytes, "asked_copy")
-        mine = named("asked_comes", comes & (slot == self.slot))
+        mine = alias("asked_comes", comes & (slot == self.slot))
         self.line_words = _words(line)
         seen = pyrtl.select(mine, line, copy)
         copy.next <<= seen
@@ -266,7 +266,7 @@ class _Design:
         at = list(decoded(places["fetched"], len(self.inputs)))
         needed = chosen(at, [row.needed for row in self.inputs])
         is_located = self.working & (places["fetched"] != places["located"])
-        self.fetches = named("fetches", is_located & self.window.has_arrived(needed))
+        self.fetches = alias("fetches", is_located & self.window.has_arrived(needed))
         self.fiber = {name: chosen(at, [row.words[name] for row in self.inputs]) for name in INPUT}
         place = [chosen(at, flags) for flags in zip(*(row.at for row in self.inputs), strict=True)]
         for end, pointer in _pointers(place, self.line_words).items():
@@ -274,14 +274,14 @@ class _Design:
             self.fiber[end] = pyrtl.select(takes, pointer, self.fiber[end])
         line: Signal = DataRegister(INDEX_BITS - elements.bits, "line")
         start, end = self.fiber["firsts"], self.fiber["ends"]
-        self.is_fiber = named("is_fiber", end > start)
+        self.is_fiber = alias("is_fiber", end > start)
         first = start[elements.bits :]
         self.line = pyrtl.select(places["known"], line, first)
         self.sends = self.fetches & self.is_fiber & self.parameters.fetching
         is_last = pyrtl.select(places["known"], elements.ends_in(line, end), elements.ends_in(first, end))
         fetches = self.goes & self.fetches
         line.next <<= pyrtl.select(fetches, (self.line + 1)[: len(line)], self.line)
-        self.done = named("done", fetches & (~self.sends | is_last))
+        self.done = alias("done", fetches & (~self.sends | is_last))
         self._note("known", pyrtl.select(fetches, ~self.done, self.now["known"]))
         for name, moves in (("fetched", self.done), ("ways", self.done & self.is_fiber)):
             number = self.now[name]
@@ -301,12 +301,12 @@ class _Design:
         done = all_up_to([flag & here for flag, here in zip(is_located, is_input, strict=True)])
         missing = [here & ~flag for flag, here in zip(is_located, is_input, strict=True)]
         seeks = [before & ~flag for before, flag in zip([pyrtl.Const(1, 1), *done], done, strict=False)]
-        self.locates = named("locates", self.runs & ~self.fetches & self.window.room)
+        self.locates = alias("locates", self.runs & ~self.fetches & self.window.room)
         is_missing = any_of("missing", missing)
-        self.asks = named("asks", self.locates & is_missing)
-        moves = named("moves", self.locates & self.requests.ready)
+        self.asks = alias("asks", self.locates & is_missing)
+        moves = alias("moves", self.locates & self.requests.ready)
         self._note("located", pyrtl.select(moves, count_of(done)[: len(count)], now["located"]))
-        crosses = named("crosses_here", last.asked & chosen(seeks, [row.begins_there for row in self.inputs]))
+        crosses = alias("crosses_here", last.asked & chosen(seeks, [row.begins_there for row in self.inputs]))
         behind = (last.number + 1)[: len(last.number)]
         self.wanted = pyrtl.select(crosses, behind, chosen(seeks, [row.line for row in self.inputs]))
         self._note("crosses", pyrtl.select(moves, is_missing & crosses, now["crosses"]))

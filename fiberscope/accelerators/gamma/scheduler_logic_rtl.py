@@ -38,8 +38,8 @@ from fiberscope.hw.rtl.kit.twin import (
     OutputStream,
     Signal,
     Streams,
+    alias,
     index_bits,
-    named,
     resized,
     unless,
 )
@@ -93,7 +93,7 @@ class _Completions:
         self.rows = RowsOfZ(parameters, self.ended, loads.of(ENDS)) if parameters.line_bits else None
         self.lines = Queue("writes", parameters.lines, written)
         completed: Signal = pyrtl.Register(parameters.tasks.bit_length(), "completed")
-        self.count = named(
+        self.count = alias(
             "completed_now", (completed + ones_of(pyrtl.concat_list(self.flags)))[: len(completed)]
         )
         completed.next <<= self.count
@@ -134,7 +134,7 @@ class _Scheduler:
         self.merging = WaitingTasks(parameters.waiting, self.done.merging, self.window.arrived)
         self.fibers = Fibers(parameters, self.tables, self.done.ended)
         self.following: Signal = pyrtl.Register(parameters.tasks.bit_length(), "next_task")
-        self.is_left = named("is_left", self.following != self.tables.tasks)
+        self.is_left = alias("is_left", self.following != self.tables.tasks)
         self.leaf = {**self.tables.task(self.following), **self.tables.needs(self.following)}
         between.show(IN_FLIGHT, self.window.sent != self.window.arrived)
         between.show(LEFT, self.done.count != self.tables.tasks)
@@ -145,7 +145,7 @@ class _Scheduler:
         leaf, place = self.leaf, self.following[: index_bits(self.parameters.tasks)]
         here = self.is_left & (leaf["needed"] <= self.window.arrived)
         admitted, before = self.fibers.admitted(place, leaf)
-        self.leaf_goes, self.held = named("leaf_goes", here & admitted), named("leaf_held", here & ~admitted)
+        self.leaf_goes, self.held = alias("leaf_goes", here & admitted), alias("leaf_held", here & ~admitted)
         was_here = self.is_left & (leaf["needed"] <= self.window.before)
         self.between.show(HELD, self.held)
         self.between.show(WAS_HELD, was_here & ~before)
@@ -159,23 +159,23 @@ class _Scheduler:
             self.window,
             self.done.lines,
         )
-        in_flight = named("lines_in_flight", (window.sent - window.arrived)[: len(window.sent)])
-        held = in_flight + named("lines_waiting", self._waiting())
-        asks = named(
+        in_flight = alias("lines_in_flight", (window.sent - window.arrived)[: len(window.sent)])
+        held = in_flight + alias("lines_waiting", self._waiting())
+        asks = alias(
             "asks", tables.run & (window.sent != tables.lines) & (held < self.parameters.stream_lines)
         )
-        sends = named("sends", asks | (tables.run & lines.waits))
+        sends = alias("sends", asks | (tables.run & lines.waits))
         operation = pyrtl.select(asks, PORT.operation(READ), PORT.operation(WRITE))
         tag = PORT.tag(self.parameters.port, pyrtl.select(asks, window.slot, 0))
         wanted = tables.addresses[window.sent]
         address = pyrtl.select(asks, wanted, self._pointers(lines.word))
         ends = None if self.done.rows is None else unless(asks, self.done.rows.line(lines.word))
         requests.send(sends, self.parameters.memory.token(operation, tag, address, ends))
-        asked = named("asked", asks & requests.ready)
+        asked = alias("asked", asks & requests.ready)
         if self.lines is not None:
             self.lines.ask(window.slot, wanted, asked)
         window.send(asked)
-        lines.pop(named("written", sends & ~asks & requests.ready))
+        lines.pop(alias("written", sends & ~asks & requests.ready))
 
     def _waiting(self) -> Signal:
         """Return the number of arrived lines of nonzeros that the next task or a later one needs."""
@@ -196,14 +196,14 @@ class _Scheduler:
         still waits for lines of A.
         """
         merging = self.merging
-        merges = named("merges", merging.oldest_goes | (self.held & merging.any_goes))
-        goes = named("goes", merges | self.leaf_goes)
-        task = named("task", pyrtl.select(merges, merging.word, self.following[: len(merging.word)]))
+        merges = alias("merges", merging.oldest_goes | (self.held & merging.any_goes))
+        goes = alias("goes", merges | self.leaf_goes)
+        task = alias("task", pyrtl.select(merges, merging.word, self.following[: len(merging.word)]))
         word = self.tables.task(task)
         elements = self._least_loaded(goes, word["is_partial"])
-        sent = named("sent_task", reduce(or_, elements))
+        sent = alias("sent_task", reduce(or_, elements))
         self._send(goes, elements, task, self.fibers.give(task, word, sent))
-        merging.pop(named("merge_sent", sent & merges))
+        merging.pop(alias("merge_sent", sent & merges))
         self.following.next <<= pyrtl.select(sent & ~merges, self.leaf["following"], self.following)
         self.between.show(CAN_GO, goes)
 
@@ -243,7 +243,7 @@ class _Scheduler:
         """
         ended: Signal = pyrtl.Register(len(elements).bit_length(), "ended_elements")
         all_done = self.tables.run & (self.done.count == self.tables.tasks)
-        ends = named("ends", ~goes & all_done & (ended != len(elements)))
+        ends = alias("ends", ~goes & all_done & (ended != len(elements)))
         end = pyrtl.Const(END_OF_WORK, INDEX_BITS, signed=True)
         token = pyrtl.select(goes, resized(task, INDEX_BITS), end)
         told = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]

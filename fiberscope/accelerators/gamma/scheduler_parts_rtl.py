@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyrtl
 
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of, ones_up_to
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits, unless
 
 __all__ = [
     "Completion",
@@ -131,8 +131,8 @@ class Queue:
         for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
             place = (tail + before)[: memory.addrwidth]
             memory[place] <<= pyrtl.MemBlock.EnabledWrite(word, flag)
-        empty = named(f"empty_{name}", self._head == tail)
-        self.waits = named(f"waits_{name}", ~empty | (counts[-1] != 0))
+        empty = alias(f"empty_{name}", self._head == tail)
+        self.waits = alias(f"waits_{name}", ~empty | (counts[-1] != 0))
         oldest = memory[self._head[: memory.addrwidth]]
         self.word = pyrtl.select(empty, chosen(lowest(flags), words), oldest)
 
@@ -162,7 +162,7 @@ class WaitingTasks:
         words = [pyrtl.concat(needed, task) for _flag, task, needed in pushes]
         self._count: Signal = pyrtl.Register(entries.bit_length(), "merging_count")
         counts = ones_up_to(flags)
-        self._left = named("merging_left", (self._count + counts[-1])[: len(self._count)])
+        self._left = alias("merging_left", (self._count + counts[-1])[: len(self._count)])
         self._held = [DataRegister(len(words[0]), f"merging_{i:03}") for i in range(entries)]
         self._seen: list[Signal] = list(self._held)
         for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
@@ -171,7 +171,7 @@ class WaitingTasks:
         bits = len(pushes[0][1])
         goes = [(self._left > i) & (entry[bits:] <= arrived) for i, entry in enumerate(self._seen)]
         self._first = lowest(goes)
-        self.oldest_goes, self.any_goes = goes[0], named("merging_goes", pyrtl.concat_list(goes) != 0)
+        self.oldest_goes, self.any_goes = goes[0], alias("merging_goes", pyrtl.concat_list(goes) != 0)
         self.word = chosen(self._first, [entry[:bits] for entry in self._seen])
 
     def pop(self, taken: Signal) -> None:
@@ -206,13 +206,13 @@ class Window:
         self.before: Signal = pyrtl.Register(count_bits, "arrived")
         here: Signal = pyrtl.Register(size, "here")
         place = self._around(slot[: len(oldest)] + size - oldest)
-        came = named("came", here | unless(~replied, decoded(place, size)))
-        fills = named("fills", replied & (slot[: len(oldest)] == oldest))
+        came = alias("came", here | unless(~replied, decoded(place, size)))
+        fills = alias("fills", replied & (slot[: len(oldest)] == oldest))
         gaps = [*(~flag for flag in list(here)[1:]), pyrtl.Const(1, 1)]
         run = chosen(lowest(gaps), [pyrtl.Const(i, size.bit_length()) for i in range(1, size + 1)])
         here.next <<= pyrtl.select(fills, pyrtl.shift_right_logical(here, run), came)
         oldest.next <<= pyrtl.select(fills, self._around(oldest + run), oldest)
-        self.arrived = named(
+        self.arrived = alias(
             "arrived_now", pyrtl.select(fills, (self.before + run)[:count_bits], self.before)
         )
         self.before.next <<= self.arrived

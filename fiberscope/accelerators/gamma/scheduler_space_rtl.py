@@ -11,7 +11,7 @@ from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, ForwardingMemory
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
 from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
-from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, packed, resized, split_word, unless
+from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, packed, resized, split_word, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class _Space:
         """Return where free space of a size begins; it is allocated if ``taken``. Call this once."""
         here = list(decoded(number, len(self._kept)))
         last = chosen(here, self._lasts)
-        is_old, owner = named("is_old_space", last[-1]), named("space_was_of", last[:-1])
+        is_old, owner = alias("is_old_space", last[-1]), alias("space_was_of", last[:-1])
         before = self._before[owner]
         for kept, at, now in zip(self._kept, here, self._lasts, strict=True):
             kept.next <<= pyrtl.select(taken & is_old & at, before, now)
@@ -108,10 +108,10 @@ class Fibers:
         ]
         self._space = _Space(parameters, self._starts, returned)
         self.lines: Signal = pyrtl.Register(parameters.total_bits, "partial_lines")
-        self._now = named("partial_lines_now", self._after(ended, consumed))
+        self._now = alias("partial_lines_now", self._after(ended, consumed))
         self._ending: Signal = pyrtl.Register(tasks.bit_length(), "trees_ending")
         ends = [
-            named(f"tree_ends_{i}", fiber.flag & fiber.word["merges"] & ~fiber.word["is_partial"])
+            alias(f"tree_ends_{i}", fiber.flag & fiber.word["merges"] & ~fiber.word["is_partial"])
             for i, fiber in enumerate(ended)
         ]
         self._ending_now = (self._ending - ones_of(pyrtl.concat_list(ends)))[: len(self._ending)]
@@ -119,14 +119,14 @@ class Fibers:
     def _after(self, ended: Sequence[Completion], consumed: Sequence[dict[str, Signal]]) -> Signal:
         """Return the number of lines occupied after these completions."""
         written = [
-            named(
+            alias(
                 f"lines_written_{i}",
                 unless(~(fiber.flag & fiber.word["is_partial"]), self._lines(fiber.length)),
             )
             for i, fiber in enumerate(ended)
         ]
         left = [
-            named(f"lines_left_{i}", unless(~fiber.flag, fields["lines"]))
+            alias(f"lines_left_{i}", unless(~fiber.flag, fields["lines"]))
             for i, (fiber, fields) in enumerate(zip(ended, consumed, strict=True))
         ]
         return (self.lines + total(written) - total(left))[: len(self.lines)]
@@ -156,12 +156,12 @@ class Fibers:
         lengths = [self._lengths[child] for child in inputs.children]
         merged = [unless(~flag, length) for flag, length in zip(inputs.flags, lengths, strict=True)]
         bound = self._bound(task, merged)
-        takes = named("takes_space", sent & word["is_partial"])
+        takes = alias("takes_space", sent & word["is_partial"])
         start = self._place(task, takes, bound)
         own = unless(~word["is_partial"], self._lines(bound))
-        begun = named("lines_begun", unless(~sent, own))
+        begun = alias("lines_begun", unless(~sent, own))
         self.lines.next <<= (self._now + begun)[: len(self.lines)]
-        is_last = named("is_last_leaf", takes & word["is_last"] & ~word["merges"])
+        is_last = alias("is_last_leaf", takes & word["is_last"] & ~word["merges"])
         self._ending.next <<= (self._ending_now + is_last)[: len(self._ending)]
         self._note(task, sent, inputs, total([own, *map(self._lines, merged)]))
         begins = [self._element(self._starts[child]) for child in inputs.children]
@@ -172,14 +172,14 @@ class Fibers:
         """Return the largest number of elements that the fiber can have."""
         elements, columns = total([self._tables.bounds[task], *merged]), self._parameters.columns
         most = pyrtl.Const(columns, self._parameters.length_bits)
-        return named("bound", pyrtl.select(elements > columns, most, elements[: len(most)]))
+        return alias("bound", pyrtl.select(elements > columns, most, elements[: len(most)]))
 
     def _place(self, task: Signal, takes: Signal, bound: Signal) -> Signal:
         """Return where the fiber begins, and store this place."""
         less = unless(bound == 0, (bound - 1)[: len(bound)])
         units = pyrtl.shift_right_logical(less, self._parameters.granule_bits)
         number, size = _size(units, index_bits(self._parameters.sizes))
-        start = named("start", self._space.give(takes, number, size))
+        start = alias("start", self._space.give(takes, number, size))
         self._starts.write(task, start, takes)
         self._numbers.write(task, number, takes)
         return start

@@ -25,7 +25,7 @@ from fiberscope.hw.rtl.kit.interface import Content, Field, Payload
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import check_range, number, one_of
 from fiberscope.hw.rtl.kit.trees import chosen, decoded
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 
 LENGTH = "length"  # further field of a completion: number of elements of the fiber
@@ -95,12 +95,12 @@ class _Pages:
         self.has_next = self.is_held | pages.valid
         self.lines = parameters.page_bytes // parameters.line_bytes
         may_ask = between.outputs["page_requests"].ready  # always 1 once the previous page has arrived
-        self.has_page = named("has_page", self.turned | (self.has_next & may_ask))
+        self.has_page = alias("has_page", self.turned | (self.has_next & may_ask))
         self.now_page = pyrtl.select(self.turned, self.page, self.next_page)
 
     def move(self, opens: Signal, sends: Signal, fills: Signal) -> None:
         """Request a page when the first row begins, and when the next page becomes the current one."""
-        first, turns = opens & ~self.asked, named("turns", sends & ~self.turned)
+        first, turns = opens & ~self.asked, alias("turns", sends & ~self.turned)
         self.between.outputs["page_requests"].send(first | turns, {"control": pyrtl.Const(0, 1)})
         self.asked.next <<= self.asked | opens
         self.is_held.next <<= self.has_next & ~turns
@@ -161,9 +161,9 @@ class _Finishing:
         is_done = chosen(at, self.finished) & chosen(at, is_acknowledged) & (self.held != 0)
         fields = {"reference": chosen(at, self.tasks), LENGTH: chosen(at, self.lengths)}
         completions.send(is_done, fields)
-        self.announces = named("announces", is_done & completions.ready)
+        self.announces = alias("announces", is_done & completions.ready)
         self.first.next <<= pyrtl.select(self.announces, following(self.first, self.count), self.first)
-        self.room = named("room", self.announces | (self.held != self.count))
+        self.room = alias("room", self.announces | (self.held != self.count))
 
     def move(
         self, opens: Signal, task: Signal, place: Signal, sends: Signal, closes: Signal, length: Signal
@@ -224,7 +224,7 @@ class _Design:
         tasks, pool = self.between.inputs["output_tasks"], self.finishing
         may = ~self.working & pool.room
         tasks.accept(may)
-        begins = named("begins", may & tasks.valid)
+        begins = alias("begins", may & tasks.valid)
         names = ("is_end", "is_partial", "start", "length")
         widths = (1, 1, INDEX_BITS, INDEX_BITS)
         self.kept = {name: DataRegister(width, name) for name, width in zip(names, widths, strict=True)}
@@ -234,13 +234,13 @@ class _Design:
             name: pyrtl.select(self.working, self.kept[name], wire)
             for name, wire in zip(names, fresh, strict=True)
         }
-        self.opens = named("opens", begins & ~task[-1])
+        self.opens = alias("opens", begins & ~task[-1])
         self.task = task
-        self.active = named("active", self.working | begins)
+        self.active = alias("active", self.working | begins)
         place = pyrtl.select(self.opens, pool.next_place, pool.last)
         self.place = place
         self.partial_place = unless(self.opens, self.partial.place)
-        self.of_partial = named("of_partial", self.now["is_partial"] & ~self.now["is_end"])
+        self.of_partial = alias("of_partial", self.now["is_partial"] & ~self.now["is_end"])
         self.at = pyrtl.select(self.of_partial, self.partial_place, self.z.place)
 
     def _is_place(self, number: int) -> Signal:
@@ -258,12 +258,12 @@ class _Design:
         stores = element & ~stop
         closes = element & stop
         flushes = self.active & is_end
-        self.fills = named("fills", stores & fills)
-        wants = named("wants", self.fills | (closes & is_partial & begun) | (flushes & begun))
-        self.sends = named("sends", wants & (self.of_partial | self.pages.has_page))
-        moves = named("moves", ~wants | (self.sends & self.requests.ready))
-        self.stores, self.closes = stores & moves, named("closes", closes & moves)
-        self.ends = named("ends", (closes | flushes) & moves)
+        self.fills = alias("fills", stores & fills)
+        wants = alias("wants", self.fills | (closes & is_partial & begun) | (flushes & begun))
+        self.sends = alias("sends", wants & (self.of_partial | self.pages.has_page))
+        moves = alias("moves", ~wants | (self.sends & self.requests.ready))
+        self.stores, self.closes = stores & moves, alias("closes", closes & moves)
+        self.ends = alias("ends", (closes | flushes) & moves)
         elements.accept(self.active & ~is_end & moves)
 
     def _send(self) -> None:

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field, Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits
 from fiberscope.hw.rtl.kit.unit import Fields, PortContents, Summed, tokens, unit
 
 ROWS = (1, 4096)
@@ -52,9 +52,9 @@ def bump_allocator(parameters: BumpAllocatorParameters, between: Streams) -> Non
     requests, grants = between.inputs["requests"], between.outputs["grants"]
     width = parameters.end.bit_length() or 1
     allocated: Signal = pyrtl.Register(width, "given")
-    after = named("after", allocated + requests.fields["coordinate"])
-    overflows = named("overflows", after > parameters.end - parameters.begin)
-    taken = named("taken", requests.valid & grants.ready)
+    after = alias("after", allocated + requests.fields["coordinate"])
+    overflows = alias("overflows", after > parameters.end - parameters.begin)
+    taken = alias("taken", requests.valid & grants.ready)
     allocated.next <<= pyrtl.select(taken & ~overflows, after[:width], allocated)
     requests.accept(grants.ready)
     grants.send(
@@ -121,15 +121,15 @@ def node_writer(parameters: NodeWriterParameters, between: Streams) -> None:
     nodes, headers = between.inputs["nodes"], between.outputs["headers"]
     row, address = nodes.fields["coordinate"], nodes.fields["reference"]
     full: Signal = pyrtl.Register(1, "full")
-    moves = named("moves", ~full | headers.ready)
-    taken = named("node_taken", nodes.valid & moves)
+    moves = alias("moves", ~full | headers.ready)
+    taken = alias("node_taken", nodes.valid & moves)
     full.next <<= taken | (full & ~moves)
     nodes.accept(moves)
     heads = Sram("heads", parameters.rows, parameters.address_bits)
     (before,) = heads.read(row, taken)
     heads.write(row, [address], [taken])
     linked: Signal = pyrtl.Register(parameters.rows, "linked")
-    chosen = named("chosen", pyrtl.shift_left_logical(pyrtl.Const(1, parameters.rows), row))
+    chosen = alias("chosen", pyrtl.shift_left_logical(pyrtl.Const(1, parameters.rows), row))
     linked.next <<= pyrtl.select(taken, linked | chosen, linked)
     has_head = _kept("has_head", taken, (linked & chosen) != 0)
     count, own = _kept("count", taken, nodes.fields["control"]), _kept("address", taken, address)

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, buffered
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Stream
 from fiberscope.hw.rtl.kit.parameters import number, payload_widths
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, delayed, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, elements, unit
 
 MULTIPLIES = "multiplies"  # status outputs: an element is scaled in this cycle,
@@ -62,7 +62,7 @@ def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
     operands, lag = between.inputs["operands"], parameters.latency - 1
     fields = operands.fields
     value = fields["value"]
-    scales = named("scales", ~fields["control"] & ~fields["reference"][-1])
+    scales = alias("scales", ~fields["control"] & ~fields["reference"][-1])
     product = parameters.computed_in(lag, "mul", value, fields[SCALE], parameters.value_bits)
     worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
     worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
@@ -110,9 +110,9 @@ def design(parameters: AccumulatorParameters, between: Streams) -> None:
     total: Signal = DataRegister(parameters.sum_field.width, "held_sum")
     stop, place = products.fields["control"], products.fields["coordinate"]
     value = products.fields["value"].sign_extended(len(total))
-    adds = named("adds", ~stop & holding & (coordinate == place))
-    room = named("room", pyrtl.select(stop & holding, behind.ready, sums.ready))
-    taken = named("taken", products.valid & (adds | room))
+    adds = alias("adds", ~stop & holding & (coordinate == place))
+    room = alias("room", pyrtl.select(stop & holding, behind.ready, sums.ready))
+    taken = alias("taken", products.valid & (adds | room))
     products.accept(adds | room)
     holding.next <<= pyrtl.select(taken, ~stop, holding)
     coordinate.next <<= pyrtl.select(taken, place, coordinate)

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, blank_if_stop, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, stops, unit
 from fiberscope.hw.stream import DATA, FIBER_NUMBERS
 from fiberscope.sim.channel import Channel
@@ -87,9 +87,9 @@ def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
     Both matches leave in one cycle: the one side's ``valid`` is high only while both are ready.
     """
     a, b = (between.inputs[side] for side in SIDES)
-    order_a, order_b = (named(f"order_{side}", order_of(between.inputs[side].fields)) for side in SIDES)
-    shown = named("both_shown", a.valid & b.valid)
-    paired = named("paired", shown & (order_a == order_b) & _ready(between))
+    order_a, order_b = (alias(f"order_{side}", order_of(between.inputs[side].fields)) for side in SIDES)
+    shown = alias("both_shown", a.valid & b.valid)
+    paired = alias("paired", shown & (order_a == order_b) & _ready(between))
     a.accept(paired | (shown & (order_a < order_b)))
     b.accept(paired | (shown & (order_b < order_a)))
     for side in SIDES:
@@ -125,35 +125,35 @@ def skip_ahead(parameters: SkipAheadParameters, between: Streams) -> None:
     """
     a, b = (Window(side, parameters.window, between.inputs[side]) for side in SIDES)
     before = Comparisons(a, b), Comparisons(b, a)
-    shown = named("both_shown", a.present[0] & b.present[0])
-    equal = named("heads_equal", ~before[0].less[0][0] & ~before[1].less[0][0])
-    paired = named("paired", shown & equal & _ready(between))
-    stopped = named("any_stopped", a.head["control"] | b.head["control"])
+    shown = alias("both_shown", a.present[0] & b.present[0])
+    equal = alias("heads_equal", ~before[0].less[0][0] & ~before[1].less[0][0])
+    paired = alias("paired", shown & equal & _ready(between))
+    stopped = alias("any_stopped", a.head["control"] | b.head["control"])
     sides = [
         _side(between, own, [shown & passed for passed in compared.below()], paired)
         for own, compared in zip((a, b), before, strict=True)
     ]
     for compared in before:
         compared.advance()
-    dropped = named("any_dropped", sides[0].drops | sides[1].drops)
+    dropped = alias("any_dropped", sides[0].drops | sides[1].drops)
     for side in sides:
         between.outputs[f"matches_{side.name}"].send(paired, blank_if_stop(side.head))
         kept = side.skipping & ~paired & ~dropped
         side.skipping.next <<= pyrtl.select(side.drops, side.empties, kept)
-    goes_on = named("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
+    goes_on = alias("goes_on", reduce(or_, [side.drops & side.skipping for side in sides]))
     between.show("step", ~stopped & (paired | (dropped & ~goes_on)))
     between.show("continued", ~stopped & goes_on)
     between.show(PENDING, dropped | paired)
     between.show("dropped", sides[0].dropped | sides[1].dropped)
-    _tell(between, sides, named("finished", paired & stopped))
+    _tell(between, sides, alias("finished", paired & stopped))
 
 
 def _side(between: Streams, own: Window, below: Sequence[Signal], paired: Signal) -> _Side:
     """Drop what is below the other's head, or the head alone when it leaves in a pair."""
     leaves = [below[0] | paired, *below[1:]]
     between.show(f"shown_{own.side}", own.present[0])
-    drops = named(f"drops_{own.side}", below[0])
-    empties = named(f"empties_{own.side}", drops & own.advance(leaves))
+    drops = alias(f"drops_{own.side}", below[0])
+    empties = alias(f"empties_{own.side}", drops & own.advance(leaves))
     dropped = unless(~drops, own.leaving)
     return _Side(own.side, own.head, drops, dropped, empties, pyrtl.Register(1, f"skipping_{own.side}"))
 
@@ -167,7 +167,7 @@ def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     for side, other in zip(sides, reversed(sides), strict=True):
         skips = between.outputs[f"skips_{side.name}"]
         already = sent & side.skipping
-        asks = named(f"asks_{side.name}", side.empties & ~already)
+        asks = alias(f"asks_{side.name}", side.empties & ~already)
         target = blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})
         skips.send(asks, target | {"reference": pyrtl.concat(pyrtl.Const(0, 1), number)})
         told_next = pyrtl.select(side.drops, already | (asks & skips.ready), told_next)

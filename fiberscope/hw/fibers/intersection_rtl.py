@@ -10,7 +10,7 @@ from fiberscope.hw.fibers.intersection import RULES, SKIP, MaskIntersector
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
-from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, index_bits
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, Summed, rows, tokens, unit
 from fiberscope.hw.stream import MET
 
@@ -49,9 +49,9 @@ class _Side:
 
     def __init__(self, name: str, source: InputStream, done: Signal) -> None:
         mask = pyrtl.concat_list([lane["coordinate"] for lane in source.lanes])
-        self.left = named(f"left_{name}", mask & ~done)
-        self.below = named(f"below_{name}", _clear_up_to(self.left))
-        self.up_to = named(f"up_to_{name}", pyrtl.concat(self.below, pyrtl.Const(1, 1))[: len(done)])
+        self.left = alias(f"left_{name}", mask & ~done)
+        self.below = alias(f"below_{name}", _clear_up_to(self.left))
+        self.up_to = alias(f"up_to_{name}", pyrtl.concat(self.below, pyrtl.Const(1, 1))[: len(done)])
         self.head = self.up_to & self.left
 
 
@@ -73,11 +73,11 @@ def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
     done: Signal = pyrtl.Register(parameters.bits, "done")
     a, b = (_Side(name, source, done) for name, source in zip("ab", sources, strict=True))
     leapt = a.below | b.below if parameters.rule == SKIP else pyrtl.Const(0, len(done))
-    passed = named("passed", (a.up_to & b.up_to) | leapt)
-    met = named("met", a.head & b.head)
-    last = named("last", ((a.left & ~passed) == 0) | ((b.left & ~passed) == 0))
-    shown = named("both_shown", sources[0].valid & sources[1].valid)
-    step = named("step", shown & results.ready)
+    passed = alias("passed", (a.up_to & b.up_to) | leapt)
+    met = alias("met", a.head & b.head)
+    last = alias("last", ((a.left & ~passed) == 0) | ((b.left & ~passed) == 0))
+    shown = alias("both_shown", sources[0].valid & sources[1].valid)
+    step = alias("step", shown & results.ready)
     done.next <<= pyrtl.select(step, pyrtl.select(last, pyrtl.Const(0, len(done)), passed), done)
     for source in sources:
         source.accept(step & last)

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of
 from fiberscope.hw.rtl.kit.smallest import Candidate, select_smallest
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
-from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
@@ -128,11 +128,11 @@ def design(parameters: MergerParameters, between: Streams) -> None:
     for index, (first, ways) in enumerate(nodes):
         inputs, name = heads[first : first + ways], f"node{index:02}"
         if index < len(running):
-            active = named(f"{name}_active", running[index] | begins)
+            active = alias(f"{name}_active", running[index] | begins)
             node = _node(name, inputs, active, parts[first : first + ways])
             entering.append(node.sent)
             ended = node.sent & ~node.smallest.present
-            going_on.append(named(f"{name}_goes_on", active & ~ended))
+            going_on.append(alias(f"{name}_goes_on", active & ~ended))
             running[index].next <<= going_on[-1]
         else:
             always = pyrtl.Const(1, 1)
@@ -164,11 +164,11 @@ def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list
     parts = []
     for way in range(radix):
         held: Signal = DataRegister(1, f"takes_part_{way:02}")
-        part = named(f"part_{way:02}", pyrtl.select(merging, held, tasks.fields["coordinate"] > way))
+        part = alias(f"part_{way:02}", pyrtl.select(merging, held, tasks.fields["coordinate"] > way))
         held.next <<= part
         parts.append(part)
     tasks.accept(~merging)
-    return named("begins", tasks.valid & ~merging), parts
+    return alias("begins", tasks.valid & ~merging), parts
 
 
 def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[Signal]) -> _Node:
@@ -186,7 +186,7 @@ def _node(name: str, inputs: Sequence[_Head], active: Signal, awaited: Sequence[
     sent: Signal = pyrtl.WireVector(1, f"{name}_sent")
     for i, (head, waits) in enumerate(zip(inputs, awaited, strict=True)):
         head.take(sent & waits & (~root.present | (root.way == i)))
-    return _Node(named(f"{name}_valid", active & all_up_to(shown)[-1]), root, sent)
+    return _Node(alias(f"{name}_valid", active & all_up_to(shown)[-1]), root, sent)
 
 
 def _buffer(name: str, node: _Node) -> _Head:

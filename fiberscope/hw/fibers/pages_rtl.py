@@ -10,7 +10,7 @@ from fiberscope.hw.fibers.pages import PageAllocator
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.trees import ones_up_to
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.component import Component
 
@@ -47,7 +47,7 @@ def design(parameters: PageAllocatorParameters, between: Streams) -> None:
     width = parameters.page_bits
     given: Signal = pyrtl.Register(width, "given")
     given.next <<= (given + counts[-1])[:width]
-    following = named("following", (given + parameters.first)[:width])
+    following = alias("following", (given + parameters.first)[:width])
     before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
     for asker, page, count in zip(askers, pages, before, strict=True):
         asker.accept(page.ready)

@@ -49,9 +49,9 @@ from fiberscope.hw.rtl.kit.twin import (
     OutputStream,
     Signal,
     Streams,
+    alias,
     blank_if_stop,
     index_bits,
-    named,
     packed,
     unless,
     unpacked,
@@ -208,8 +208,8 @@ class _Way:
         fibers = (self.first, self.end), (word["firsts"], word["ends"])
         held, coming = (_next_line(self.elements, *fiber) for fiber in fibers)
         may_ask, may_begin = (self._may_ask(line) for line in (held, coming))
-        self.may_ask = named(f"{self.name}_may_ask", may_ask)
-        self.may_begin = named(f"{self.name}_may_begin", takes_part & may_begin)
+        self.may_ask = alias(f"{self.name}_may_ask", may_ask)
+        self.may_begin = alias(f"{self.name}_may_begin", takes_part & may_begin)
         coming |= {name: unless(~takes_part, coming[name]) for name in ("first", "end")}
         self.line = {name: pyrtl.select(begins, coming[name], held[name]) for name in held}
         self.end.next <<= self.line["end"]
@@ -249,9 +249,9 @@ class _Way:
         lane = self._data(self.elements.bits, "lane")
         row = unpacked(self._oldest(self.rows), self.row)
         at = pyrtl.select(begun, lane, row["lane"])
-        shows = named(f"{self.name}_shows", stops | (self.consumed != self.delivered))
+        shows = alias(f"{self.name}_shows", stops | (self.consumed != self.delivered))
         way.send(shows, blank_if_stop({"control": stops, **self._element(at, row)}))
-        taken = named(f"{self.name}_taken", shows & way.ready)
+        taken = alias(f"{self.name}_taken", shows & way.ready)
         leaves = taken & ~stops & (at == row["last"])
         self.consumed.next <<= (self.consumed + leaves)[: len(self.consumed)]
         for memory in (self.lines, self.rows):
@@ -326,10 +326,10 @@ def _begin(
     )
     fields = tasks.fields
     is_end = fields["reference"][-1]
-    may = named("may_begin", ~unasked & (is_end | merge.ready))
+    may = alias("may_begin", ~unasked & (is_end | merge.ready))
     tasks.accept(may & output.ready)
     output.send(tasks.valid & may, {"reference": fields["reference"], OUTPUT: fields[OUTPUT]})
-    begins = named("begins", tasks.valid & may & output.ready & ~is_end)
+    begins = alias("begins", tasks.valid & may & output.ready & ~is_end)
     merge.send(tasks.valid & ~unasked & ~is_end & output.ready, {"coordinate": fields["count"]})
     for i, (way, word) in enumerate(zip(ways, parameters.tasks.words(fields), strict=True)):
         way.turn_to(begins, word, fields["count"] > i)

@@ -20,8 +20,8 @@ from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     Signal,
     Streams,
+    alias,
     index_bits,
-    named,
     packed,
     unless,
     unpacked,
@@ -124,21 +124,21 @@ def _control(parameters: SortedHeadParameters, between: Streams) -> _Control:
     running: Signal = pyrtl.Register(1, "running")
     awaited: Signal = pyrtl.Register(parameters.entries.bit_length(), "awaited")
     ends, stays, taken = (pyrtl.WireVector(1, name) for name in ("ends", "stays", "taken"))
-    room = named("room", between.outputs["merged"].ready & (~stays | between.outputs["successors"].ready))
-    leaves = named("leaves", ends & room)
-    begins = named("begins", tasks.valid & ~running)
+    room = alias("room", between.outputs["merged"].ready & (~stays | between.outputs["successors"].ready))
+    leaves = alias("leaves", ends & room)
+    begins = alias("begins", tasks.valid & ~running)
     tasks.accept(~running)
     elements.accept(taken)
     running.next <<= begins | (running & ~(leaves & ~stays))
     fewer = pyrtl.select(leaves & stays, pyrtl.Const(1, len(awaited)), (awaited - taken)[: len(awaited)])
     awaited.next <<= pyrtl.select(begins, tasks.fields["coordinate"], fewer)
-    shown = named("shown", running & (awaited != 0) & elements.valid)
+    shown = alias("shown", running & (awaited != 0) & elements.valid)
     return _Control(
         head={name: wire for name, wire in elements.fields.items() if name != "control"},
         shown=shown,
-        is_head=named("is_head", shown & ~elements.fields["control"]),
-        last=named("last", awaited == 1),
-        none_awaited=named("none_awaited", running & (awaited == 0)),
+        is_head=alias("is_head", shown & ~elements.fields["control"]),
+        last=alias("last", awaited == 1),
+        none_awaited=alias("none_awaited", running & (awaited == 0)),
         room=room,
         ends=ends,
         stays=stays,
@@ -179,12 +179,12 @@ def _systolic(parameters: SortedHeadParameters, between: Streams, control: _Cont
     full: list[Signal] = [pyrtl.Register(1, f"full_{i:03}") for i in range(count)]
     entries = [_registers(f"entry_{i:03}", head) for i in range(count)]
     before = [
-        named(f"before_{i:03}", full[i] & control.is_head & _precedes(entries[i], head)) for i in range(count)
+        alias(f"before_{i:03}", full[i] & control.is_head & _precedes(entries[i], head)) for i in range(count)
     ]
     _drive(control.ends, (control.shown & control.last) | control.none_awaited)
     _drive(control.stays, full[0] | control.is_head)
     _drive(control.taken, control.shown & (~control.last | control.room))
-    pushes, pops = named("pushes", control.pushes), named("pops", control.pops)
+    pushes, pops = alias("pushes", control.pushes), alias("pops", control.pops)
     for i, entry in enumerate(entries):
         is_first, is_last = i == 0, i == count - 1
         ahead, behind = (always if is_first else before[i - 1]), (none if is_last else before[i + 1])
@@ -220,16 +220,16 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
         memory = pyrtl.MemBlock(width, index_bits(parameters.entries), "heads", asynchronous=True)
         ahead = None
 
-    hole = named("hole", pyrtl.select(walks, reached, filled))
+    hole = alias("hole", pyrtl.select(walks, reached, filled))
     moving = _either(walks, held, head)
     below = unpacked(ahead.word(0) if ahead else memory[(hole - 1)[: memory.addrwidth]], head)
-    compares = named("compares", walks | control.is_head)
-    moves = named("moves", compares & (hole != 0) & _precedes(below, moving))
+    compares = alias("compares", walks | control.is_head)
+    moves = alias("moves", compares & (hole != 0) & _precedes(below, moving))
     at_once = control.shown & control.last & ~moves
     _drive(control.ends, pyrtl.select(walks, control.none_awaited & ~moves, at_once | control.none_awaited))
     _drive(control.stays, (filled != 0) | control.is_head)
     _drive(control.taken, ~walks & control.shown & (moves | ~control.last | control.room))
-    stands = named("stands", control.ends & ~control.room)
+    stands = alias("stands", control.ends & ~control.room)
     filled.next <<= (filled + control.pushes - control.pops)[:bits]
     walks.next <<= moves | (walks & stands)
     reached.next <<= pyrtl.select(moves, (hole - 1)[:bits], hole)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyrtl
 
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen
-from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, named, packed, unless, unpacked
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias, packed, unless, unpacked
 
 __all__ = ["Comparisons", "Window", "order_of"]
 
@@ -36,9 +36,9 @@ class Window:
             }
             for i in range(size)
         ]
-        self.present = [named(f"present_{side}_{i:02}", self.held > i) for i in range(size)]
-        self.order = [named(f"order_{side}_{i:02}", order_of(place)) for i, place in enumerate(self.places)]
-        self.entering = named(f"order_{side}_entering", order_of(source.fields))
+        self.present = [alias(f"present_{side}_{i:02}", self.held > i) for i in range(size)]
+        self.order = [alias(f"order_{side}_{i:02}", order_of(place)) for i, place in enumerate(self.places)]
+        self.entering = alias(f"order_{side}_entering", order_of(source.fields))
 
     @property
     def head(self) -> dict[str, Signal]:
@@ -51,15 +51,15 @@ class Window:
         stay = [*(~leave for leave in leaves), pyrtl.Const(1, 1)]
         before = [pyrtl.Const(1, 1), *leaves]
         self._leave = [
-            named(f"{self.side}_leave_{k:02}", gone & kept)
+            alias(f"{self.side}_leave_{k:02}", gone & kept)
             for k, (gone, kept) in enumerate(zip(before, stay, strict=True))
         ]
         self.leaving = chosen(self._leave, [pyrtl.Const(k, bits) for k in range(size + 1)])
         room = self.held != size
-        fills = named(f"fills_{self.side}", room & self.source.valid)
+        fills = alias(f"fills_{self.side}", room & self.source.valid)
         self.source.accept(room)
-        self._comes = [named(f"comes_{self.side}_{i:02}", fills & self._left(i)) for i in range(size)]
-        self._place = named(f"place_{self.side}", pyrtl.concat_list(self._comes))
+        self._comes = [alias(f"comes_{self.side}_{i:02}", fills & self._left(i)) for i in range(size)]
+        self._place = alias(f"place_{self.side}", pyrtl.concat_list(self._comes))
         counts = [(self.held - k + fills)[:bits] for k in range(size + 1)]
         self.held.next <<= chosen(self._leave, counts)
         tokens = [packed(place) for place in self.places]

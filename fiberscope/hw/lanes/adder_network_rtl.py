@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.rows import Row, Rows
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, rows, tokens, unit
 
 LEAVES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a module is tried
@@ -75,7 +75,7 @@ def _joined(row: Row) -> Row:
     """The row with a flag in each lane: whether its leaf and the next are of one neuron."""
     none = pyrtl.Const(0, 1)
     flags = [
-        named(f"joined_{i:03}", lane["mask"] & behind["mask"] & (lane["coordinate"] == behind["coordinate"]))
+        alias(f"joined_{i:03}", lane["mask"] & behind["mask"] & (lane["coordinate"] == behind["coordinate"]))
         for i, (lane, behind) in enumerate(pairwise(row))
     ]
     return [{**lane, "joined": flag} for lane, flag in zip(row, [*flags, none], strict=True)]
@@ -90,7 +90,7 @@ def _added(row: Row, stage: int) -> Row:
         right = _operand(
             row, adder + 1, [(adder + step, flags[adder + 1 : adder + 1 + step]) for step in steps]
         )
-        total = named(f"sum_{adder:03}", _sum(left, right))
+        total = alias(f"sum_{adder:03}", _sum(left, right))
         own = row[adder]["value"].sign_extended(len(total))
         behind[adder] = {**row[adder], "value": pyrtl.select(flags[adder], total, own)}
     return behind

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.interface import Field, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
 from fiberscope.hw.rtl.kit.trees import ones_of
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, resized, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, resized, unless
 from fiberscope.hw.rtl.kit.unit import Fields, Lanes, PortContents, Summed, elements, rows, unit
 from fiberscope.hw.stream import ROW
 
@@ -56,7 +56,7 @@ def regor_contents(parameters: RegorParameters) -> PortContents:
 def regor(parameters: RegorParameters, between: Streams) -> None:
     """A register of a vector, behind the vectors of a row in a chain: ORs of columns, ANDs of rows."""
     rows = Rows(between, "bitmaps", "kept", 0)
-    taken = named("taken", rows.arriving())
+    taken = alias("taken", rows.arriving())
     filters: Signal = pyrtl.Register(1, "filters")  # high while the vector before is a row
     seen = [pyrtl.Register(parameters.width, f"seen_{word:02}") for word in range(parameters.words)]
     kept: Row = []

@@ -12,7 +12,7 @@ from fiberscope.hw.lanes.items_rtl import PAYLOAD_AS_MADE, ItemParameters
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.rows import LANES, Row, Rows
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, Summed, elements, unit
 from fiberscope.hw.stream import DATA
 
@@ -49,7 +49,7 @@ def design(parameters: ClusterCounterParameters, between: Streams) -> None:
 
 def _equal_to_the_one_before(row: Row) -> list[Signal]:
     equal = [a["coordinate"] == b["coordinate"] for a, b in pairwise(row)]
-    return [pyrtl.Const(0, 1), *(named(f"equal_{lane:02}", flag) for lane, flag in enumerate(equal, 1))]
+    return [pyrtl.Const(0, 1), *(alias(f"equal_{lane:02}", flag) for lane, flag in enumerate(equal, 1))]
 
 
 def _trailing_ones(flags: list[Signal], bits: int) -> list[Signal]:

@@ -11,7 +11,7 @@ from fiberscope.hw.lanes.items_rtl import AS_MADE, ItemParameters
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, blank_if_stop
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, unit
 
 
@@ -46,11 +46,11 @@ def port_contents(parameters: ComparatorBankParameters) -> PortContents:
 def design(parameters: ComparatorBankParameters, between: Streams) -> None:
     """A comparator a lane; for changes also a register, with the coordinate of the last item of a row."""
     source, flags, kept = between.inputs["lanes"], between.outputs["flags"], between.outputs["kept"]
-    moves = named("row_moves", source.valid & flags.ready & kept.ready)
+    moves = alias("row_moves", source.valid & flags.ready & kept.ready)
     source.accept(moves)
     row: Row = list(source.lanes)
     held = _nonzero(row) if parameters.test == NONZERO else _changed(row, moves)
-    held = [named(f"held_{i:02}", test) for i, test in enumerate(held)]
+    held = [alias(f"held_{i:02}", test) for i, test in enumerate(held)]
     pairs = list(zip(row, held, strict=True))
     flags.send_lanes(moves, [_sent(lane, lane[MASK], coordinate=test) for lane, test in pairs])
     kept.send_lanes(moves, [_sent(lane, lane[MASK] & (test | lane["control"])) for lane, test in pairs])

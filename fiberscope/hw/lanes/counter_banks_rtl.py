@@ -24,9 +24,9 @@ from fiberscope.hw.rtl.kit.twin import (
     InputStream,
     Signal,
     Streams,
+    alias,
     blank_if_stop,
     index_bits,
-    named,
     resized,
     unless,
 )
@@ -120,18 +120,18 @@ def design(parameters: CounterBanksParameters, between: Streams) -> None:
     drains: Signal = pyrtl.Register(1, "drains")  # the cycle in which the last row of an array is written
     slots = between.outputs["slots"]
     slots_full: Signal = pyrtl.Register(1, "slots_full")
-    stall = named("stall", slots_full & ~slots.ready)
+    stall = alias("stall", slots_full & ~slots.ready)
     command = _command(between, active, ~drains & ~stall)
     memory = CounterMemory(parameters.shape)
     rows = UpdateRows(parameters.shape, _rows(between, command), command.updates, ~stall)
     swept = _sweep(parameters, between, command, memory, rows)
     rows.connect(memory)
-    ended = named("ended", rows.ends | swept)
+    ended = alias("ended", rows.ends | swept)
     active.next <<= (active | command.begins) & ~ended
     drains.next <<= rows.ends
     slots_full.next <<= stall | (rows.completes & command.fetches)
     slots.send_lanes(slots_full, rows.slots(parameters.fetch_lanes or parameters.lanes))
-    conflict = named("waits_for_bank", rows.shows & ~rows.completes)
+    conflict = alias("waits_for_bank", rows.shows & ~rows.completes)
     between.show(CONFLICT, conflict)
     between.show(PENDING, drains | conflict)
     own = command.fetches if parameters.fetch_lanes else pyrtl.Const(0, 1)
@@ -151,22 +151,22 @@ def _command(between: Streams, active: Signal, free: Signal) -> _Command:
     source = between.inputs["commands"]
     takes = ~active & free
     source.accept(takes)
-    begins = named("begins", takes & source.valid)
+    begins = alias("begins", takes & source.valid)
     kind: Signal = DataRegister(2, "kind")
     length: Signal = DataRegister(len(source.fields["coordinate"]), "length")
     now = pyrtl.select(begins, source.fields["control"], kind)
     length_now = pyrtl.select(begins, source.fields["coordinate"], length)
     kind.next <<= now
     length.next <<= length_now
-    runs = named("runs", begins | (active & free))
+    runs = alias("runs", begins | (active & free))
     sweeps = now[1]
     return _Command(
         runs,
         begins,
-        named("updating", runs & ~sweeps),
-        named("fetching", runs & ~sweeps & now[0]),
-        named("scanning", runs & sweeps & ~now[0]),
-        named("reading", runs & sweeps & now[0]),
+        alias("updating", runs & ~sweeps),
+        alias("fetching", runs & ~sweeps & now[0]),
+        alias("scanning", runs & sweeps & ~now[0]),
+        alias("reading", runs & sweeps & now[0]),
         length_now,
     )
 
@@ -185,8 +185,8 @@ def _sweep(
     row: Signal = DataRegister(index_bits(shape.entries + 1), "sweep_row")  # behind the last entry stops
     row_now = command.fresh(row)
     entry_now = row_now[: shape.entry_bits]
-    sends = named("sends", (command.scans | command.reads) & ~command.fresh(sent))
-    fires = named("fires", sends & pyrtl.select(command.scans, counts.ready, stored.ready))
+    sends = alias("sends", (command.scans | command.reads) & ~command.fresh(sent))
+    fires = alias("fires", sends & pyrtl.select(command.scans, counts.ready, stored.ready))
     here = [command.length > shape.number(row_now, lane) for lane in range(shape.sweep_lanes)]
     last = ~here[-1]
     sent.next <<= (command.fresh(sent) & command.runs) | (sent & ~command.runs) | (fires & last)
@@ -205,7 +205,7 @@ def _sweep(
     ]
     counts.send_lanes(sends & command.scans, counters)
     stored.send_lanes(sends & command.reads, counters)
-    takes = named("takes", command.scans & starts.valid)
+    takes = alias("takes", command.scans & starts.valid)
     starts.accept(command.scans)
     _store(shape, command, memory, starts.lanes, takes)
     memory.clear(entry_now, [fires & command.reads & flag for flag in here])

@@ -10,7 +10,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded
-from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits, unless
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ class CounterMemory:
         entry = reduce(
             or_, [unless(~way, entry) for way, (entry, _, _) in zip(ways, self._writes[bank], strict=True)]
         )
-        writes = named(f"writes_{bank:02}", reduce(or_, ways))
-        is_known = named(f"known_entry_{bank:02}", self._is_known(bank, entry))
+        writes = alias(f"writes_{bank:02}", reduce(or_, ways))
+        is_known = alias(f"known_entry_{bank:02}", self._is_known(bank, entry))
         enables, counts = [], []
         for part in range(self.shape.parts):
             wanted = [enables[part] for _, enables, _ in self._writes[bank]]

@@ -12,7 +12,7 @@ import pyrtl
 from fiberscope.hw.lanes.counter_memory_rtl import CounterMemory, Shape
 from fiberscope.hw.rtl.kit.interface import MASK
 from fiberscope.hw.rtl.kit.trees import chosen, lowest
-from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, blank_if_stop, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, alias, blank_if_stop
 
 Row: TypeAlias = list[Mapping[str, Signal]]
 
@@ -67,10 +67,10 @@ class UpdateRows:
         self.row: Row = list(source.lanes)
         self.items = [lane[MASK] & ~lane["control"] for lane in self.row]
         self.heads = [
-            named(f"head_{i:02}", item & (lane["reference"] == 0))
+            alias(f"head_{i:02}", item & (lane["reference"] == 0))
             for i, (item, lane) in enumerate(zip(self.items, self.row, strict=True))
         ]
-        self.shows = named("shows", source.valid & updates)
+        self.shows = alias("shows", source.valid & updates)
         self.places = [shape.place(lane["coordinate"]) for lane in self.row]
         served: list[Signal] = [pyrtl.Register(1, f"served_{i:02}") for i in range(len(self.row))]
         waits = [self.shows & head & ~done for head, done in zip(self.heads, served, strict=True)]
@@ -79,13 +79,13 @@ class UpdateRows:
             for bank in range(shape.banks)
         ]
         self.granted = [
-            named(f"granted_{i:02}", reduce(or_, [grants[i] for grants in self.grants]))
+            alias(f"granted_{i:02}", reduce(or_, [grants[i] for grants in self.grants]))
             for i in range(len(self.row))
         ]
         left = reduce(or_, [wait & ~flag for wait, flag in zip(waits, self.granted, strict=True)])
-        self.completes = named("completes", self.shows & ~left)
+        self.completes = alias("completes", self.shows & ~left)
         source.accept(self.completes)
-        self.ends = named(
+        self.ends = alias(
             "row_ends", self.completes & reduce(or_, [lane[MASK] & lane["control"] for lane in self.row])
         )
         for done, flag in zip(served, self.granted, strict=True):
@@ -117,8 +117,8 @@ class UpdateRows:
         held_entry, held_part = self._held(f"entry_{bank:02}", entry), self._held(f"part_{bank:02}", part)
         amount = self._held(f"amount_{bank:02}", chosen(grants, amounts))
         old: Signal = DataRegister(self.shape.bits, f"old_{bank:02}")
-        new = named(f"new_{bank:02}", (old + amount)[: self.shape.bits])
-        again = named(f"again_{bank:02}", adds & (held_entry == entry) & (held_part == part))
+        new = alias(f"new_{bank:02}", (old + amount)[: self.shape.bits])
+        again = alias(f"again_{bank:02}", adds & (held_entry == entry) & (held_part == part))
         read = chosen(list(part), memory.parts(bank))
         old.next <<= pyrtl.select(self.moves, pyrtl.select(again, new, read), old)
         memory.write(bank, held_entry, [adds & flag for flag in held_part], [new] * self.shape.parts)
@@ -150,7 +150,7 @@ class UpdateRows:
             kept.next <<= own
             fields = {name: self._taken(f"slot_{i:02}_{name}", wire) for name, wire in lane.items()}
             head = self._taken(f"slot_{i:02}_head", self.heads[i])
-            before = named(f"before_{i:02}", pyrtl.select(head, own, before))
+            before = alias(f"before_{i:02}", pyrtl.select(head, own, before))
             slot = {
                 **fields,
                 "coordinate": (before + fields["reference"])[: self.shape.bits],

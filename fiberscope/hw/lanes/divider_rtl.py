@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import LANES, Lane, Row, Rows
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, rows, unit
 from fiberscope.hw.stream import DATA
 
@@ -75,9 +75,9 @@ def constant_of(
     within: Signal = pyrtl.Register(1, "in_array")
     name = constants.removesuffix("s")
     held: Signal = DataRegister(len(source.fields["coordinate"]), f"{name}_held")
-    rows = Rows(between, inputs, outputs, stages, named("loaded", within | source.valid))
+    rows = Rows(between, inputs, outputs, stages, alias("loaded", within | source.valid))
     source.accept(rows.taken & ~within)
-    constant = named(name, pyrtl.select(within, held, source.fields["coordinate"]))
+    constant = alias(name, pyrtl.select(within, held, source.fields["coordinate"]))
     within.next <<= pyrtl.select(rows.taken, ~rows.entering[-1]["control"], within)
     held.next <<= pyrtl.select(rows.taken, constant, held)
     return rows, constant
@@ -102,9 +102,9 @@ def _one_bit(lane: Lane, divisor: Signal, name: str) -> Lane:
     What is left is less than the divisor, so of ``width`` bits, and the bit above them is the borrow.
     """
     width = len(divisor)
-    before = named(f"{name}_before", pyrtl.concat(lane["reference"], lane["coordinate"][-1]))
-    after = named(f"{name}_after", (before - divisor)[: width + 1])
-    borrow = named(f"{name}_borrow", after[-1])
+    before = alias(f"{name}_before", pyrtl.concat(lane["reference"], lane["coordinate"][-1]))
+    after = alias(f"{name}_after", (before - divisor)[: width + 1])
+    borrow = alias(f"{name}_borrow", after[-1])
     remainder = pyrtl.select(borrow, before[:width], after[:width])
     return {
         **lane,

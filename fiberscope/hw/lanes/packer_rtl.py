@@ -18,8 +18,8 @@ from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     Signal,
     Streams,
+    alias,
     blank_if_stop,
-    named,
     packed,
     unless,
     unpacked,
@@ -60,19 +60,19 @@ def design(parameters: PackerParameters, between: Streams) -> None:
     bits = parameters.places.bit_length()
     held: Signal = pyrtl.Register(bits, "held")
     ending: Signal = pyrtl.Register(1, "ending")
-    room = named("room", ~ending & (held <= parameters.outputs))
-    takes = named("takes", source.valid & room)
+    room = alias("room", ~ending & (held <= parameters.outputs))
+    takes = alias("takes", source.valid & room)
     row: Row = list(source.lanes)
-    items = [named(f"item_{i:02}", takes & lane[MASK] & ~lane["control"]) for i, lane in enumerate(row)]
+    items = [alias(f"item_{i:02}", takes & lane[MASK] & ~lane["control"]) for i, lane in enumerate(row)]
     counts = ones_up_to(items)
-    count = named("count", (held + counts[-1])[:bits])
+    count = alias("count", (held + counts[-1])[:bits])
     stops = reduce(or_, [lane[MASK] & lane["control"] for lane in row])
-    ends = named("ends", ending | (takes & stops))
-    sends = named("sends", ends | (count >= parameters.outputs))
-    moves = named("moves", (takes | sends) & (sink.ready | ~sends))
+    ends = alias("ends", ending | (takes & stops))
+    sends = alias("sends", ends | (count >= parameters.outputs))
+    moves = alias("moves", (takes | sends) & (sink.ready | ~sends))
     source.accept(room & (sink.ready | ~sends))
-    last = named("last_row", count < parameters.outputs)
-    leaves = named("leaves", moves & sends)
+    last = alias("last_row", count < parameters.outputs)
+    leaves = alias("leaves", moves & sends)
     left = unless(last, (count - parameters.outputs)[:bits])
     held.next <<= pyrtl.select(leaves, left, pyrtl.select(moves, count, held))
     ending.next <<= pyrtl.select(moves, ends & ~(leaves & last), ending)
@@ -117,7 +117,7 @@ def _crossed(
     crossed = []
     for i in range(parameters.places):
         flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
-        new = named(f"new_{i:02}", chosen(flags, words))
+        new = alias(f"new_{i:02}", chosen(flags, words))
         crossed.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
     return crossed
 

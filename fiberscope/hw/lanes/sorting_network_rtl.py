@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import one_of
 from fiberscope.hw.rtl.kit.rows import Lane, Row, Rows
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, elements, unit
 from fiberscope.hw.stream import DATA
 
@@ -58,7 +58,7 @@ def _exchanged(row: Row, column: tuple[tuple[int, int], ...], name: str) -> Row:
     """The row behind a column of compare-exchanges."""
     behind = list(row)
     for low, high in column:
-        swaps = named(f"{name}_swap_{low:02}_{high:02}", _key(row[high]) < _key(row[low]))
+        swaps = alias(f"{name}_swap_{low:02}_{high:02}", _key(row[high]) < _key(row[low]))
         behind[low] = _chosen(swaps, row[high], row[low])
         behind[high] = _chosen(swaps, row[low], row[high])
     return behind

@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, StatusCounter, elements, unit
 from fiberscope.hw.value_type import AUTO, TYPES
 from fiberscope.sim.errors import SimulationError
@@ -102,7 +102,7 @@ def design(parameters: AtomicUpdateParameters, between: Streams) -> None:
     first, value = _values(parameters, between, moves, entering, stages)
     last = stages[parameters.window - 1]
     touched, temporaries = between.outputs["touched"], between.outputs["temporaries"]
-    tells = named("tells", last.stop | (last.update & first))
+    tells = alias("tells", last.stop | (last.update & first))
     touched.send(tells, {"control": last.stop, "coordinate": unless(last.stop, last.place)})
     temporaries.send(last.read, {"coordinate": last.place, "value": value})
     moves <<= ~((tells & ~touched.ready) | (last.read & ~temporaries.ready))
@@ -123,7 +123,7 @@ def _entering(
     updates, reads = between.inputs["updates"], between.inputs["reads"]
     place = pyrtl.select(updates.valid, updates.fields["coordinate"], reads.fields["coordinate"])
     same = [stage.matches(place) for stage in flying]
-    flies = named("same_flies", any_of("same", same))
+    flies = alias("same_flies", any_of("same", same))
     waits = flies
     if parameters.mode == FORWARD:
         unreduced = parameters.reduce_latency - 1
@@ -131,9 +131,9 @@ def _entering(
             match if i < unreduced else match & stage.read
             for i, (match, stage) in enumerate(zip(same, flying, strict=True))
         ]
-        waits = named("waits", pyrtl.select(updates.valid, any_of("cannot", cannot), flies))
+        waits = alias("waits", pyrtl.select(updates.valid, any_of("cannot", cannot), flies))
     stop = updates.fields["control"]
-    update = named("enters", updates.valid & ~stop & ~waits)
+    update = alias("enters", updates.valid & ~stop & ~waits)
     updates.accept(moves & (stop | ~waits))
     reads.accept(moves & ~updates.valid & ~waits)
     between.show(STALLS, moves & updates.valid & ~stop & waits)
@@ -191,7 +191,7 @@ def _forwarded(
     """The result of the youngest update of this destination of those that are reduced, or what was read."""
     for stage, result in reversed(later[parameters.reduce_latency - 1 :]):
         before = pyrtl.select(stage.update & (stage.place == now.place), result, before)
-    return named("forwarded_property", before)
+    return alias("forwarded_property", before)
 
 
 def _operation(parameters: AtomicUpdateParameters, before: Signal, value: Signal) -> Signal:

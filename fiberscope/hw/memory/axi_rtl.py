@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.registered import registered
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 
 __all__ = ["AxiParameters", "axi_module", "axi_names", "with_axi"]
 
@@ -78,10 +78,10 @@ def design(parameters: AxiParameters, between: Streams) -> None:
     requests, responses = between.inputs["requests"], between.inputs["b"]
     reads, writes, beats = (between.outputs[name] for name in ("ar", "aw", "w"))
     unanswered: Signal = pyrtl.Register(WRITES_BITS, "unanswered")
-    is_read = named("is_read", requests.fields["control"] == READ)
-    may_read = named("may_read", is_read & (unanswered == 0))
+    is_read = alias("is_read", requests.fields["control"] == READ)
+    may_read = alias("may_read", is_read & (unanswered == 0))
     has_room = writes.ready & beats.ready & (unanswered != (1 << WRITES_BITS) - 1)
-    may_write = named("may_write", ~is_read & has_room)
+    may_write = alias("may_write", ~is_read & has_room)
     reads.send(requests.valid & may_read, _address(parameters, requests.fields))
     writes.send(requests.valid & may_write, _address(parameters, requests.fields))
     whole = pyrtl.Const((1 << parameters.line_bytes) - 1, parameters.line_bytes)
@@ -89,7 +89,7 @@ def design(parameters: AxiParameters, between: Streams) -> None:
     beats.send(requests.valid & may_write, beat)
     requests.accept((may_read & reads.ready) | may_write)
     responses.accept(pyrtl.Const(1, 1))
-    begun = named("write_begun", requests.valid & may_write)
+    begun = alias("write_begun", requests.valid & may_write)
     unanswered.next <<= (unanswered + begun - responses.valid)[:WRITES_BITS]
     _reply(parameters, between)
 

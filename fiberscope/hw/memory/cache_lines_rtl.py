@@ -7,7 +7,7 @@ import pyrtl
 from fiberscope.hw.memory.cache_stages_rtl import CHOOSE, RANKS, Stages
 from fiberscope.hw.memory.misses_rtl import MissTable
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 
 
 class Lines:
@@ -71,10 +71,10 @@ class Lines:
         stages, table = self._stages, self._table
         entering = self._place(stages.entering_set, way)
         self._at: Signal = stages.delay(CHOOSE, "place", entering)
-        stays = named("line_stays", stages.last_full & table.answering)
-        address = named("line_address", pyrtl.select(stays, self._at, entering))
+        stays = alias("line_stays", stages.last_full & table.answering)
+        address = alias("line_address", pyrtl.select(stays, self._at, entering))
         (stored,) = self._memory.read(address, pyrtl.select(stays, self._came, stages.entering & wanted))
-        self._filled = named("line_is_filled", table.closes & self._fills)
+        self._filled = alias("line_is_filled", table.closes & self._fills)
         asked = pyrtl.select(stays, self._at, self._place(stages.entering_set, hit_way))
         comes = self._filled & (self._to == asked)
         self._came.next <<= comes | (self._came & ~stays & ~stages.move)

@@ -37,7 +37,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.memory_port import CONTROL_BITS, LINE
 from fiberscope.hw.rtl.kit.smallest import Candidate
 from fiberscope.hw.rtl.kit.trees import any_of
-from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, index_bits
 
 if TYPE_CHECKING:
     from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
@@ -83,11 +83,11 @@ def _look_up(bank: Bank, head: InputStream) -> LookedUp:
     """Take the request at the head, if a way of its set is not in flight, and read the set."""
     parameters, stages, fields = bank.parameters, bank.stages, head.fields
     sets = Sets(parameters.banks, parameters.sets, parameters.hashed)
-    set_index = named("set_index", set_of(_line(bank, fields["reference"]), sets))
+    set_index = alias("set_index", set_of(_line(bank, fields["reference"]), sets))
     misses = bank.table.in_set(set_index)
     in_flight = bank.table.ways(misses, parameters.ways)
-    all_in_flight = named("all_in_flight", reduce(and_, in_flight))
-    wanted = named("wanted", head.valid & (fields["control"] < len(OPERATIONS)) & ~all_in_flight)
+    all_in_flight = alias("all_in_flight", reduce(and_, in_flight))
+    wanted = alias("wanted", head.valid & (fields["control"] < len(OPERATIONS)) & ~all_in_flight)
     enters = stages.enter(wanted, set_index)
     head.accept(enters)
     is_known = bank.tags.read(set_index, enters)
@@ -173,8 +173,8 @@ def _decide(bank: Bank, chosen: Chosen) -> None:
     between, table = bank.between, bank.table
     wish = _wishes(bank, chosen)
     done = _send(bank, chosen, wish)
-    decided = named("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
-    any_within = named("any_within", bank.stages.leave(decided))
+    decided = alias("is_decided", wish.joins | done.hit | done.allocated | done.asked | done.passed)
+    any_within = alias("any_within", bank.stages.leave(decided))
     _change_tags(bank, chosen, wish, done)
     if bank.lines:
         bank.lines.write(chosen.operation.write & (done.hit | done.allocated))
@@ -187,7 +187,7 @@ def _decide(bank: Bank, chosen: Chosen) -> None:
 
 
 def _decode(control: Signal) -> Operation:
-    flags = [named(f"is_{name}", control == number) for number, name in enumerate(OPERATIONS)]
+    flags = [alias(f"is_{name}", control == number) for number, name in enumerate(OPERATIONS)]
     return Operation(
         read=flags[READ],
         waits=flags[READ] | flags[CONSUME],
@@ -202,20 +202,20 @@ def _decode(control: Signal) -> Operation:
 def _wishes(bank: Bank, chosen: Chosen) -> Wish:
     """Return what is to be done with the request in the last stage, unless a line has the turn."""
     table, operation = bank.table, chosen.operation
-    turn = named("requests_turn", bank.stages.last_full & ~table.answering)
+    turn = alias("requests_turn", bank.stages.last_full & ~table.answering)
     under_way = any_of("under_way", chosen.brings)
-    waits = named("may_wait", operation.waits & table.can_wait)
+    waits = alias("may_wait", operation.waits & table.can_wait)
     can_join = ~table.comes(bank.between.inputs["memory_replies"].valid, chosen.brings)
     here = chosen.present & ~under_way & ~operation.through
-    allocates = named("allocates", turn & operation.write & ~chosen.present)
-    asks = named("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
+    allocates = alias("allocates", turn & operation.write & ~chosen.present)
+    asks = alias("asks", turn & ~chosen.present & table.available & (operation.fetch | waits))
     return Wish(
-        joins=named("joins", turn & under_way & (operation.fetch | (waits & can_join))),
-        hits=named("hits", turn & here),
+        joins=alias("joins", turn & under_way & (operation.fetch | (waits & can_join))),
+        hits=alias("hits", turn & here),
         allocates=allocates,
         asks=asks,
-        passes=named("passes", turn & operation.through),
-        writes_back=named("writes_back", chosen.evicts_dirty & ~operation.consume & (allocates | asks)),
+        passes=alias("passes", turn & operation.through),
+        writes_back=alias("writes_back", chosen.evicts_dirty & ~operation.consume & (allocates | asks)),
     )
 
 
@@ -223,11 +223,11 @@ def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     """Send all that is wished, if there is space for all of it."""
     between, operation = bank.between, chosen.operation
     replies, memory, behind = (between.outputs[port] for port in ("replies", "memory_requests", READ_LANE))
-    replying = named("replying", (wish.hits & ~operation.fetch) | wish.allocates)
-    evicting = named("evicting", wish.allocates & wish.writes_back)
-    room_to_reply = named("room_to_reply", replies.ready & (~evicting | memory.ready))
-    room_to_ask = named("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
-    answers = named("answers", bank.table.answering & bank.table.waiting)
+    replying = alias("replying", (wish.hits & ~operation.fetch) | wish.allocates)
+    evicting = alias("evicting", wish.allocates & wish.writes_back)
+    room_to_reply = alias("room_to_reply", replies.ready & (~evicting | memory.ready))
+    room_to_ask = alias("room_to_ask", memory.ready & (~wish.writes_back | behind.ready))
+    answers = alias("answers", bank.table.answering & bank.table.waiting)
     _send_reply(bank, chosen, answers, replying & (~evicting | memory.ready))
     _send_to_memory(bank, chosen, wish, evicting)
     between.show("stalled_on_replies", (replying | answers) & ~replies.ready)
@@ -235,14 +235,14 @@ def _send(bank: Bank, chosen: Chosen, wish: Wish) -> Done:
     between.show(
         "stalled_on_memory", evicting_only | (wish.passes & ~memory.ready) | (wish.asks & ~room_to_ask)
     )
-    asked = named("asked", wish.asks & room_to_ask)
-    allocated = named("allocated", wish.allocates & room_to_reply)
+    asked = alias("asked", wish.asks & room_to_ask)
+    allocated = alias("allocated", wish.allocates & room_to_reply)
     return Done(
-        hit=named("hit", wish.hits & (replies.ready | operation.fetch)),
+        hit=alias("hit", wish.hits & (replies.ready | operation.fetch)),
         allocated=allocated,
         asked=asked,
-        passed=named("passed", wish.passes & memory.ready),
-        placed=named("takes_place", allocated | (asked & ~operation.consume)),
+        passed=alias("passed", wish.passes & memory.ready),
+        placed=alias("takes_place", allocated | (asked & ~operation.consume)),
     )
 
 
@@ -267,7 +267,7 @@ def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) ->
     memory, behind = outputs["memory_requests"], outputs[READ_LANE]
     port = parameters.memory_port
     miss = bank.table.next.zero_extended(PORT_SHIFT)
-    asks_alone = named("asks_alone", wish.asks & ~wish.writes_back)
+    asks_alone = alias("asks_alone", wish.asks & ~wish.writes_back)
     asked = _address(bank, _line(bank, chosen.request.reference))
     written = pyrtl.select(wish.passes, chosen.request.reference, _address(bank, chosen.victim.line))
     lines = bank.lines
@@ -296,11 +296,11 @@ def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
     operation = chosen.operation
     changes = TagChanges(
         place=done.placed,
-        fetch=named("fetched", operation.fetch & (done.hit | wish.joins | done.asked)),
-        read=named("was_read", operation.read & (done.hit | wish.joins)),
-        write=named("written", operation.write & (done.hit | done.allocated)),
+        fetch=alias("fetched", operation.fetch & (done.hit | wish.joins | done.asked)),
+        read=alias("was_read", operation.read & (done.hit | wish.joins)),
+        write=alias("written", operation.write & (done.hit | done.allocated)),
         unread=operation.unread,
-        drop=named("dropped", operation.consume & (done.hit | wish.joins)),
+        drop=alias("dropped", operation.consume & (done.hit | wish.joins)),
     )
     request = chosen.request
     bank.tags.update(

@@ -9,7 +9,7 @@ from operator import or_
 import pyrtl
 
 from fiberscope.hw.memory.misses_rtl import MissTable
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias
 
 LOOK_UP, COMPARE, CHOOSE = "look_up", "compare", "choose"
 RANKS = ((LOOK_UP,), (LOOK_UP, CHOOSE), (LOOK_UP, COMPARE, CHOOSE))  # of registers, for 1, 2 and 3 stages
@@ -65,7 +65,7 @@ class Stages:
         self.entering_set: Signal
         self.entering_set, self.set_index = sets[-2:]
         looked_at = [full & (other == set_index) for full, other in zip(self._full, sets[1:], strict=True)]
-        enters = named("enters", wanted & self.move & ~named("set_looked_at", reduce(or_, looked_at)))
+        enters = alias("enters", wanted & self.move & ~alias("set_looked_at", reduce(or_, looked_at)))
         for full, source in zip(self._full, [enters, *self._full[:-1]], strict=True):
             full.next <<= pyrtl.select(self.move, source, full)
         return enters

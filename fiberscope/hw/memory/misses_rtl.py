@@ -11,14 +11,14 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias, index_bits
 
 OPERATION_BITS = 2  # of what waits for a line: a read or a consume
 
 
 def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
     """A flag for each of so many numbers: whether it is this one."""
-    return [named(f"{name}_{number:02}", index == number) for number in range(count)]
+    return [alias(f"{name}_{number:02}", index == number) for number in range(count)]
 
 
 def number_of(flags: Sequence[Signal]) -> Signal:
@@ -43,7 +43,7 @@ class FreeNumbers:
         ]
         self._none: Signal = pyrtl.Register(1, f"no_{name}")
         self.next: Signal = pyrtl.Register(index_bits(count), f"next_{name}")
-        self.available: Signal = named(f"{name}_available", ~self._none)
+        self.available: Signal = alias(f"{name}_available", ~self._none)
 
     def update(self, take: Signal, give: Signal, returned: Signal) -> None:
         """Take ``next``, or give a number back; never both in a cycle."""
@@ -142,7 +142,7 @@ class MissTable:
     def in_set(self, set_index: Signal) -> list[Signal]:
         """A flag for each miss: whether it will bring a line of this set."""
         return [
-            named(f"miss_{i:02}_in_set", miss.placed & (miss.set_index == set_index))
+            alias(f"miss_{i:02}_in_set", miss.placed & (miss.set_index == set_index))
             for i, miss in enumerate(self._misses)
         ]
 
@@ -159,7 +159,7 @@ class MissTable:
 
     def bringing(self, flags: Sequence[Signal], hits: Sequence[Signal]) -> list[Signal]:
         """A flag for each of these misses: whether the line that it will bring is the one found in a way."""
-        way = named("found_way", number_of(hits))
+        way = alias("found_way", number_of(hits))
         present = any_of("found_any", hits)
         return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
 
@@ -171,15 +171,15 @@ class MissTable:
             valid: whether one does.
             room: whether an answer can leave.
         """
-        answered = named("answered", self.answering & self.waiting & room)
+        answered = alias("answered", self.answering & self.waiting & room)
         self._answers = answered
-        last = named("answers_last", answered & (self._target == self._last))
-        self.closes: Signal = named("closes", self.answering & (~self.waiting | last))
-        free = named("line_is_taken", ~self.answering | self.closes)
-        takes = self.takes = named("takes_line", free & valid)
+        last = alias("answers_last", answered & (self._target == self._last))
+        self.closes: Signal = alias("closes", self.answering & (~self.waiting | last))
+        free = alias("line_is_taken", ~self.answering | self.closes)
+        takes = self.takes = alias("takes_line", free & valid)
         self.arriving = one_hot("arriving", arriving, len(self._misses))
         self._closing = [
-            named(f"closing_{i:02}", self.closes & flag)
+            alias(f"closing_{i:02}", self.closes & flag)
             for i, flag in enumerate(one_hot("answered_miss_is", self._answered, len(self._misses)))
         ]
         self._read(takes, answered, arriving)
@@ -191,12 +191,12 @@ class MissTable:
         first, last, waiting = map(self.of_arriving, ("first", "last", "waiting"))
         moves = takes | answered
         following: Signal = pyrtl.WireVector(len(first), "target_behind")
-        address = named("target_address", pyrtl.select(takes, first, following))
+        address = alias("target_address", pyrtl.select(takes, first, following))
         following <<= self._following.read(address, moves)[0]
         (target,) = self._targets.read(address, moves)
         (self.line,) = self._lines.read(arriving, takes)
-        self.operation: Signal = named("target_operation", target[:OPERATION_BITS])
-        self.tag: Signal = named("target_tag", target[OPERATION_BITS:])
+        self.operation: Signal = alias("target_operation", target[:OPERATION_BITS])
+        self.tag: Signal = alias("target_tag", target[OPERATION_BITS:])
         self._target.next <<= pyrtl.select(moves, address, self._target)
         for register, value in ((self._last, last), (self.waiting, waiting), (self._answered, arriving)):
             register.next <<= pyrtl.select(takes, value, register)
@@ -204,7 +204,7 @@ class MissTable:
     def of_arriving(self, name: str) -> Signal:
         """Return a register of ``Miss``, of the miss whose line shows at the port."""
         value = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
-        return named(f"arriving_{name}", value)
+        return alias(f"arriving_{name}", value)
 
     def still(self, flags: Sequence[Signal]) -> list[Signal]:
         """Return the flags of misses without the miss that ends in this cycle."""
@@ -216,17 +216,17 @@ class MissTable:
 
     def update(self, changes: MissChanges) -> None:
         """Change the table at the end of the cycle."""
-        added = named("target_added", changes.waits & (changes.opened | changes.joined))
+        added = alias("target_added", changes.waits & (changes.opened | changes.joined))
         target = self._free_targets.next
         for i, miss in enumerate(self._misses):
-            opened = named(f"opened_{i:02}", changes.opened & (self.next == i))
-            joined = named(f"joined_{i:02}", changes.joined & changes.brings[i])
+            opened = alias(f"opened_{i:02}", changes.opened & (self.next == i))
+            joined = alias(f"joined_{i:02}", changes.joined & changes.brings[i])
             self._change(miss, opened, joined, self._closing[i], changes)
-        behind = named(
+        behind = alias(
             "target_behind_another",
             changes.joined & chosen(changes.brings, [m.waiting for m in self._misses]),
         )
-        last = named("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
+        last = alias("joined_last", chosen(changes.brings, [miss.last for miss in self._misses]))
         self._lines.write(self.next, [changes.line], [changes.opened])
         self._targets.write(target, [pyrtl.concat(changes.tag, changes.operation)], [added])
         self._following.write(last, [target], [added & behind])

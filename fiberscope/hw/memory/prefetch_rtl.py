@@ -25,8 +25,8 @@ from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     Signal,
     Streams,
+    alias,
     index_bits,
-    named,
     packed,
     unless,
     unpacked,
@@ -166,13 +166,13 @@ def _ask(
     last = pyrtl.select(jobs["reference"] == jobs["coordinate"], first, end + parameters.line_bytes - 1)
     is_open: Signal = pyrtl.Register(1, "asks_open")
     line, behind = (pyrtl.Register(parameters.line_bits, name) for name in ("next_line", "end_line"))
-    more = named("more", is_open | (line != behind))
+    more = alias("more", is_open | (line != behind))
     is_open.next <<= pyrtl.select(moves.takes, jobs["reference"][-1], is_open & ~moves.stops)
     line.next <<= pyrtl.select(moves.takes, first[low:], (line + moves.asks)[: len(line)])
     behind.next <<= pyrtl.select(
         moves.takes, last[low : low + len(line)], pyrtl.select(moves.stops, line, behind)
     )
-    offers = named("offers", more & is_free & ~moves.stops)
+    offers = alias("offers", more & is_free & ~moves.stops)
     address = pyrtl.concat(line, pyrtl.Const(0, low)) + parameters.base
     port = _memory(parameters)
     fitted = address.zero_extended(max(len(address), parameters.address_bits))[: parameters.address_bits]
@@ -202,13 +202,13 @@ def _jobs(
     fresh = {"element": first, "end": end[:-1], "open": end[-1], "reach": reach}
     active: Signal = pyrtl.Register(1, "active")
     held: Signal = pyrtl.Register(parameters.lines.bit_length(), "held")
-    room = named("room", held + active < parameters.lines)
+    room = alias("room", held + active < parameters.lines)
     jobs.accept(is_asked & room)
     takes = moves.takes
     takes <<= jobs.valid & is_asked & room
-    direct = named("direct", takes & (held == 0) & (~active | moves.ends))
-    queues = named("queues", takes & ~direct)
-    pops = named("pops", moves.ends & (held != 0))
+    direct = alias("direct", takes & (held == 0) & (~active | moves.ends))
+    queues = alias("queues", takes & ~direct)
+    pops = alias("pops", moves.ends & (held != 0))
     held.next <<= (held + queues - pops)[: len(held)]
     active.next <<= direct | pops | (active & ~moves.ends)
     if parameters.lines == 1:
@@ -233,17 +233,17 @@ def _serve(
     """
     elements, stops = between.outputs["elements"], between.inputs["stops"]
     size, element = parameters.line_bytes, job["element"]
-    at_end = named("at_end", ~job["open"] & (element == job["end"]))
-    stopping = named("stopping", active & job["open"] & stops.valid)
-    fits = named("fits", is_here & (job["reach"] <= size))
+    at_end = alias("at_end", ~job["open"] & (element == job["end"]))
+    stopping = alias("stopping", active & job["open"] & stops.valid)
+    fits = alias("fits", is_here & (job["reach"] <= size))
     stop = active & (stopping | at_end)
     elements.send(active & (stop | fits), {"control": stop, "coordinate": unless(stop, element)})
     stops.accept(active & job["open"] & elements.ready)
-    gives = named("gives", active & ~stop & fits & elements.ready)
+    gives = alias("gives", active & ~stop & fits & elements.ready)
     stopped, ends, frees = moves.stops, moves.ends, moves.frees
     stopped <<= stopping & elements.ready
     ends <<= stop & elements.ready
-    passes = named("passes", active & ~at_end & is_here & ~fits & ~stopped)
+    passes = alias("passes", active & ~at_end & is_here & ~fits & ~stopped)
     reach = (job["reach"] + unless(~gives, pyrtl.Const(parameters.element_bytes)))[: len(job["reach"])]
     after = (element + gives)[: len(element)]
     is_last = ~job["open"] & (after == job["end"])

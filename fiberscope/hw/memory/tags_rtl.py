@@ -14,7 +14,7 @@ from fiberscope.hw.memory.tags import Sets
 from fiberscope.hw.rtl.kit.smallest import Candidate, select_smallest
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, remainder
-from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named
+from fiberscope.hw.rtl.kit.twin import Signal, alias, index_bits
 
 GROUP = 4  # ways whose victim is found in the stage that compares, before the one among the groups
 
@@ -105,7 +105,7 @@ class Tags:
         """Look at a set; says whether it was ever written."""
         self._entries = self._lines.read(set_index, enable)
         (self._state,) = self._states.read(set_index, enable)
-        return named("set_known", (self._written & self._flag(set_index)) != 0)
+        return alias("set_known", (self._written & self._flag(set_index)) != 0)
 
     def _flag(self, set_index: Signal) -> Signal:
         """A bit for each set: whether it is this one."""
@@ -115,10 +115,10 @@ class Tags:
     def compare(self, line: Signal, is_known: Signal) -> list[Signal]:
         """A flag for each way: whether the line is there; of the set that was read."""
         self._valid = [
-            named(f"way_{i:02}_valid", entry[0] & is_known) for i, entry in enumerate(self._entries)
+            alias(f"way_{i:02}_valid", entry[0] & is_known) for i, entry in enumerate(self._entries)
         ]
         return [
-            named(f"found_{i:02}", valid & (entry[1:] == line))
+            alias(f"found_{i:02}", valid & (entry[1:] == line))
             for i, (valid, entry) in enumerate(zip(self._valid, self._entries, strict=True))
         ]
 
@@ -130,9 +130,9 @@ class Tags:
     def _cut(self, way: int, entry: Signal) -> State:
         dirty, priority, _reuse = self._widths
         return State(
-            named(f"way_{way:02}_dirty", entry[0]),
-            named(f"way_{way:02}_priority", entry[dirty : dirty + priority]),
-            named(f"way_{way:02}_reuse", entry[dirty + priority :]),
+            alias(f"way_{way:02}_dirty", entry[0]),
+            alias(f"way_{way:02}_priority", entry[dirty : dirty + priority]),
+            alias(f"way_{way:02}_reuse", entry[dirty + priority :]),
         )
 
     def candidates(self, states: Sequence[State], in_flight: Sequence[Signal]) -> list[Candidate]:
@@ -153,8 +153,8 @@ class Tags:
 
     def free(self) -> list[Signal]:
         """A flag for each way: whether it is the first that has no line."""
-        free = named("free_ways", pyrtl.concat_list([~valid for valid in self._valid]))
-        first = named("first_free", free & ~(free - 1)[: len(free)])
+        free = alias("free_ways", pyrtl.concat_list([~valid for valid in self._valid]))
+        first = alias("first_free", free & ~(free - 1)[: len(free)])
         return [first[i] for i in range(self.ways)]
 
     def victim(self, candidates: Sequence[Candidate], free: Sequence[Signal]) -> Victim:
@@ -164,13 +164,13 @@ class Tags:
         key, reuse_bits = lowest.fields["coordinate"], self._widths[-1]
         return Victim(
             [
-                named(f"victim_{i:02}", pyrtl.select(is_free, free[i], lowest.present & (lowest.way == i)))
+                alias(f"victim_{i:02}", pyrtl.select(is_free, free[i], lowest.present & (lowest.way == i)))
                 for i in range(self.ways)
             ],
-            way=named("victim_way", pyrtl.select(is_free, number_of(free), lowest.way)),
-            leaves=named("evicts", ~is_free & lowest.present),
-            rank=named("victim_rank", key[reuse_bits:]),
-            reuse=named("victim_reuse", ~key[:reuse_bits]),
+            way=alias("victim_way", pyrtl.select(is_free, number_of(free), lowest.way)),
+            leaves=alias("evicts", ~is_free & lowest.present),
+            rank=alias("victim_rank", key[reuse_bits:]),
+            reuse=alias("victim_reuse", ~key[:reuse_bits]),
             line=lowest.fields["line"],
         )
 
@@ -188,17 +188,17 @@ class Tags:
 
         The first write to a set clears all other ways of it.
         """
-        unknown = named("set_becomes_known", changes.place & ~is_known)
+        unknown = alias("set_becomes_known", changes.place & ~is_known)
         lines, enables, after = [], [], []
         for i, state in enumerate(states):
-            takes = named(f"takes_{i:02}", changes.place & victim.chosen[i])
+            takes = alias(f"takes_{i:02}", changes.place & victim.chosen[i])
             lines.append(pyrtl.concat(line, takes))
-            enables.append(named(f"line_written_{i:02}", takes | unknown | (changes.drop & hits[i])))
-            older = named(f"aged_reuse_{i:02}", self._aged(state, self._ages(state, changes, victim), victim))
+            enables.append(alias(f"line_written_{i:02}", takes | unknown | (changes.drop & hits[i])))
+            older = alias(f"aged_reuse_{i:02}", self._aged(state, self._ages(state, changes, victim), victim))
             kept = self._befallen(state, older, hits[i], changes)
             after.append(_entry(_either(takes, self._placed(changes), kept)))
         self._lines.write(set_index, lines, enables)
-        self._states.write(set_index, [pyrtl.concat_list(after)], [named("tags_change", changes.any())])
+        self._states.write(set_index, [pyrtl.concat_list(after)], [alias("tags_change", changes.any())])
         self._written.next <<= self._written | pyrtl.select(changes.place, self._flag(set_index), 0)
 
     def _ages(self, state: State, changes: TagChanges, victim: Victim) -> Signal:

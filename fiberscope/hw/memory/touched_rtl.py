@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded, lowest, ones_of
-from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, Lanes, PortContents, StatusCounter, unit
 
 PORTS = (1, 16)  # of each array
@@ -86,17 +86,17 @@ def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
     collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
     ready, sink = between.outputs["ready"], between.outputs["found"]
     scan = _scan(parameters, between, waiting)
-    starts = named("starts", ending & sink.ready)
+    starts = alias("starts", ending & sink.ready)
     sources = [stream for label, stream in between.inputs.items() if label != "scans"]
     puts, all_ended = _collected(sources, collecting, starts)
     banks = [
         _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
     ]
     sent: Signal = pyrtl.Register(parameters.width, "given")
-    left = named("left", reduce(or_, banks) & ~sent)
+    left = alias("left", reduce(or_, banks) & ~sent)
     first = pyrtl.concat_list(lowest(list(left)))
-    gives = named("gives", scanning & (left != 0))
-    moves = named("moves", gives & sink.ready)
+    gives = alias("gives", scanning & (left != 0))
+    moves = alias("moves", gives & sink.ready)
     done = scan.done
     done <<= scanning & ((left == 0) | (moves & (left == first)))
     sent.next <<= unless(scan.done, pyrtl.select(moves, sent | first, sent))
@@ -125,7 +125,7 @@ def _scan(parameters: TouchedBitmapParameters, between: Streams, waiting: Signal
     """The scan that is taken, and a register that goes from word to word."""
     scans = between.inputs["scans"]
     scans.accept(waiting)
-    taken, clears = named("scan_taken", waiting & scans.valid), scans.fields["control"]
+    taken, clears = alias("scan_taken", waiting & scans.valid), scans.fields["control"]
     word: Signal = DataRegister(index_bits(parameters.words), "word")
     scan = _Scan(word, taken & ~clears, pyrtl.WireVector(1, "done"), taken & clears)
     word.next <<= pyrtl.select(scan.reads, scan.following, word)
@@ -141,7 +141,7 @@ def _collected(
         ended: Signal = pyrtl.Register(1, f"ended_{i:02}")
         open_ = collecting & ~ended
         source.accept(open_)
-        taken = named(f"taken_{i:02}", source.valid & open_)
+        taken = alias(f"taken_{i:02}", source.valid & open_)
         puts.append(taken & ~source.fields["control"])
         ends.append(ended | (taken & source.fields["control"]))
         ended.next <<= ends[-1] & ~starts

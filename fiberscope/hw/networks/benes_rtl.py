@@ -26,7 +26,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, tokens_of
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of, payload_widths
 from fiberscope.hw.rtl.kit.rows import Rows
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, packed, unpacked
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Lanes, PortContents, rows, tokens, unit
 from fiberscope.sim.channel import Channel
 
@@ -75,7 +75,7 @@ def design(parameters: BenesParameters, between: Streams) -> None:
     Where there are registers between columns, the settings that the columns behind need go along.
     """
     left: Signal = pyrtl.Register(parameters.vector_bits, "left")
-    rows = Rows(between, "inputs", "outputs", parameters.stages + 1, named("within_task", left != 0))
+    rows = Rows(between, "inputs", "outputs", parameters.stages + 1, alias("within_task", left != 0))
     settings = _settings(parameters, between, rows, left)
     words = [packed(lane) for lane in rows.entering]
     column = _switches if parameters.form == MINIMAL else _nodes
@@ -93,8 +93,8 @@ def design(parameters: BenesParameters, between: Streams) -> None:
 def _settings(parameters: BenesParameters, between: Streams, rows: Rows, left: Signal) -> list[Signal]:
     """The register of settings, which takes new ones when the last vector of a task has come or comes."""
     tasks, settings = between.inputs["tasks"], between.inputs["settings"]
-    ends = named("task_ends", rows.move & ((left == 0) | ((left == 1) & rows.taken)))
-    loads = named("loads", ends & tasks.valid & settings.valid)
+    ends = alias("task_ends", rows.move & ((left == 0) | ((left == 1) & rows.taken)))
+    loads = alias("loads", ends & tasks.valid & settings.valid)
     tasks.accept(ends & settings.valid)
     settings.accept(ends & tasks.valid)
     fewer = (left - rows.taken)[: len(left)]

@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
-from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, named, packed, unpacked
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, alias, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
@@ -105,7 +105,7 @@ class Turn:
     def __init__(self, name: str, asking: Sequence[Signal]) -> None:
         flags = pyrtl.concat_list(list(asking))
         self.later: Signal = pyrtl.Register(len(flags), f"behind_{name}")
-        later = named(f"later_{name}", flags & self.later)
+        later = alias(f"later_{name}", flags & self.later)
         self.first = lowest(list(pyrtl.select(later != 0, later, flags)))
 
     def pass_on(self, taken: Sequence[Signal]) -> None:

@@ -19,8 +19,8 @@ from fiberscope.hw.rtl.kit.twin import (
     InputStream,
     Signal,
     Streams,
+    alias,
     index_bits,
-    named,
     packed,
     unpacked,
 )
@@ -100,9 +100,9 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     goals = [goal == place for place in range(count)]
     takes: list[Signal] = [pyrtl.WireVector(1, f"takes_{name}_{place:02}") for place in range(count)]
     held: list[Signal] = [pyrtl.Register(depth.bit_length(), f"held_{name}_{i:02}") for i in range(count)]
-    room = named(f"room_{name}", chosen(goals, [filled < depth for filled in held]))
+    room = alias(f"room_{name}", chosen(goals, [filled < depth for filled in held]))
     source.accept(room)
-    puts = [named(f"puts_{name}_{i:02}", source.valid & room & here) for i, here in enumerate(goals)]
+    puts = [alias(f"puts_{name}_{i:02}", source.valid & room & here) for i, here in enumerate(goals)]
     for filled, put, take in zip(held, puts, takes, strict=True):
         filled.next <<= (filled + put - take)[: len(filled)]
     tails = [pointer(f"tail_{name}_{i:02}", depth, put) for i, put in enumerate(puts)]

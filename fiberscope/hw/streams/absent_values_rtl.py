@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Field, float_bits
 from fiberscope.hw.rtl.kit.parameters import choice, number, one_of
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.alu import Alu
@@ -140,13 +140,13 @@ def alu_design(parameters: FillingAluParameters, between: Streams) -> None:
     room, sink = tokens.room_in(between), between.outputs["out_val[0]"]
     heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     left = heads[0]
-    acts = named("acts", room & left.shown & heads[1].shown)
+    acts = alias("acts", room & left.shown & heads[1].shown)
     for stream in between.inputs.values():
         stream.accept(acts)
     empty, bits = parameters.empty_word, parameters.value_bits
     first, second = (pyrtl.select(head.is_empty, empty, head.payload) for head in heads)
     has_first, has_second = (head.is_data & ~head.fields[ABSENT] for head in heads)
-    present = named("present", has_first & has_second if parameters.needs == ALL else has_first | has_second)
+    present = alias("present", has_first & has_second if parameters.needs == ALL else has_first | has_second)
     computed = parameters.computed(parameters.operation, first, second, bits)
     data = left.is_data | left.is_empty
     kind = tokens.kind_of(data, left.is_stop, left.is_done)

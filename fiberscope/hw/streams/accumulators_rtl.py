@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface, Payload, Stream
 from fiberscope.hw.rtl.kit.parameters import number
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
@@ -119,7 +119,7 @@ def _stream_contents(
 def sparse_design(parameters: SparseAccumulatorParameters, between: Streams) -> None:
     """Build the accumulator of pairs; a sum can leave in the cycle in which a point completes it."""
     points = _Points(parameters, between, 2 - parameters.order)
-    ended = named("ended_now", points.ended | points.is_done)
+    ended = alias("ended_now", points.ended | points.is_done)
     group = pyrtl.select(points.is_point, points.group_of(points.key), points.group)
     leaves = points.send(points.is_complete(points.sums.first, ended, group), ended)
     points.take(pyrtl.Const(1, 1), leaves)
@@ -159,17 +159,17 @@ class _Points:
         self._between, self._room = between, tokens.room_in(between)
         *crds, val = (Head.from_stream(stream) for stream in between.inputs.values())
         self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
-        self.key = named("key", pyrtl.concat(*(head.payload for head in crds)))
+        self.key = alias("key", pyrtl.concat(*(head.payload for head in crds)))
         self._value = unless(val.is_empty, val.payload).sign_extended(parameters.sum_field.width)
         self.sums = SortedSums(parameters.points, self.key, self._value, parameters)
         self.ended: Signal = pyrtl.Register(1, "ended")
         self.group: Signal = DataRegister(kept * self._bits, "group") if kept else pyrtl.Const(0, 1)
         points = [*(head.is_data for head in crds), val.is_data | val.is_empty]
-        self.is_point = named("is_point", ~self.ended & reduce(and_, points))
+        self.is_point = alias("is_point", ~self.ended & reduce(and_, points))
         always = pyrtl.Const(1, 1)
         self._is_stop = reduce(and_, [head.is_stop for head in (*crds, val)]) if flushes else ~always
         self._counts = ~val.is_empty if flushes else always  # an N of a task is not a point
-        self.is_done = named("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
+        self.is_done = alias("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
 
     def group_of(self, key: Signal) -> Signal:
         """Return the coordinates of a key in which points arrive sorted."""
@@ -194,7 +194,7 @@ class _Points:
         """Accept the points of a task, and send the sums after its stop."""
         flushing: Signal = pyrtl.Register(1, "flushing")
         first = self.sums.first[FULL]
-        closes = named("task_ends", self._room & flushing & ~first)
+        closes = alias("task_ends", self._room & flushing & ~first)
         leaves = self.send(flushing & first, flushing, self.ended)
         stops = self.take(~flushing | closes, leaves)
         flushing.next <<= stops | (flushing & ~closes)
@@ -204,11 +204,11 @@ class _Points:
 
         Return whether the stop of a task is accepted. ``leaves`` tells whether the first sum leaves.
         """
-        free = named("free", self._room & may)
-        stops = named("takes_stop", free & self._is_stop)
+        free = alias("free", self._room & may)
+        stops = alias("takes_stop", free & self._is_stop)
         overflow = self._between.outputs[OVERFLOW]
-        fits = named("fits", ~self._counts | self.sums.is_there | leaves | ~self.sums.last[FULL])
-        takes = named("takes", free & self.is_point & (fits | overflow.ready))
+        fits = alias("fits", ~self._counts | self.sums.is_there | leaves | ~self.sums.last[FULL])
+        takes = alias("takes", free & self.is_point & (fits | overflow.ready))
         for source in self._between.inputs.values():
             source.accept(takes | stops | (free & self.is_done))
         overflow.send(free & self.is_point & ~fits, {"coordinates": self.key, "value": self._value})
@@ -250,11 +250,11 @@ class _Fibers:
         news = [reduce(or_, changed[: way + 1]) for way in range(self._ways - 1)]
         news.append(pyrtl.Const(1, 1))  # the innermost coordinate always differs
         begins = news[-2] if self._ways > 1 else pyrtl.Const(0, 1)  # the innermost fiber differs
-        stops = named("stops", ready & self._begun & ~self._stopped & begins)
-        leaves = named("leaves", ready & ~stops)
-        closes = named("closes", ends if self._deeper else ends & ~self._closed)
+        stops = alias("stops", ready & self._begun & ~self._stopped & begins)
+        leaves = alias("leaves", ready & ~stops)
+        closes = alias("closes", ends if self._deeper else ends & ~self._closed)
         done = ends & self._closed if done is None else done
-        finishes = named("finishes", done & ~self._finished)
+        finishes = alias("finishes", done & ~self._finished)
         for way, crd in enumerate(self._crds):
             ended = stops & news[way - 1] if way else pyrtl.Const(0, 1)
             kind = tokens.kind_of(leaves & news[way], ended | closes, finishes)

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import choice, number
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper
@@ -60,7 +60,7 @@ def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
     the start, is paired with an inner stop.
     """
     inner, last = Head.from_stream(between.inputs["in_inner"]), _Last(between, tokens.room_in(between))
-    room = named("goes_on", last.room & ~last.head.is_done)
+    room = alias("goes_on", last.room & ~last.head.is_done)
     holds: Signal = pyrtl.Register(1, "holds")
     seen: Signal = pyrtl.Register(1, "seen")
     behind_data: Signal = pyrtl.Register(1, "behind_data")
@@ -68,10 +68,10 @@ def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
     outer, now = _outer(between, holds, takes)
     takes <<= room & ~holds & outer.shown
 
-    alone = named("alone", takes & outer.is_control & behind_data)
-    passes = named("passes", room & now.shown & ~alone & inner.shown)
-    ends = named("ends", passes & inner.is_control)
-    has_data = named("has_data", seen & holds)
+    alone = alias("alone", takes & outer.is_control & behind_data)
+    passes = alias("passes", room & now.shown & ~alone & inner.shown)
+    ends = alias("ends", passes & inner.is_control)
+    has_data = alias("has_data", seen & holds)
     between.inputs["in_outer"].accept(takes)
     between.inputs["in_inner"].accept(passes)
     holds.next <<= (holds | (takes & ~alone)) & ~ends
@@ -98,9 +98,9 @@ class _Last:
 
     def follow(self, passes: Signal, inner: Head, empty: Signal) -> None:
         """Accept the next inner token; ``empty`` tells whether it is the stop of a fiber without elements."""
-        higher = named("ends_more", empty & (inner.level != 0))
-        replaces = named("replaces", higher & self.head.is_stop & (self.head.level == 0))
-        keeps = named("keeps", passes & (~empty | higher))
+        higher = alias("ends_more", empty & (inner.level != 0))
+        replaces = alias("replaces", higher & self.head.is_stop & (self.head.level == 0))
+        keeps = alias("keeps", passes & (~empty | higher))
         leaves = (keeps & self._holds & ~replaces) | (self.room & self.head.is_done)
         tokens.pass_on(self._sink, leaves, self.head)
         self._holds.next <<= (self._holds | keeps) & ~(self.room & self.head.is_done)

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import number
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.reduce import FiberReduce
@@ -76,22 +76,22 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
     room = tokens.room_in(between)
-    acts = named("acts", room & ~follows)
+    acts = alias("acts", room & ~follows)
 
-    opens = named("opens", acts & ~fiber_open & crd.is_data)
-    passes = named("passes", acts & ~fiber_open & crd.is_control & val.shown)
-    ends_list = named("ends_list", val.is_stop & (val.level != 0))
-    takes = named("takes", (opens | (acts & fiber_open)) & val.shown & ~ends_list)
-    ends_both = named("ends_both", acts & fiber_open & ends_list & crd.shown)
+    opens = alias("opens", acts & ~fiber_open & crd.is_data)
+    passes = alias("passes", acts & ~fiber_open & crd.is_control & val.shown)
+    ends_list = alias("ends_list", val.is_stop & (val.level != 0))
+    takes = alias("takes", (opens | (acts & fiber_open)) & val.shown & ~ends_list)
+    ends_both = alias("ends_both", acts & fiber_open & ends_list & crd.shown)
     between.inputs["in_crd"].accept(opens | passes | ends_both)
     between.inputs["in_val"].accept(passes | takes | ends_both)
     begun, result = reduction(parameters, "sum", val, takes | ends_both)
 
-    closes = named("closes", ends_both | (takes & val.is_stop))
+    closes = alias("closes", ends_both | (takes & val.is_stop))
     fiber_open.next <<= (fiber_open | opens) & ~closes
     follows.next <<= ends_both | (follows & ~room)
     owed.next <<= pyrtl.select(ends_both, crd.level, owed)
-    pays = named("pays", room & follows)
+    pays = alias("pays", room & follows)
     data = closes & (begun | (parameters.marks == 0))
     kind = tokens.kind_of(data, pays | (passes & crd.is_stop), passes & crd.is_done)
     level = pyrtl.select(follows, owed, crd.level)

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, streams
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.kit.twin import Streams, named
+from fiberscope.hw.rtl.kit.twin import Streams, alias
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def design(parameters: ForkParameters, between: Streams) -> None:
     """Build the fork: a token goes to all consumers in the same cycle, when all of them accept it."""
     source = between.inputs["in"]
     sinks = list(between.outputs.values())
-    room = named("room", reduce(and_, [sink.ready for sink in sinks], pyrtl.Const(1, 1)))
+    room = alias("room", reduce(and_, [sink.ready for sink in sinks], pyrtl.Const(1, 1)))
     source.accept(room)
     for sink in sinks:
         sink.send(source.valid & room, source.fields)

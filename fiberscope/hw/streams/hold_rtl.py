@@ -10,7 +10,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.hold import CoordinateHold
@@ -49,7 +49,7 @@ def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
     kind: Signal = DataRegister(tokens.KIND_BITS, "signal")
     signal = Head(waits, {"control": kind})
     answers = repeat(between.inputs["in_outer"], signal, room, between.outputs["out_outer[0]"])
-    passes = named("passes", room & inner.shown & (~waits | answers))
+    passes = alias("passes", room & inner.shown & (~waits | answers))
     between.inputs["in_inner"].accept(passes)
     waits.next <<= passes | (waits & ~answers)
     repeated = tokens.kind_of(~inner.is_control, inner.is_stop, inner.is_done)

@@ -13,7 +13,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface, streams
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -63,7 +63,7 @@ def intersect(parameters: JoinerParameters, between: Streams) -> None:
     """Build an intersection: the heads advance if they are equal, else all but the largest; no registers."""
     heads = _Heads(parameters, between)
     behind = [reduce(or_, [order < other for other in others]) for order, others in heads.orders()]
-    equal = named("equal", ~reduce(or_, behind))
+    equal = alias("equal", ~reduce(or_, behind))
     heads.take([equal | late for late in behind])
     heads.send(equal, [equal] * parameters.ways)
 
@@ -85,7 +85,7 @@ class _Heads:
         self._crds = [Head.from_stream(between.inputs[f"in_crd[{way}]"]) for way in ways]
         self._refs = [Head.from_stream(between.inputs[f"in_ref[{way}]"]) for way in ways]
         shown = reduce(and_, [head.shown for head in (*self._crds, *self._refs)])
-        self._acts = named("acts", shown & tokens.room_in(between))
+        self._acts = alias("acts", shown & tokens.room_in(between))
 
     def orders(self) -> list[tuple[Signal, list[Signal]]]:
         """Return for each head its number for comparison, and the numbers of all other heads."""
@@ -95,13 +95,13 @@ class _Heads:
     def take(self, which: Sequence[Signal]) -> None:
         """Accept the heads of these operands."""
         for way, taken in enumerate(which):
-            moves = named(f"takes_{way}", self._acts & taken)
+            moves = alias(f"takes_{way}", self._acts & taken)
             for port in ("in_crd", "in_ref"):
                 self._between.inputs[f"{port}[{way}]"].accept(moves)
 
     def send(self, leaves: Signal, which: Sequence[Signal]) -> None:
         """Send the coordinate of the first of these operands, and the reference of each; N for the others."""
-        moves = named("leaves", self._acts & leaves)
+        moves = alias("leaves", self._acts & leaves)
         for way, (has, ref) in enumerate(zip(which, self._refs, strict=True)):
             kind = pyrtl.select(has, ref.fields["control"], pyrtl.Const(EMPTY, tokens.KIND_BITS))
             tokens.send(self._between.outputs[f"out_ref{way}[0]"], moves, kind, ref.level, ref.payload)

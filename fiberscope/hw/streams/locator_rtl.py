@@ -9,7 +9,7 @@ from operator import and_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.twin import Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import Streams, alias, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense_rtl import times
@@ -56,11 +56,11 @@ def design(parameters: LocatorParameters, between: Streams) -> None:
     """Build the locator: a comparison with the size; no registers."""
     heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     crd, ref = heads[:2]
-    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
     within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1)
     if parameters.size:
         within = within | (crd.payload < parameters.size)
-    present = named("found", reduce(and_, [head.is_data for head in heads]) & within)
+    present = alias("found", reduce(and_, [head.is_data for head in heads]) & within)
     for stream in between.inputs.values():
         stream.accept(acts)
     bits = parameters.reference_bits

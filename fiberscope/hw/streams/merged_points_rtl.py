@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Field, Stream
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import LISTS, STORED, Memory
@@ -63,17 +63,17 @@ def port_contents(parameters: TablesParameters) -> PortContents:
 def design(parameters: MergedPointsParameters, between: Streams) -> None:
     """Build the unit: an element leaves with its list's table entry, or for the store; no registers."""
     merged, groups = between.inputs["merged"], between.inputs["groups"]
-    over = named("over", groups.fields["control"] == DONE)
-    acts = named("acts", tokens.room_in(between) & groups.valid & (over | merged.valid))
-    points = named("points", over | (groups.fields["area"] == POINTS))
-    ends = named("ends", merged.fields["control"] != DATA)
+    over = alias("over", groups.fields["control"] == DONE)
+    acts = alias("acts", tokens.room_in(between) & groups.valid & (over | merged.valid))
+    points = alias("points", over | (groups.fields["area"] == POINTS))
+    ends = alias("ends", merged.fields["control"] != DATA)
     merged.accept(acts & ~over)
     groups.accept(acts & (over | ends))
     kind = tokens.kind_of(~over & ~ends, ~over & ends, over)
     level = pyrtl.Const(1, tokens.LEVEL_BITS)
     for port, payload in points_of(parameters, between).items():
         tokens.send(between.outputs[f"{port}[0]"], acts & points, kind, level, payload)
-    stores = named("stores", acts & ~points)
+    stores = alias("stores", acts & ~points)
     between.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
     parts = {name: merged.fields[name] for name in ("coordinate", "reference", "value")}
     between.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})

@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
 from fiberscope.hw.rtl.kit.parameters import number
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import merged_points_rtl as merged_points
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -51,13 +51,13 @@ def _design_points(parameters: TablesParameters, between: Streams) -> None:
     begun: Signal = pyrtl.Register(1, "begun")
     over, ends = groups.fields["control"] == DONE, merged.fields["control"] != DATA
     streams = [stream.ready for label, stream in between.outputs.items() if label != "targets"]
-    shown = named("shown", reduce(and_, streams) & groups.valid)
+    shown = alias("shown", reduce(and_, streams) & groups.valid)
     targets.send(shown & ~begun, {name: groups.fields[name] for name in TARGET})
-    acts = named("acts", shown & (begun | targets.ready) & (over | merged.valid))
+    acts = alias("acts", shown & (begun | targets.ready) & (over | merged.valid))
     begun.next <<= pyrtl.select(acts & ends, pyrtl.Const(0, 1), begun | (shown & targets.ready))
     merged.accept(acts & ~over)
     groups.accept(acts & (over | ends))
-    sums = named("sums", ~over & ~ends & (~merged.fields["reference"] == 0))
+    sums = alias("sums", ~over & ~ends & (~merged.fields["reference"] == 0))
     kind, level = tokens.kind_of(~over & ~ends, ~over & ends, over), pyrtl.Const(1, tokens.LEVEL_BITS)
     for port, payload in sent.items():
         valid = acts if port == "out_outer" else acts & ~sums
@@ -87,9 +87,9 @@ def _design_either(_parameters: EitherParameters, between: Streams) -> None:
     """Build ``Either``: it sends the first visible value, or the stop of both inputs; no registers."""
     first, second = (Head.from_stream(between.inputs[port]) for port in ("in_first", "in_second"))
     room = tokens.room_in(between)
-    of_first = named("of_first", first.is_data | first.is_empty)
-    of_second = named("of_second", ~of_first & (second.is_data | second.is_empty))
-    ends = named("ends", first.is_control & second.is_control)
+    of_first = alias("of_first", first.is_data | first.is_empty)
+    of_second = alias("of_second", ~of_first & (second.is_data | second.is_empty))
+    ends = alias("ends", first.is_control & second.is_control)
     between.inputs["in_first"].accept(room & (of_first | ends))
     between.inputs["in_second"].accept(room & (of_second | ends))
     kind, payload = (
@@ -118,14 +118,14 @@ def _design_sums(parameters: TablesParameters, between: Streams) -> None:
     """Build ``FiberSums``: a sum goes into the store, or is passed on; no registers."""
     crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     targets = between.inputs["targets"]
-    acts = named("acts", tokens.room_in(between) & targets.valid & crd.shown & val.shown)
-    passes = named("passes", crd.is_done | (targets.fields["area"] == POINTS))
+    acts = alias("acts", tokens.room_in(between) & targets.valid & crd.shown & val.shown)
+    passes = alias("passes", crd.is_done | (targets.fields["area"] == POINTS))
     between.inputs["in_crd"].accept(acts)
     between.inputs["in_val"].accept(acts)
     targets.accept(acts & ~crd.is_data)
     tokens.pass_on(between.outputs["out_crd[0]"], acts & passes, crd)
     tokens.pass_on(between.outputs["out_val[0]"], acts & passes, val)
-    stores = named("stores", acts & ~passes)
+    stores = alias("stores", acts & ~passes)
     between.outputs["partials"].send(stores & ~crd.is_data, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
     stored = {
         "ends": ~crd.is_data,

@@ -10,7 +10,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, alias, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
@@ -91,10 +91,10 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
     fields = {name: pyrtl.select(holds, held[name], wire) for name, wire in head.fields.items()}
     now = Head(holds | head.shown, fields)
 
-    takes = named("takes", room & ~owes & ~holds & head.shown)
-    answers = named("answers", room & ~owes & now.shown & signal.shown)
-    closes = named("closes", answers & signal.is_stop & ~now.is_stop)
-    pays = named("pays", room & head.shown & (owes | (closes & holds)))
+    takes = alias("takes", room & ~owes & ~holds & head.shown)
+    answers = alias("answers", room & ~owes & now.shown & signal.shown)
+    closes = alias("closes", answers & signal.is_stop & ~now.is_stop)
+    pays = alias("pays", room & head.shown & (owes | (closes & holds)))
     source.accept(takes | (pays & head.is_stop))
     holds.next <<= pyrtl.select(answers & signal.is_control, pyrtl.Const(0, 1), holds | takes)
     owes.next <<= (owes | closes) & ~pays

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.fiber_reduce_rtl import SumParameters
@@ -45,18 +45,18 @@ def port_contents(parameters: RunSumParameters) -> PortContents:
 def design(parameters: RunSumParameters, between: Streams) -> None:
     """Build the registers of a run's coordinate and sum, which leave when a token outside the run arrives."""
     crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
-    acts = named("acts", tokens.room_in(between) & crd.shown & val.shown)
+    acts = alias("acts", tokens.room_in(between) & crd.shown & val.shown)
     is_open: Signal = pyrtl.Register(1, "open")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "coordinate")
     bits = parameters.sum_field.width
     total: Signal = DataRegister(bits, "sum")
-    ends = named("ends", is_open & (~crd.is_data | (crd.payload != coordinate)))
-    takes = named("takes", acts & (crd.is_data | ~ends))
+    ends = alias("ends", is_open & (~crd.is_data | (crd.payload != coordinate)))
+    takes = alias("takes", acts & (crd.is_data | ~ends))
     for stream in between.inputs.values():
         stream.accept(takes)
     value = unless(~val.is_data, val.payload).sign_extended(bits)
     added = parameters.added(total, value)
-    counts = named("counts", takes & crd.is_data)
+    counts = alias("counts", takes & crd.is_data)
     is_open.next <<= pyrtl.select(acts, crd.is_data, is_open)
     coordinate.next <<= pyrtl.select(counts, crd.payload, coordinate)
     total.next <<= pyrtl.select(counts, pyrtl.select(is_open & ~ends, added, value), total)

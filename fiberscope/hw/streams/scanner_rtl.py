@@ -16,8 +16,8 @@ from fiberscope.hw.rtl.kit.twin import (
     OutputStream,
     Signal,
     Streams,
+    alias,
     index_bits,
-    named,
     resized,
     unless,
 )
@@ -107,17 +107,17 @@ class Walk:
         head, room = self._head, self._room
         in_fiber: Signal = pyrtl.Register(1, "in_fiber")
         owes: Signal = pyrtl.Register(1, "owes")
-        waits = named("waits", ~in_fiber & ~owes)
-        nothing = named("nothing_in_it", head.is_empty | (head.is_data & empty))
-        starts = named("starts", waits & head.is_data & ~nothing)
-        self._ends = named("ends", head.shown & (owes | (in_fiber & last)))
-        self._sends = named("sends", starts | (in_fiber & ~last))
-        self._passes = named("passes", waits & head.is_control)
+        waits = alias("waits", ~in_fiber & ~owes)
+        nothing = alias("nothing_in_it", head.is_empty | (head.is_data & empty))
+        starts = alias("starts", waits & head.is_data & ~nothing)
+        self._ends = alias("ends", head.shown & (owes | (in_fiber & last)))
+        self._sends = alias("sends", starts | (in_fiber & ~last))
+        self._passes = alias("passes", waits & head.is_control)
         between.inputs["in_ref"].accept(room & ((waits & head.shown) | (self._ends & head.is_stop)))
         in_fiber.next <<= pyrtl.select(room, starts | (in_fiber & ~self._ends), in_fiber)
         owes.next <<= pyrtl.select(room, (waits & nothing) | (owes & ~self._ends), owes)
         self.starts = starts
-        self.moves = named("moves", room & self._sends)
+        self.moves = alias("moves", room & self._sends)
 
     def send(self, coordinate: Signal, reference: Signal) -> None:
         """Offer an element with this coordinate and reference, or instead a stop or done, on both outputs."""
@@ -150,13 +150,13 @@ def registered_design(parameters: CompressedScannerParameters, between: Streams)
     """Build a scanner in two stages: one reads segments, the other reads coordinates."""
     inner = _inner_streams(parameters)
     source, sinks = between.inputs["in_ref"], [between.outputs[port] for port in OUTPUTS]
-    flows = named("flows", sinks[0].ready & sinks[1].ready)
+    flows = alias("flows", sinks[0].ready & sinks[1].ready)
     for port in OUTPUTS:
         _drive(inner, f"{plain(port)}_ready", flows)
     looked_up: Signal = pyrtl.Register(1, "looked_up")
     fields = {name: DataRegister(len(wire), f"looked_up_{name}") for name, wire in source.fields.items()}
     takes = inner.ports["in_ref_ready"]
-    looks_up = named("looks_up", flows & (~looked_up | takes))
+    looks_up = alias("looks_up", flows & (~looked_up | takes))
     source.accept(looks_up)
     looked_up.next <<= pyrtl.select(looks_up, source.valid, looked_up)
     _drive(inner, "in_ref_valid", looked_up)

@@ -11,7 +11,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits, resized
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense_rtl import times
@@ -75,7 +75,7 @@ def projection_design(parameters: ProjectionParameters, between: Streams) -> Non
     """Build a projection: dividers by constants and adders, without registers."""
     heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     first, bits = heads[0], parameters.coordinate_bits
-    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
     for stream in between.inputs.values():
         stream.accept(acts)
     added, taken = (_sum(parameters, heads, sign) for sign in (1, -1))
@@ -197,7 +197,7 @@ def seek_design(parameters: SeekParameters, between: Streams) -> None:
     """Build a lookup: a memory that is addressed by fiber and coordinate, without registers."""
     inputs = [stream for label, stream in between.inputs.items() if label != LOAD]
     crd, base, *along = heads = [Head.from_stream(stream) for stream in inputs]
-    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
     for stream in inputs:
         stream.accept(acts)
     load = between.inputs[LOAD]
@@ -208,9 +208,9 @@ def seek_design(parameters: SeekParameters, between: Streams) -> None:
     bits = index_bits(parameters.entries)
     address = (times(resized(base.payload, bits), parameters.size) + resized(crd.payload, bits))[:bits]
     located = words[address]
-    in_fiber = named("in_fiber", crd.payload < pyrtl.Const(parameters.size))
-    hits = named("hits", crd.is_data & base.is_data & in_fiber & located[-1])
-    sends = named("sends", acts & (hits | crd.is_control))
+    in_fiber = alias("in_fiber", crd.payload < pyrtl.Const(parameters.size))
+    hits = alias("hits", crd.is_data & base.is_data & in_fiber & located[-1])
+    sends = alias("sends", acts & (hits | crd.is_control))
     kind = tokens.kind_of(hits, crd.is_stop, crd.is_done)
     position = resized(located[:-1], parameters.reference_bits)
     tokens.send(between.outputs["out_located[0]"], sends, kind, crd.level, position)

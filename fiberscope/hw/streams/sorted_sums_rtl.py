@@ -14,7 +14,7 @@ import pyrtl
 
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, alias
 
 FULL, KEY, SUM = "full", "key", "sum"
 Entry: TypeAlias = Mapping[str, Signal]
@@ -39,14 +39,14 @@ class SortedSums:
         self._new = {FULL: pyrtl.Const(1, 1), KEY: key, SUM: value}
         self._entries = [_registers(place, self._new) for place in range(points)]
         self._before = [
-            named(f"before_{place:04}", entry[FULL] & (entry[KEY] < key))
+            alias(f"before_{place:04}", entry[FULL] & (entry[KEY] < key))
             for place, entry in enumerate(self._entries)
         ]
         self._equal = [
-            named(f"equal_{place:04}", entry[FULL] & (entry[KEY] == key))
+            alias(f"equal_{place:04}", entry[FULL] & (entry[KEY] == key))
             for place, entry in enumerate(self._entries)
         ]
-        self.is_there = named("is_there", any_of("equal", self._equal))
+        self.is_there = alias("is_there", any_of("equal", self._equal))
         self.first, self.second, self.last = *self._entries[:2], self._entries[-1]
 
     def move(self, takes: Signal, leaves: Signal) -> None:
@@ -60,7 +60,7 @@ class SortedSums:
             leaves: 1 in the cycles in which the first sum is removed.
         """
         none, always = pyrtl.Const(0, 1), pyrtl.Const(1, 1)
-        inserts = named("inserts", takes & ~self.is_there)
+        inserts = alias("inserts", takes & ~self.is_there)
         entries = self._added(takes)
         before = [always, *self._before, none]
         around = [self._new, *entries, _nothing(self.first)]
@@ -76,7 +76,7 @@ class SortedSums:
 
     def _added(self, takes: Signal) -> Sequence[Entry]:
         """Return the entries, with the value added to the sum of the point if it is taken."""
-        matching = named("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
+        matching = alias("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
         total = self._parameters.added(matching, self._new[SUM])
         return [
             {**entry, SUM: pyrtl.select(takes & equal, total, entry[SUM])}

@@ -12,7 +12,7 @@ from operator import and_
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import number
-from fiberscope.hw.rtl.kit.twin import Streams, named
+from fiberscope.hw.rtl.kit.twin import Streams, alias
 from fiberscope.hw.rtl.kit.unit import PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.kept import EACH
@@ -59,10 +59,10 @@ def port_contents(parameters: TaskPointsParameters) -> PortContents:
 def design(parameters: TaskPointsParameters, between: Streams) -> None:
     """Build a filter: points with a value and stops that end a task pass, without registers."""
     heads = {name: Head.from_stream(stream) for name, stream in between.inputs.items()}
-    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
+    acts = alias("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]
     within = value.is_stop & (value.level < parameters.level)
-    passes = acts if parameters.of_elements else named("passes", acts & ~(value.is_empty | within))
+    passes = acts if parameters.of_elements else alias("passes", acts & ~(value.is_empty | within))
     for name, head in heads.items():
         between.inputs[name].accept(acts)
         tokens.pass_on(between.outputs[f"{name.replace('in_', 'out_')}[0]"], passes, head)

@@ -14,7 +14,7 @@ from operator import and_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
-from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, Signal, Streams, alias, unless
 from fiberscope.hw.streams.memory_rtl import OVERFLOW
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 
@@ -94,7 +94,7 @@ class Head:
 def room_in(between: Streams) -> Signal:
     """Return whether every output has a free slot; if not, a block of the stream machine stalls."""
     ready = [stream.ready for label, stream in between.outputs.items() if label != OVERFLOW]
-    return named("room", reduce(and_, ready))
+    return alias("room", reduce(and_, ready))
 
 
 def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:

@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, Sram, memory_kind
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, delayed, index_bits, unless
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.alu import Alu
@@ -148,7 +148,7 @@ class _Operands:
     def __init__(self, between: Streams) -> None:
         self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]
         left, right = heads = [Head.from_stream(stream) for stream in self._inputs]
-        self.valid: Signal = named("both_shown", left.shown & right.shown)
+        self.valid: Signal = alias("both_shown", left.shown & right.shown)
         self.left, self.other = (unless(head.is_empty, head.payload) for head in heads)
         self.kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
         self.level = left.level
@@ -191,14 +191,14 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
     head, room = Head.from_stream(between.inputs["in_val"]), tokens.room_in(between)
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
-    takes = named("takes", room & ~follows & head.shown)
+    takes = alias("takes", room & ~follows & head.shown)
     between.inputs["in_val"].accept(room & ~follows)
     begun, result = reduction(parameters, parameters.operation, head, takes)
 
-    empty = named("empty", head.is_stop & ~begun)
-    drops = named("drops", empty & (parameters.empty_fibers == DROP))
-    marks = named("marks", empty & (parameters.empty_fibers == MARK))
-    more = named("ends_more", head.is_stop & (head.level != 0))
+    empty = alias("empty", head.is_stop & ~begun)
+    drops = alias("drops", empty & (parameters.empty_fibers == DROP))
+    marks = alias("marks", empty & (parameters.empty_fibers == MARK))
+    more = alias("ends_more", head.is_stop & (head.level != 0))
     level = (head.level - 1)[: tokens.LEVEL_BITS]
     follows.next <<= pyrtl.select(room, takes & more & ~drops, follows)
     owed.next <<= pyrtl.select(takes, level, owed)
@@ -226,7 +226,7 @@ def reduction(
     bits = parameters.sum_field.width
     begun: Signal = pyrtl.Register(1, "begun")
     result: Signal = DataRegister(bits, "result")
-    counts = named("counts", takes & ~head.is_control)
+    counts = alias("counts", takes & ~head.is_control)
     value = unless(head.is_empty, head.payload).sign_extended(bits)
     combined = parameters.computed(REDUCTIONS[operation], result, value, parameters.sum_bits)
     result.next <<= pyrtl.select(counts, pyrtl.select(begun, combined, value), result)

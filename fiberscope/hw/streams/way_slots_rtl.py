@@ -9,7 +9,7 @@ from operator import and_
 import pyrtl
 
 from fiberscope.hw.rtl.kit.trees import any_of
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, resized, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, index_bits, resized, unless
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED, Memory
 from fiberscope.hw.streams.merge_tables_rtl import AREA_BITS, POINTS, WaysParameters
 from fiberscope.hw.streams.tokens_rtl import Head
@@ -47,8 +47,8 @@ class PartialStore:
         self._counts = [_counter(parameters.partials, f"elements_of_{area}") for area in range(2)]
         self._fibers = [_counter(parameters.lists, f"fibers_of_{area}") for area in range(2)]
         fields, area = stored.fields, stored.fields["area"]
-        ends = named("fiber_stored", stored.valid & fields["ends"])
-        puts = named("element_stored", stored.valid & ~fields["ends"])
+        ends = alias("fiber_stored", stored.valid & fields["ends"])
+        puts = alias("element_stored", stored.valid & ~fields["ends"])
         count = pyrtl.select(area, self._counts[1], self._counts[0])
         fiber = pyrtl.select(area, self._fibers[1], self._fibers[0])
         word = pyrtl.concat(fields["coordinate"], fields["reference"], fields["value"])
@@ -94,17 +94,17 @@ class TaskLists:
         self._front: Signal = pyrtl.Register(index_bits(parameters.waiting), "front")
         self._counts = Memory("lists_of_task", parameters.waiting, bits + 1)
         shown = [head.shown for head in (crd, ref, *along)]
-        takes = named("takes", ~done & ~self.all & (self._closed != parameters.waiting) & reduce(and_, shown))
+        takes = alias("takes", ~done & ~self.all & (self._closed != parameters.waiting) & reduce(and_, shown))
         for stream in inputs:
             stream.accept(takes)
         begin, end = level.segments[ref.payload], level.segments[(ref.payload + 1)[: len(ref.payload)]]
-        adds = named("adds_list", takes & crd.is_data & ref.is_data & (begin != end))
+        adds = alias("adds_list", takes & crd.is_data & ref.is_data & (begin != end))
         self.ends = Memory("fibers_of_lists", parameters.lists, 2 * len(begin), parameters.radix)
         self.ends.write(self._tail, pyrtl.concat(begin, end), adds)
         fields = {f"carried{place}": head.payload for place, head in enumerate(along)}
         between.outputs[LISTS].send(adds, {"number": self._tail, "coordinate": crd.payload, **fields})
-        self._closes = named("closes_task", takes & crd.is_stop)
-        self.waits = named("task_waits", self._closes | (self._closed != 0))
+        self._closes = alias("closes_task", takes & crd.is_stop)
+        self.waits = alias("task_waits", self._closes | (self._closed != 0))
         self.next = pyrtl.select(self._closed == 0, self._came, self._counts[self._front])
         self._tail.next <<= (self._tail + adds)[:bits]
         self._came.next <<= unless(self._closes, (self._came + adds)[: bits + 1])
@@ -139,7 +139,7 @@ class MergeSlots:
         self._ways = [
             [_Way(parameters, f"{slot}_{way:02}") for way in range(parameters.radix)] for slot in range(SLOTS)
         ]
-        self.busy = named("busy", self._begun != 0)
+        self.busy = alias("busy", self._begun != 0)
         handed = [self._hand(between, way) for way in range(parameters.radix)]
         self._handed = handed
         lacks = [
@@ -153,11 +153,11 @@ class MergeSlots:
             for slot in range(SLOTS)
         ]
         here, there = (pyrtl.select(self._turn, *pair) for pair in (lacks[::-1], lacks))
-        first = named("merge_handed_on", self.busy & ~here)
-        second = named("next_is_empty", first & (self._begun == SLOTS) & ~there)
-        self._slot = named("slot_now", self._turn ^ first ^ second)
+        first = alias("merge_handed_on", self.busy & ~here)
+        second = alias("next_is_empty", first & (self._begun == SLOTS) & ~there)
+        self._slot = alias("slot_now", self._turn ^ first ^ second)
         self._left = (self._begun - first - second)[:2]
-        self.has_room = named("has_slot", self._left != SLOTS)
+        self.has_room = alias("has_slot", self._left != SLOTS)
         reads = pyrtl.select(self._slot, self._areas[1], self._areas[0])
         self.reads = pyrtl.select(self._left == 0, pyrtl.Const(POINTS, AREA_BITS), reads)
 
@@ -167,8 +167,8 @@ class MergeSlots:
         now = first.or_else(second, self._turn)
         area = pyrtl.select(self._turn, self._areas[1], self._areas[0])
         sink = between.outputs[f"ways[{way}]"]
-        shows = named(f"shows_{way:02}", self.busy & now["lacks"])
-        ends = named(f"ends_{way:02}", now["place"] == now["last"])
+        shows = alias(f"shows_{way:02}", self.busy & now["lacks"])
+        ends = alias(f"ends_{way:02}", now["place"] == now["last"])
         level = self._level.coordinates[now["place"]], now["source"], self._level.values[now["place"]]
         partial = self._store.element(area[0], now["place"])
         is_level = area == POINTS
@@ -181,7 +181,7 @@ class MergeSlots:
         self, begins: Signal, fan_in: Signal, area: Signal, place: Signal, first: Signal, lists: Memory
     ) -> None:
         """Assign a new merge to a free slot if ``begins`` is 1, and advance the ways of all merges."""
-        free = named("free_slot", self._slot ^ self._left[0])
+        free = alias("free_slot", self._slot ^ self._left[0])
         is_level = area == POINTS
         self._turn.next <<= self._slot
         self._begun.next <<= (self._left + begins)[:2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits, resized, unless
 from fiberscope.hw.rtl.kit.unit import Each, PortContents, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
@@ -84,9 +84,9 @@ class _Ways:
         """Build the logic that selects the next round or task and starts a merge."""
         count_bits, index = self.count_bits, self.index_bits
         long = self._is_long(self.count)
-        needs = named("needs_a_turn", slots.has_room & ~self.pending & ~self.done)
-        rounds = named("next_round", needs & long)
-        turns = named("next_task", needs & ~long & came.waits)
+        needs = alias("needs_a_turn", slots.has_room & ~self.pending & ~self.done)
+        rounds = alias("next_round", needs & long)
+        turns = alias("next_task", needs & ~long & came.waits)
         came.leave(turns)
         other = self._target(self.area, long)
         none = pyrtl.Const(POINTS, AREA_BITS)
@@ -94,9 +94,9 @@ class _Ways:
         count = pyrtl.select(turns, came.next, pyrtl.select(rounds, self.merges, self.count))
         place = pyrtl.select(turns | rounds, pyrtl.Const(0, count_bits), self.place)
         first = pyrtl.select(turns, self.behind, self.first)
-        pending = named("has_merge", self.pending | rounds | turns)
+        pending = alias("has_merge", self.pending | rounds | turns)
         target = self._target(area, self._is_long(count))
-        opens = named("opens_round", place == 0)
+        opens = alias("opens_round", place == 0)
         partial, whole = self.between.inputs["partials"], self.whole
         partial.accept(pyrtl.Const(1, 1))
         now_whole = (whole + partial.valid)[:count_bits]
@@ -104,17 +104,17 @@ class _Ways:
         lacks = opens & (((area != POINTS) & (now_whole < count)) | ((read != POINTS) & (read == target)))
         tasks, groups = self.between.outputs["tasks"], self.between.outputs["groups"]
         ready = slots.has_room & pending & ~lacks & ~self.done
-        begins = named("begins", ready & tasks.ready & groups.ready)
+        begins = alias("begins", ready & tasks.ready & groups.ready)
         left = (count - place)[:count_bits]
         fan_in = pyrtl.select(self._is_long(left), pyrtl.Const(self.parameters.radix), left)
         fan_in = resized(fan_in, self.parameters.radix.bit_length())
         tasks.send(ready & groups.ready, {"coordinate": fan_in})
-        over = named("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
+        over = alias("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
         groups.send(
             (ready & tasks.ready) | over,
             {"control": pyrtl.concat(over, over), "area": unless(over, target)},
         )
-        clears = named("clears", begins & opens & (target != POINTS))
+        clears = alias("clears", begins & opens & (target != POINTS))
         self.store.clear(clears, target[0])
         slots.begin(begins, fan_in, area, place, first, came.ends)
         self.done.next <<= self.done | (over & groups.ready)

@@ -12,7 +12,7 @@ import pyrtl
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, resized, unless
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, alias, index_bits, resized, unless
 from fiberscope.hw.rtl.kit.unit import PortContents, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import STORE, level_words, value_words
@@ -62,7 +62,7 @@ def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
     """Build a writer of values: a counter of the values written is the address."""
     head, store = Head.from_stream(between.inputs["in_val"]), between.outputs[STORE]
     count: Signal = pyrtl.Register(index_bits(parameters.entries), "count")
-    takes = named("takes", head.shown & (~head.is_data | store.ready))
+    takes = alias("takes", head.shown & (~head.is_data | store.ready))
     between.inputs["in_val"].accept(takes)
     count.next <<= pyrtl.select(takes & head.is_data, (count + 1)[: len(count)], count)
     store.send(head.is_data, {"address": count, "word": head.payload})
@@ -88,9 +88,9 @@ def compressed_design(parameters: CompressedWriterParameters, between: Streams) 
     fibers: Signal = pyrtl.Register(index_bits(parameters.fibers + 1), "fibers")
     begun: Signal = pyrtl.Register(1, "begun")
     behind_fiber: Signal = pyrtl.Register(1, "behind_stop_of_fiber")
-    ends = named("ends", head.is_stop & (begun | behind_fiber | (head.level == 0)))
-    stores = named("stores", head.is_data | head.is_empty | ends)
-    takes = named("takes", head.shown & (~stores | store.ready))
+    ends = alias("ends", head.is_stop & (begun | behind_fiber | (head.level == 0)))
+    stores = alias("stores", head.is_data | head.is_empty | ends)
+    takes = alias("takes", head.shown & (~stores | store.ready))
     between.inputs["in_crd"].accept(takes)
     following, next_fiber = (count + 1)[: len(count)], (fibers + 1)[: len(fibers)]
     count.next <<= pyrtl.select(takes & stores & ~ends, following, count)

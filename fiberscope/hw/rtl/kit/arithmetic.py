@@ -20,7 +20,7 @@ from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import CHOICES, Parameters, check_range
 from fiberscope.hw.rtl.kit.trees import total
-from fiberscope.hw.rtl.kit.twin import Signal, delayed, named, unless
+from fiberscope.hw.rtl.kit.twin import Signal, alias, delayed, unless
 from fiberscope.hw.value_type import INTEGER, TYPES, ValueType
 
 __all__ = [
@@ -310,7 +310,7 @@ class _Pipeline:
 def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
     """Multiply significands in [1, 2); the product is below 4."""
     value, other = _Float(form, left), _Float(form, right)
-    multiplicand, factor = named("multiplicand", value.significand), named("factor", other.significand)
+    multiplicand, factor = alias("multiplicand", value.significand), alias("factor", other.significand)
     infinite = value.is_infinite | other.is_infinite
     nan = value.is_nan | other.is_nan | (infinite & (value.is_zero | other.is_zero))
     width = -(-len(factor) // PARTS)

@@ -19,8 +19,8 @@ from fiberscope.hw.rtl.kit.twin import (
     OutputStream,
     Signal,
     Streams,
+    alias,
     index_bits,
-    named,
     packed,
     unpacked,
 )
@@ -191,9 +191,9 @@ def buffered(
         The number of tokens, and for each lane whether it accepts a token.
     """
     held: Signal = pyrtl.Register(parameters.capacity.bit_length(), "held")
-    rooms = [named(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
+    rooms = [alias(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
     pushes = [
-        named(f"pushed_{i}", source.valid & room)
+        alias(f"pushed_{i}", source.valid & room)
         for i, (source, room) in enumerate(zip(sources, rooms, strict=True))
     ]
     pushed = reduce(add, pushes)
@@ -202,7 +202,7 @@ def buffered(
     if parameters.latency > 1:
         shown, comes = pyrtl.Register(len(held), "shown"), _delayed(pushed, parameters.latency - 1)
         shown.next <<= _counted(shown, comes, popped)
-    visible = named("visible", shown != 0)
+    visible = alias("visible", shown != 0)
     popped <<= visible & sink.ready
     held.next <<= _counted(held, pushed, popped)
 

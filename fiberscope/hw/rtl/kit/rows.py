@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pyrtl
 
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, blank_if_stop, named
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, alias, blank_if_stop
 
 LANES = (1, 64)  # minimum and maximum of a twin; components allow more
 
@@ -39,10 +39,10 @@ class Rows:
         source, self._sink = between.inputs[inputs], between.outputs[outputs]
         self.entering: Row = list(source.lanes)
         full: list[Signal] = [pyrtl.Register(1, f"full_{stage:02}") for stage in range(depth)]
-        self.move = named("move", ~full[-1] | self._sink.ready if full else self._sink.ready)
+        self.move = alias("move", ~full[-1] | self._sink.ready if full else self._sink.ready)
         ready = self.move if loaded is None else self.move & loaded
         source.accept(ready)
-        self.taken = named("row_taken", source.valid & ready) if full else None
+        self.taken = alias("row_taken", source.valid & ready) if full else None
         before = [self.taken, *full[:-1]]
         for stage, entering in zip(full, before, strict=False):
             stage.next <<= pyrtl.select(self.move, entering, stage)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.twin import Signal, named
+from fiberscope.hw.rtl.kit.twin import Signal, alias
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def select_smallest(candidates: Sequence[Candidate], name: str = "") -> Candidat
 def _smaller(left: Candidate, right: Candidate, name: str) -> Candidate:
     """Return the candidate with the smaller coordinate of two; the left one if the coordinates are equal."""
     less = right.fields["coordinate"] < left.fields["coordinate"]
-    right_wins = named(f"{name}_right_wins", right.present & (~left.present | less))
+    right_wins = alias(f"{name}_right_wins", right.present & (~left.present | less))
     fields = {
-        field: named(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
+        field: alias(f"{name}_{field}", pyrtl.select(right_wins, right.fields[field], left.fields[field]))
         for field in left.fields
     }
-    way = named(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
-    return Candidate(named(f"{name}_present", left.present | right.present), fields, way)
+    way = alias(f"{name}_way", pyrtl.select(right_wins, right.way, left.way))
+    return Candidate(alias(f"{name}_present", left.present | right.present), fields, way)

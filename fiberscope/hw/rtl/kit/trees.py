@@ -10,7 +10,7 @@ import pyrtl
 from pyrtl.rtllib.adders import fast_group_adder
 
 from fiberscope.hw.lanes.prefix_sum import PARALLEL, network
-from fiberscope.hw.rtl.kit.twin import Signal, named
+from fiberscope.hw.rtl.kit.twin import Signal, alias
 
 
 def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
@@ -29,7 +29,7 @@ def any_of(name: str, flags: Sequence[Signal]) -> Signal:
     while len(terms) > 1:
         level += 1
         quarters = range(0, len(terms), 4)
-        terms = [named(f"{name}_{level}_{i // 4:02}", reduce(or_, terms[i : i + 4])) for i in quarters]
+        terms = [alias(f"{name}_{level}_{i // 4:02}", reduce(or_, terms[i : i + 4])) for i in quarters]
     return terms[0]
 
 

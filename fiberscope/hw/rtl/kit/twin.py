@@ -161,8 +161,8 @@ def _port(wire: Wire) -> Signal:
     return kind(wire.width, wire.name)
 
 
-def named(name: str, wire: Signal) -> Signal:
-    """Return the same wire under a name that the Verilog keeps."""
+def alias(name: str, wire: Signal) -> Signal:
+    """Return a wire with a name that the Verilog keeps, connected to a wire."""
     same: Signal = pyrtl.WireVector(len(wire), name)
     same <<= wire
     return same
