@@ -206,6 +206,7 @@ class Accelerator(Generic[AnyConfiguration]):
         costs: file with the costs of actions and parts; None for ``costs.yaml`` in ``folder``.
         sampler: constructor of a ``Sampler``, called with the parameters, the machine inputs, a ``Sample``
             and a progress callback; None for a machine that cannot be sampled.
+        unsampled: why the machine cannot be sampled, for the message; empty if no reason is known.
         cached: called with the parameters and the machine inputs; counts the traffic behind the cache without
             simulating time. None for a machine without such a count.
         unmoved: returns tensors of a model that has run that its description binds to memory and that were
@@ -242,6 +243,7 @@ class Accelerator(Generic[AnyConfiguration]):
     own: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
     costs: Path | None = None
     sampler: Callable[..., Any] | None = None
+    unsampled: str = ""
     cached: Callable[..., CachedTraffic] | None = None
     unmoved: Callable[[Any], Mapping[str, str]] = lambda _model: {}
     stage_begins: Callable[[Any], Mapping[str, int]] = lambda _model: {}

@@ -91,11 +91,13 @@ def check_machine(accelerator: Accelerator[Any]) -> None:
     """Check that a machine can be sampled.
 
     Raises:
-        InputError: it cannot; the message names the machines that can be sampled.
+        InputError: it cannot; the message says why, and names the machines that can be sampled.
     """
     if accelerator.sampler is None:
         names = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
-        raise InputError(f"{accelerator.name} cannot be sampled; machines that can be: {', '.join(names)}")
+        reason = f", as {accelerator.unsampled}" if accelerator.unsampled else ""
+        able = ", ".join(names)
+        raise InputError(f"{accelerator.name} cannot be sampled{reason}; machines that can be: {able}")
 
 
 def check_sampled(accelerator: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope import accelerators
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     SHORTEST,
@@ -22,6 +23,8 @@ from fiberscope.accelerators.sampling import (
     moved_bytes,
     scale_memory,
 )
+from fiberscope.base.errors import InputError
+from fiberscope.run.sampled import check_machine
 
 COSTS = st.lists(st.floats(0.5, 200), min_size=1, max_size=300)
 
@@ -200,3 +203,18 @@ def test_the_use_of_a_memory_grows_with_the_bytes_that_are_moved():
     assert moved_bytes(part) == 100
     assert scale_memory(use, moved_bytes(part), 250) == MemoryUse(20, 10, 5, 10**9)
     assert scale_memory(use, 0, 0) == MemoryUse(0, 0, 0, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("machine", "message"),
+    [
+        (
+            "outerspace",
+            "outerspace cannot be sampled, as the cycles of its loads fall over the whole ",
+        ),
+        ("weight_stationary", "weight_stationary cannot be sampled; machines that can be: "),
+    ],
+)
+def test_a_machine_that_cannot_be_sampled_is_refused_with_the_reason(machine, message):
+    with pytest.raises(InputError, match=message):
+        check_machine(accelerators.find(machine))

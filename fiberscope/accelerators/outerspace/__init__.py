@@ -19,4 +19,5 @@ ACCELERATOR = Accelerator(
     parts=OuterSpace.PARTS,
     chosen=OuterSpace.chosen,
     explained=OuterSpace.explained,
+    unsampled="the cycles of its loads fall over the whole merge phase",
 )
