@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from extensor_bench import TINY, configurations, operands, run_extensor
+from extensor_bench import TINY, configurations, operands, run_extensor, tiny
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import fiberscope
 from fiberscope.accelerators.extensor.sampling import ExTensorSampler, SplicedExTensor
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.testing import run_to_end
 from fiberscope.sim.errors import SimulationError
+from fiberscope.workloads.verification import Rounding
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=400"
 REQUEST = Sample(windows=6, window_cycles=200, seed=3)
@@ -74,6 +77,17 @@ def test_all_pairs_spliced_are_the_whole_run(pair, make):
     assert machine.operations() == {**of_whole, "intersect_k2": 0}
     assert machine.traffic() == whole.traffic()
     assert (machine.result() != whole.result()).nnz == 0
+
+
+def test_the_tolerance_is_that_of_the_longest_row_over_all_pairs():
+    pair = csr_array(np.ones((3, 26))), csr_array(np.ones((26, 3)))
+    make = tiny(value="float32")
+    made, _ = sampler(pair, make)
+    assert len(made.work.pairs) > 1
+    machine = spliced(made, pair, make, range(len(made.work.pairs)))
+    compared = made._check(machine, machine.result())
+    assert compared.passed
+    assert compared.tolerance == Rounding.estimate(machine.value_type, 26, 2).tolerance
 
 
 @pytest.fixture(scope="module")

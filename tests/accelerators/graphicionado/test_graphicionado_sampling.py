@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import fiberscope
-from fiberscope.accelerators.graphicionado.sampling import estimate_iterations
-from fiberscope.accelerators.sampling import Sample
+from fiberscope.accelerators.graphicionado.sampling import GraphicionadoSampler, estimate_iterations
+from fiberscope.accelerators.sampling import Estimated, Sample
 from fiberscope.base.errors import InputError
 from fiberscope.workloads import GraphAlgorithm, load, synchronous
 
@@ -69,6 +70,14 @@ def test_exact_counts_equal_those_of_the_full_run(full, sampled):
         for name in (name for name in ours if f"{part}.{name}" in exact):
             assert ours[name] == theirs[name], name
     assert sampled.traffic_minimum_bytes == full.traffic_minimum_bytes
+
+
+@pytest.mark.parametrize(("count", "enough"), [(4, False), (9, False), (10, True)])
+def test_no_more_than_half_of_the_iterations_are_simulated_however_wide_the_interval(count, enough):
+    sampler = object.__new__(GraphicionadoSampler)
+    sampler.request, sampler.task = Sample(half_width=0.01), SimpleNamespace(iterations=20)
+    sampler._estimate = lambda _records: Estimated(1000.0, 500.0)
+    assert sampler._is_enough(range(count)) is enough
 
 
 def test_what_was_simulated_is_verified(sampled):

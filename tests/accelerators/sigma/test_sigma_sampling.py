@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sigma_bench import TINY, built, configured, makes, operands, ran
 
 import fiberscope
@@ -14,6 +17,7 @@ from fiberscope.accelerators.sigma.sampling import OPERATIONS, SigmaSampler
 from fiberscope.accelerators.testing import run_to_end
 from fiberscope.sim.errors import SimulationError
 from fiberscope.workloads.gemm import sliced
+from fiberscope.workloads.verification import Rounding
 
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300"
 SMALL = TINY | {"sram.data": 20000, "memory.model": "simple"}
@@ -69,6 +73,24 @@ def test_any_passes_run_one_behind_another_and_are_verified(pair, make, random):
     passes = np.array(chosen)
     assert made._check(passes, machine.product).passed
     assert not made._check(passes, machine.product + 1).passed
+
+
+def test_an_interval_is_a_thousandth_wide_to_either_side_at_least():
+    made = object.__new__(SigmaSampler)
+    made.ranges, made.edges = [range(at, at + 2) for at in range(0, 8, 2)], 10.0 * np.arange(9)
+    measured = SimpleNamespace(cycles=np.full(4, 20.0), predicted=np.full(4, 20.0), windows=[0, 1, 2, 3])
+    estimate = made._estimate(measured)
+    assert (estimate.cycles, estimate.half_width) == pytest.approx((80.0, 0.08))
+
+
+def test_the_tolerance_is_that_of_the_longest_row_over_all_slices():
+    a, b = sparse.csr_array(np.ones((3, 40))), sparse.csr_array(np.ones((40, 2)))
+    make = SMALL | {"value.type": "float32"}
+    made, count = sampler((a, b), make)
+    machine = ran((a, b), make)
+    compared = made._check(np.arange(count), machine.product)
+    assert compared.passed
+    assert compared.tolerance == Rounding.estimate(machine.value_type, 40, 2).tolerance
 
 
 @pytest.fixture(scope="module")
