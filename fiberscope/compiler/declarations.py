@@ -145,15 +145,15 @@ class Generator:
         Raises:
             UnsupportedError: the base class does not allow the override.
         """
-        over = next((base.methods[node.name] for base in above if node.name in base.methods), None)
-        if over is None:
+        overridden = next((base.methods[node.name] for base in above if node.name in base.methods), None)
+        if overridden is None:
             return method(types, node)
-        if over.inline or over.final:
+        if overridden.inline or overridden.final:
             raise UnsupportedError(
                 f"{types.module.path}:{node.lineno}: {node.name} overrides a method that is compiled into "
                 "its callers; give your method another name"
             )
-        return Function(over.kind, over.returns, over.arguments, over.raises)
+        return Function(overridden.kind, overridden.returns, overridden.arguments, overridden.raises)
 
     def _numbers(self, module: Module, module_types: Declarations) -> dict[str, str]:
         """Return the C types of the constants that compiled bodies use."""
@@ -168,8 +168,8 @@ class Generator:
     def _number(self, module: Module, name: str) -> str:
         if not name.strip("_").isupper():
             return ""
-        if said := module.number_said(name):
-            return "" if said == OBJECT else said
+        if comment := module.number_said(name):
+            return "" if comment == OBJECT else comment
         kind = type(self.modules.number(module, ast.Name(name, ast.Load())))
         return {int: "long", float: "double"}.get(kind, "")
 
@@ -193,7 +193,7 @@ def attributes(types: Types, node: ast.ClassDef, types_by_name: dict[str, str]) 
     types_by_attribute: dict[str, str] = {}
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is None:
-            types_by_attribute[item.target.id] = _annotated(types, item, types_by_name)
+            types_by_attribute[item.target.id] = _annotated_type(types, item, types_by_name)
     methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
     for item in sorted(methods, key=lambda method: method.name != "__init__"):
         _from_body(types, item, types_by_attribute, types_by_name, arguments(types, item))
@@ -210,13 +210,13 @@ def arguments(types: Types, function: ast.FunctionDef) -> dict[str, str]:
     return types_by_name
 
 
-def _annotated(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str]) -> str:
-    said = types.module.comment_at(item)
+def _annotated_type(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str]) -> str:
+    comment = types.module.comment_at(item)
     name = ast.unparse(item.target)
-    seen, ctype = _seen(said.type_of(name) or "")
+    visibility, ctype = _visibility(comment.type_of(name) or "")
     ctype = ctype or types.annotation_type(item.annotation)
     note(types, types_by_name, f"self.{name}", ctype, item.annotation)
-    return f"{PUBLIC if seen is None else seen}{ctype}"
+    return f"{PUBLIC if visibility is None else visibility}{ctype}"
 
 
 def note(
@@ -267,14 +267,14 @@ def _assign(
     local: dict[str, str],
 ) -> None:
     """Derive types from the assignment to one target, unless the target has a type."""
-    name, said = ast.unparse(target), types.module.comment_at(statement)
+    name, comment = ast.unparse(target), types.module.comment_at(statement)
     own = target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
     if (not own and not isinstance(target, ast.Name)) or (
-        own and name in types_by_name and own not in said.types
+        own and name in types_by_name and own not in comment.types
     ):
         return
     annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
-    seen, ctype = _seen(said.type_of(own or name) or "")
+    visibility, ctype = _visibility(comment.type_of(own or name) or "")
     if not ctype:
         ctype = (
             types.annotation_type(annotation)
@@ -287,14 +287,14 @@ def _assign(
             types_by_name[f"{what} {name}"] = held
     if own:
         default = HIDDEN if own.startswith("_") else READONLY
-        types_by_attribute[own] = f"{default if seen is None else seen}{ctype}"
+        types_by_attribute[own] = f"{default if visibility is None else visibility}{ctype}"
 
 
-def _seen(ctype: str) -> tuple[str | None, str]:
+def _visibility(ctype: str) -> tuple[str | None, str]:
     """Return the declared visibility of an attribute, or None, and its C type."""
-    for word, seen in (("public", PUBLIC), ("readonly", READONLY), ("hidden", HIDDEN)):
+    for word, visibility in (("public", PUBLIC), ("readonly", READONLY), ("hidden", HIDDEN)):
         if ctype == word or ctype.startswith(f"{word} "):
-            return seen, ctype.removeprefix(word).strip()
+            return visibility, ctype.removeprefix(word).strip()
     return None, ctype
 
 
@@ -341,7 +341,7 @@ def _function(function: Function, name: str, owner: bool) -> list[str]:
 
 def _cimports(generator: Generator, module: Module, module_types: Declarations) -> list[str]:
     """Return imports of the classes in declarations, and of the functions of compiled modules."""
-    needed = _named(module_types) - set(module_types.classes)
+    needed = _used_classes(module_types) - set(module_types.classes)
     lines = []
     for name in sorted(needed):
         if place := generator.place(module, name):
@@ -367,7 +367,7 @@ def _functions(generator: Generator, module: Module) -> dict[str, Function] | se
     }
 
 
-def _named(module_types: Declarations) -> set[str]:
+def _used_classes(module_types: Declarations) -> set[str]:
     """Return the compiled classes that declarations use."""
     ctypes = {function.returns for function in module_types.functions.values()}
     functions = list(module_types.functions.values())

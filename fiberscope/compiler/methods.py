@@ -63,9 +63,9 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -
         raises = "noexcept"
     parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
     optional = list(parameters)[len(parameters) - len(node.args.defaults) :]
-    said = types.module.comment_at(node)
+    comment = types.module.comment_at(node)
     ctypes = {
-        name: said.types.get(name) or types.annotation_type(argument.annotation)
+        name: comment.types.get(name) or types.annotation_type(argument.annotation)
         for name, argument in parameters.items()
     }
     arguments = tuple(
@@ -91,19 +91,19 @@ def _leaves_early(node: ast.FunctionDef) -> bool:
 
 def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """Return C types of local names: the annotation, or the common type of all assigned values."""
-    said = types.module.comment_at(node).types
+    comment = types.module.comment_at(node).types
     arguments = {
-        item.arg: said.get(item.arg) or types.annotation_type(item.annotation)
+        item.arg: comment.get(item.arg) or types.annotation_type(item.annotation)
         for item in node.args.args
         if item.arg != "self"
     }
-    annotated = {name: ctype for name, ctype in said.items() if name not in (*arguments, "return")}
+    annotated = {name: ctype for name, ctype in comment.items() if name not in (*arguments, "return")}
     values_by_name: dict[str, list[ast.expr]] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
             ctype = types.module.comment_at(part).type_of(part.target.id)
             annotated[part.target.id] = ctype or types.annotation_type(part.annotation)
-        for target, value in _givens(part):
+        for target, value in _assignments(part):
             if isinstance(target, ast.Name):
                 if isinstance(part, ast.stmt) and (ctype := types.module.comment_at(part).type_of(target.id)):
                     annotated[target.id] = ctype
@@ -127,7 +127,7 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
     return {name: ctype for name, ctype in (local_types | annotated).items() if ctype != OBJECT}
 
 
-def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+def _assignments(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     """Return the assignments of a statement as pairs of target and value."""
     if isinstance(part, ast.For):
         counts = isinstance(part.iter, ast.Call) and ast.unparse(part.iter.func) == "range"

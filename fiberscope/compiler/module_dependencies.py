@@ -31,7 +31,9 @@ def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
 
 def _imports(modules: Modules, module: Module) -> Iterator[str]:
     """Yield the modules that a module imports; for a compiled module also those of its C types."""
-    at_once = {alias for node in _at_once(module.tree.body) for alias in _named(module, node)}
+    at_once = {
+        alias for node in _import_time_statements(module.tree.body) for alias in _imported_names(module, node)
+    }
     for place, name in {*at_once, *(module.imported.values() if module.compiled else ())}:
         yield from (place, f"{place}.{name}")
         package = modules.named(place)
@@ -39,15 +41,15 @@ def _imports(modules: Modules, module: Module) -> Iterator[str]:
             yield package.imported[name][0]
 
 
-def _at_once(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _import_time_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that run at import, without class bodies."""
     for node in body:
         yield node
         if isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
-            yield from _at_once([*node.body, *node.orelse])
+            yield from _import_time_statements([*node.body, *node.orelse])
 
 
-def _named(module: Module, node: ast.stmt) -> Iterator[tuple[str, str]]:
+def _imported_names(module: Module, node: ast.stmt) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.ImportFrom):
         yield from ((module.absolute(node), alias.name) for alias in node.names)
     if isinstance(node, ast.Import):

@@ -122,7 +122,7 @@ class Module:
                 if isinstance(target, ast.Name):
                     values[target.id] = node.value
                 elif isinstance(target, ast.Tuple):
-                    values |= _unpacked(target, node.value)
+                    values |= _unpack(target, node.value)
         return values
 
     def number_said(self, name: str) -> str | None:
@@ -135,12 +135,12 @@ class Module:
         return None
 
 
-def _unpacked(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
+def _unpack(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
     names = [item.id for item in target.elts if isinstance(item, ast.Name)]
     if isinstance(value, ast.Tuple):
         return dict(zip(names, value.elts, strict=False))
-    whole = isinstance(value, ast.Call) and ast.unparse(value.func) == "range"
-    return {name: ast.Constant(place) if whole else None for place, name in enumerate(names)}
+    is_range = isinstance(value, ast.Call) and ast.unparse(value.func) == "range"
+    return {name: ast.Constant(place) if is_range else None for place, name in enumerate(names)}
 
 
 class Modules:
@@ -172,10 +172,10 @@ class Modules:
     def _find(self, name: str) -> Module | None:
         top, *within = name.split(".")
         if top in self.packages:
-            return self._in(self.packages[top], name, within)
-        return next(filter(None, (self._in(root, name, [top, *within]) for root in self.roots)), None)
+            return self._find_in(self.packages[top], name, within)
+        return next(filter(None, (self._find_in(root, name, [top, *within]) for root in self.roots)), None)
 
-    def _in(self, folder: Path, name: str, within: Iterable[str]) -> Module | None:
+    def _find_in(self, folder: Path, name: str, within: Iterable[str]) -> Module | None:
         inner = folder.joinpath(*within)
         for path in (inner.with_suffix(".py"), inner / "__init__.py"):
             if path.is_file():
@@ -188,9 +188,9 @@ class Modules:
             return module, name
         if name not in module.imported:
             return None
-        place, there = module.imported[name]
+        place, original_name = module.imported[name]
         above = self.named(place)
-        return None if above is None or above is module else self.origin(above, there)
+        return None if above is None or above is module else self.origin(above, original_name)
 
     def number(self, module: Module, node: ast.expr | None) -> int | float | None:
         """Return the value of an expression of constants; None for any other expression."""
@@ -203,7 +203,7 @@ class Modules:
             parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,)
             numbers = [self.number(module, part) for part in parts]
             if None not in numbers:
-                return _worked_out(node, numbers)  # type: ignore[arg-type]
+                return _evaluate(node, numbers)  # type: ignore[arg-type]
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
             return self._length(module, node.args[0])
         return None
@@ -215,16 +215,16 @@ class Modules:
         return len(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
 
 
-def _worked_out(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:
+def _evaluate(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:
     parts = [ast.Constant(number) for number in numbers]
-    whole = (
+    is_range = (
         ast.BinOp(parts[0], node.op, parts[1])
         if isinstance(node, ast.BinOp)
         else ast.UnaryOp(node.op, parts[0])
     )
     try:
         value = eval(
-            compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(whole, node))), "", "eval")
+            compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(is_range, node))), "", "eval")
         )
     except (ArithmeticError, TypeError, ValueError):
         return None

@@ -66,11 +66,11 @@ class Types:
         self._handlers: tuple[tuple[Any, Any], ...] = (
             (ast.Constant, self._constant),
             (ast.Subscript, self._subscript),
-            (ast.Name | ast.Attribute, self._named),
+            (ast.Name | ast.Attribute, self._name_type),
             (ast.UnaryOp, self._unary),
             (ast.BoolOp | ast.IfExp, self._choice),
             (ast.BinOp, self._worked_out),
-            (ast.Call, self._called),
+            (ast.Call, self._call_type),
         )
 
     def annotation_type(self, annotation: ast.expr | None, module: Module | None = None) -> str:
@@ -90,8 +90,8 @@ class Types:
 
     def _optional(self, annotation: ast.BinOp, module: Module) -> str:
         parts = [annotation.left, annotation.right]
-        left = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
-        ctype = self.annotation_type(left[0], module) if len(left) == 1 else OBJECT
+        remaining = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+        ctype = self.annotation_type(remaining[0], module) if len(remaining) == 1 else OBJECT
         return ctype if is_class(ctype) or ctype in ("list", "dict", "tuple") else OBJECT
 
     def compiled_class(self, name: str, module: Module) -> str:
@@ -132,7 +132,7 @@ class Types:
         kinds = {self.expression_type(part, types_by_name) for part in parts}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
-    def _named(self, value: ast.Name | ast.Attribute, types_by_name: dict[str, str]) -> str:
+    def _name_type(self, value: ast.Name | ast.Attribute, types_by_name: dict[str, str]) -> str:
         text = ast.unparse(value)
         if text in types_by_name:
             return types_by_name[text]
@@ -154,7 +154,7 @@ class Types:
         place = self.generator.place(self.module, ctype) if is_class(ctype) else None
         return self.generator.chain(*place) if place else []
 
-    def _here(self, ctype: str, module: Module) -> str:
+    def _translate(self, ctype: str, module: Module) -> str:
         """Translate a C type of another module for this module."""
         return self.compiled_class(ctype, module) if is_class(ctype) else ctype
 
@@ -162,7 +162,7 @@ class Types:
         """Return the type of an attribute by its declaration in its class, compiled or not."""
         for module, declared in self._chain(self.expression_type(value.value, types_by_name)):
             if value.attr in declared.attributes:
-                return self._here(bare(declared.attributes[value.attr]), module)
+                return self._translate(bare(declared.attributes[value.attr]), module)
         holder = types_by_name.get(f"class {ast.unparse(value.value)}")
         place = self.modules.origin(self.module, holder) if holder else None
         while place and place[1] in place[0].classes:
@@ -178,9 +178,9 @@ class Types:
 
     def _worked_out(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
         if isinstance(value.op, ast.Mult) and isinstance(value.left, ast.Call | ast.List):
-            left = self.expression_type(value.left, types_by_name)
-            if left not in ("long", "double"):
-                return left
+            left_type = self.expression_type(value.left, types_by_name)
+            if left_type not in ("long", "double"):
+                return left_type
         kinds = {
             self.expression_type(value.left, types_by_name),
             self.expression_type(value.right, types_by_name),
@@ -191,7 +191,7 @@ class Types:
             return OBJECT
         return "long" if kinds == {"long"} else "double" if kinds <= {"long", "double"} else OBJECT
 
-    def _called(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
+    def _call_type(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
         name = ast.unparse(value.func)
         if name in CALLS:
             return OBJECT if self.for_locals and name == "int" else CALLS[name]
@@ -204,7 +204,7 @@ class Types:
             kind = CODES.get(str(code.value)) if isinstance(code, ast.Constant) else None
             return f"{kind}[::1]" if kind else OBJECT
         if isinstance(value.func, ast.Name):
-            return self._returned(value.func.id)
+            return self._result_type(value.func.id)
         return self._method(value.func, types_by_name) if isinstance(value.func, ast.Attribute) else OBJECT
 
     def _method(self, function: ast.Attribute, types_by_name: dict[str, str]) -> str:
@@ -220,7 +220,7 @@ class Types:
             return self._of_function(above, node) if above and node else OBJECT
         for module, declared in self._chain(self.expression_type(function.value, types_by_name)):
             if function.attr in declared.methods:
-                return self._here(declared.methods[function.attr].returns or OBJECT, module)
+                return self._translate(declared.methods[function.attr].returns or OBJECT, module)
         return OBJECT
 
     def _least(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
@@ -229,7 +229,7 @@ class Types:
         kinds = {self.expression_type(part, types_by_name) for part in value.args}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
-    def _returned(self, name: str) -> str:
+    def _result_type(self, name: str) -> str:
         """Return the type of the result of a function or a class."""
         place = self.modules.origin(self.module, name)
         if place and place[1] in place[0].functions:
@@ -239,11 +239,11 @@ class Types:
 
     def _of_function(self, module: Module, function: ast.FunctionDef) -> str:
         """Return the type of a function's result, by its annotation, or by its comment for a C function."""
-        said = module.comment_at(function)
-        if self.for_locals and not said.words & {"cdef", "cpdef"}:
+        comment = module.comment_at(function)
+        if self.for_locals and not comment.words & {"cdef", "cpdef"}:
             ctype = self.annotation_type(function.returns, module)
             return OBJECT if ctype == "long" else ctype
-        return said.types.get("return") or self.annotation_type(function.returns, module)
+        return comment.types.get("return") or self.annotation_type(function.returns, module)
 
     def returned_array(self, function: ast.FunctionDef) -> str:
         """Return the C type of the array that a function returns; empty if it returns none."""

@@ -64,7 +64,7 @@ class _Sources:
     def typed(self) -> dict[Path, str]:
         """Return the C types of compiled files, by file."""
         compiled = compiled_modules(self.modules, map(self.name, self.files))
-        return {module.path: _typed(self.modules, module) for module in compiled}
+        return {module.path: _c_types(self.modules, module) for module in compiled}
 
 
 def declarations(path: Path) -> dict[Path, str]:
@@ -85,7 +85,7 @@ def _refusing() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def _typed(modules: Modules, module: Module) -> str:
+def _c_types(modules: Modules, module: Module) -> str:
     return module.pxd.read_text() if module.by_hand else declared(modules, module)
 
 
@@ -95,8 +95,8 @@ def _sources(path: Path) -> _Sources:
     if path.is_file() and path.suffix == ".py":
         machine = "ACCELERATOR" in Module(path.stem, path).assigned
         package = package_name(path.parent) if machine else ""
-        alone = _Sources(path.parent if machine else _root(path.parent), [path], package)
-        return replace(alone, files=_imported(alone))
+        sources = _Sources(path.parent if machine else _root(path.parent), [path], package)
+        return replace(sources, files=_with_imports(sources))
     files = sorted(path.rglob("*.py"))
     if not files:
         wrong = (
@@ -113,13 +113,13 @@ def _root(folder: Path) -> Path:
     return folder
 
 
-def _imported(alone: _Sources) -> list[Path]:
+def _with_imports(sources: _Sources) -> list[Path]:
     """Return a file and its local imports, transitively."""
-    reached = list(alone.files)
+    reached = list(sources.files)
     for file in reached:
-        module = alone.modules.named(alone.name(file))
+        module = sources.modules.named(sources.name(file))
         names = {name for name, _ in module.imported.values()} if module else set()
-        others = (alone.modules.named(name) for name in sorted(names))
+        others = (sources.modules.named(name) for name in sorted(names))
         beside = [
             imported_module.path
             for imported_module in others
@@ -140,7 +140,7 @@ def build(path: Path) -> list[Path]:
     with _refusing():
         sources = _sources(path)
         typed = sources.typed()
-    cache_folder = _room(sources, typed)
+    cache_folder = _cache_place(sources, typed)
     if not all(_place(cache_folder, sources, file).is_file() for file in typed):
         _compile(cache_folder, sources, typed)
     kept = {str(file): digest(file) for file in typed}
@@ -158,7 +158,7 @@ def _lacking() -> str | None:
     return lacking()
 
 
-def _room(sources: _Sources, typed: dict[Path, str]) -> Path:
+def _cache_place(sources: _Sources, typed: dict[Path, str]) -> Path:
     """Return the cache folder for these sources, by their content."""
     parts = [
         __version__,
@@ -194,15 +194,15 @@ def _compile(cache_folder: Path, sources: _Sources, typed: dict[Path, str]) -> N
             (making / package / "__init__.py").touch()
     names = [str(sources.place(file)) for file in typed]
     command = [sys.executable, "-m", "fiberscope.compiler.compile", str(making), str(_LIBRARY), *names]
-    done = subprocess.run(command, cwd=_LIBRARY, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(_fault(done.stdout + done.stderr, sources))
+    result = subprocess.run(command, cwd=_LIBRARY, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise InputError(_fault(result.stdout + result.stderr, sources))
     shutil.rmtree(cache_folder, ignore_errors=True)
     making.rename(cache_folder)
 
 
-def _fault(said: str, sources: _Sources) -> str:
+def _fault(output: str, sources: _Sources) -> str:
     """Return the compiler's first error in one line, with its position in the user's file."""
-    if match := _FAULT.search(said):
+    if match := _FAULT.search(output):
         return f"{sources.root / match[1].removeprefix(f'{sources.package}/')}:{match[2]}: {match[3]}"
-    return f"compiling failed: {said.strip().splitlines()[-1] if said.strip() else 'nothing was said'}"
+    return f"compiling failed: {output.strip().splitlines()[-1] if output.strip() else 'no output'}"

@@ -47,7 +47,8 @@ def show_area(
         cells = None if liberty is None else library(liberty)
         require()
         measured = [
-            (block, parameters, _measure(block, parameters, cells)) for block, parameters in _watched(chosen)
+            (block, parameters, _measure(block, parameters, cells))
+            for block, parameters in _with_progress(chosen)
         ]
     except HdlError as error:
         raise InputError(str(error)) from error
@@ -56,7 +57,7 @@ def show_area(
     if output == STANDARD_OUTPUT:
         return
     console = Console(highlight=False, markup=False)
-    for line in _shared(measured):
+    for line in _common_parameters(measured):
         console.print(line)
     console.print(_table(measured))
     counted = "Generic gates" if cells is None else f"Cells of {cells.stem}, without wires"
@@ -71,7 +72,7 @@ def _measure(block: RtlBlock, parameters: Parameters, cells: Path | None) -> Are
     return cells_of(block.verilog(parameters), block.interface(parameters).module, cells)
 
 
-def _watched(
+def _with_progress(
     chosen: Sequence[tuple[RtlBlock, Parameters]],
 ) -> Iterator[tuple[RtlBlock, Parameters]]:
     """Yield the same blocks, with a progress bar on a terminal."""
@@ -87,7 +88,7 @@ def _watched(
             shown.advance(bar)
 
 
-def _varied(measured: Sequence[_Measured]) -> list[str]:
+def _varying_parameters(measured: Sequence[_Measured]) -> list[str]:
     """Return the parameters in which the rows of a block differ; none if the rows are of several blocks."""
     if len({block.name for block, _parameters, _area in measured}) > 1:
         return []
@@ -95,11 +96,11 @@ def _varied(measured: Sequence[_Measured]) -> list[str]:
     return [name for name in rows[0] if len({row[name] for row in rows}) > 1]
 
 
-def _shared(measured: Sequence[_Measured]) -> list[str]:
+def _common_parameters(measured: Sequence[_Measured]) -> list[str]:
     """Return one line for each block with the parameters that are no column of the table."""
-    varied = _varied(measured)
+    varying = _varying_parameters(measured)
     lines = [
-        f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varied)}"
+        f"{block.name}: {' '.join(f'{k}={v}' for k, v in asdict(parameters).items() if k not in varying)}"
         for block, parameters, _area in measured
     ]
     return list(dict.fromkeys(lines))
@@ -108,10 +109,10 @@ def _shared(measured: Sequence[_Measured]) -> list[str]:
 def _table(measured: Sequence[_Measured]) -> Table:
     """Return a table with one row for each block, or for each set of parameters of a single block."""
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
-    varied = _varied(measured)
-    if not varied:
+    varying = _varying_parameters(measured)
+    if not varying:
         table.add_column("block", no_wrap=True)
-    for name in varied:
+    for name in varying:
         table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
     numbers = [_numbers(area) for _block, _parameters, area in measured]
     if isinstance(measured[0][-1], Cells):
@@ -121,7 +122,7 @@ def _table(measured: Sequence[_Measured]) -> Table:
     for name in numbers[0]:
         table.add_column(name, justify="right", overflow="fold")  # digits are never truncated
     for (block, parameters, _area), row in zip(measured, numbers, strict=True):
-        first = [str(getattr(parameters, name)) for name in varied] or [block.name]
+        first = [str(getattr(parameters, name)) for name in varying] or [block.name]
         table.add_row(*first, *row.values())
     return table
 

@@ -83,7 +83,7 @@ def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
     }
     if options["waveform"] is not None:
         options["waveform"] = Waveform(**{**options["waveform"], "path": Path(options["waveform"]["path"])})
-    with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
+    with contextlib.chdir(order["here"]), _report_errors(order["report"], order["fault"]):
         report, exercised = run(CosimRequest(**options))
         exercises = {at: asdict(exercise) for at, exercise in exercised.items()}
         Path(order["exercised"]).write_text(json.dumps(exercises), encoding="utf-8")
@@ -91,7 +91,7 @@ def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
 
 
 @contextlib.contextmanager
-def _reported(report: str, fault: str) -> Iterator[None]:
+def _report_errors(report: str, fault: str) -> Iterator[None]:
     """Write the error and the report of a run that fails."""
     try:
         yield
@@ -176,7 +176,7 @@ def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
         "process": str(process),
     }
     try:
-        with on_interrupt(partial(_pass_on, process)):
+        with on_interrupt(partial(_interrupt_simulator, process)):
             run(replace(bench, order=order), simulator)
     except HdlError as error:
         if not fault.is_file():
@@ -191,7 +191,7 @@ def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
     return Report.read(report), {at: Exercise(**exercise) for at, exercise in exercises.items()}
 
 
-def _pass_on(process: Path) -> None:
+def _interrupt_simulator(process: Path) -> None:
     """Make the simulator end its run and write the report.
 
     Raises:

@@ -105,9 +105,9 @@ class CosimulationResult:
 
     def _compared(self, report: Report) -> dict[str, object]:
         """Return the compared entries, without components that a single module replaces together."""
-        wholes = self._of_wholes
-        left_out = (*wholes, "bottleneck") if wholes else ()
-        return {key: entry for key, entry in _entries(report).items() if not key.startswith(left_out)}
+        prefixes = self._whole_prefixes
+        omitted = (*prefixes, "bottleneck") if prefixes else ()
+        return {key: entry for key, entry in _entries(report).items() if not key.startswith(omitted)}
 
     def missing_counters(self) -> list[str]:
         """Return the counters of replaced components for which a user's module has no status output."""
@@ -115,7 +115,7 @@ class CosimulationResult:
         return [key for key in _entries(self.component) if key not in entries and key.startswith(counters)]
 
     @property
-    def _of_wholes(self) -> tuple[str, ...]:
+    def _whole_prefixes(self) -> tuple[str, ...]:
         """Return the prefixes of entries of components that a single module replaces, and of that module."""
         parts = self.component.components.keys() ^ self.rtl.components.keys()
         return tuple(f"components.{part}." for part in parts)
@@ -153,7 +153,7 @@ def cosimulate(
     """
     _check(request, simulator)
     places, noted = locate_rtl(request)
-    return _compared(request, places, noted, _installed(request, simulator), folder, recorder)
+    return _compared(request, places, noted, _find_installed(request, simulator), folder, recorder)
 
 
 def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
@@ -172,8 +172,8 @@ def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, M
     resolve_run(find_cosim_machine(request.accelerator), parse_settings(request.settings)).build(
         request.a, request.b, {**request.parts, **noted}
     )
-    chosen, at = outermost_places(noted) if ALL in request.blocks else (noted, request.at)
-    return choose_places(request.accelerator, chosen, at, request.module), noted
+    selected, at = outermost_places(noted) if ALL in request.blocks else (noted, request.at)
+    return choose_places(request.accelerator, selected, at, request.module), noted
 
 
 def _compared(
@@ -191,7 +191,7 @@ def _compared(
     with ReferenceProcess(lambda: simulate_request(plain, noted)) as component:
         try:
             if request.sources:
-                places = _fitted(request, places, simulator, folder)
+                places = _fit_ports(request, places, simulator, folder)
             return _Attempt(request, places, simulator, component).outcome(folder, recorder)
         except SimulationError as error:
             raise InputError(str(error)) from error
@@ -228,9 +228,9 @@ class _Attempt:
         if not self.places:
             return self._run_whole(request, folder, recorder)
         if self.simulator == PYRTL:
-            return self._limited(request, partial(run_in_pyrtl, self.places, recorder))
+            return self._run_to_limit(request, partial(run_in_pyrtl, self.places, recorder))
         if self.simulator == Verilator.name:
-            return self._limited(request, partial(run_verilated, self.places, folder, recorder))
+            return self._run_to_limit(request, partial(run_verilated, self.places, folder, recorder))
         return run_in_hdl(
             replace(request, cycle_limit=self.component.limit), self.places, self.simulator, folder
         )
@@ -238,14 +238,14 @@ class _Attempt:
     def _run_whole(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
         """Run the machine as one module."""
         if self.simulator == PYRTL:
-            return self._limited(request, partial(machine_module.run_in_pyrtl, recorder))
+            return self._run_to_limit(request, partial(machine_module.run_in_pyrtl, recorder))
         if self.simulator == Verilator.name:
-            return self._limited(request, partial(machine_module.run_verilated, folder, recorder))
+            return self._run_to_limit(request, partial(machine_module.run_verilated, folder, recorder))
         return machine_module.run_in_hdl(
             replace(request, cycle_limit=self.component.limit), self.simulator, folder
         )
 
-    def _limited(
+    def _run_to_limit(
         self, request: CosimRequest, simulate: Callable[[CosimRequest, Progress | None], Run]
     ) -> Run:
         """Run with RTL in this process; if it exceeds the limit, repeat it up to the limit."""
@@ -280,15 +280,15 @@ def _check(request: CosimRequest, simulator: str) -> None:
         raise InputError(str(error)) from error
 
 
-def _installed(request: CosimRequest, simulator: str) -> str:
+def _find_installed(request: CosimRequest, simulator: str) -> str:
     """Return the installed simulator that runs the RTL."""
     try:
-        chosen = choose_simulator(simulator, () if request.sources else (PYRTL,))
-        if chosen != PYRTL:
-            find(chosen)
+        selected = choose_simulator(simulator, () if request.sources else (PYRTL,))
+        if selected != PYRTL:
+            find(selected)
     except HdlError as error:
         raise InputError(str(error)) from error
-    return chosen
+    return selected
 
 
 def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) -> None:
@@ -299,7 +299,7 @@ def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) 
             check_outputs({"a file of --output": folder / name}, request.inputs)
 
 
-def _fitted(
+def _fit_ports(
     request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path
 ) -> tuple[Place, ...]:
     """Return the places with the ports of the user's module, which may lack status outputs."""

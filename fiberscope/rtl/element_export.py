@@ -72,8 +72,8 @@ class ElementRequest:
     @property
     def module(self) -> str:
         """Return the name of the module and of its files."""
-        called = Path(self.specification.rpartition(":")[2]).stem
-        return module_name("_".join(filter(None, (called, self.stage.lower(), self.level.lower()))), "leaf")
+        stem = Path(self.specification.rpartition(":")[2]).stem
+        return module_name("_".join(filter(None, (stem, self.stage.lower(), self.level.lower()))), "leaf")
 
     @cached_property
     def leaf(self) -> InstanceVerilog:
@@ -151,17 +151,19 @@ def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> di
 
 def _drawn_sizes(outline: Specification) -> Mapping[str, int]:
     """Return the sizes of the ranks of inputs. Ranks with a common index have the same size."""
-    alike = DisjointSet(rank for tensor in outline.tensors.values() for rank in tensor.ranks)
+    rank_groups = DisjointSet(rank for tensor in outline.tensors.values() for rank in tensor.ranks)
     for einsum in outline.einsums:
         if isinstance(einsum.equation, Equation):
             for access in (einsum.equation.output, *accesses(einsum.equation.expression)):
                 for rank, index in zip(outline.tensors[access.tensor].ranks, access.indices, strict=True):
-                    if index.rank is not None and index.rank in alike:
-                        alike.merge(rank, index.rank)
+                    if index.rank is not None and index.rank in rank_groups:
+                        rank_groups.merge(rank, index.rank)
     ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
     several = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
     sizes = dict(zip(ranks, cycle(FEWER if several else SIZES), strict=False))
-    return {rank: next(sizes[other] for other in ranks if alike.connected(other, rank)) for rank in ranks}
+    return {
+        rank: next(sizes[other] for other in ranks if rank_groups.connected(other, rank)) for rank in ranks
+    }
 
 
 def export_element(order: ElementRequest, folder: Path, period: float | None = None) -> ExportedElement:

@@ -148,9 +148,9 @@ def collect_parts(
     places, without = _places(machine, noted, {})
     parts = _parts(places)
     if not parts:
-        said = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
-        raise InputError(f"{machine}: nothing to measure; {said}")
-    parts = _wanted(machine, parts, wanted)
+        reasons = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
+        raise InputError(f"{machine}: nothing to measure; {reasons}")
+    parts = _select_parts(machine, parts, wanted)
     accelerator, configured = ready.accelerator, ready.configured
     technology = (
         read_cost_file(accelerator.costs_file).document["technology"]
@@ -163,7 +163,7 @@ def collect_parts(
     )
 
 
-def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
+def _select_parts(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
     """Return the parts whose families have one of these prefixes; without prefixes, all parts.
 
     Raises:
@@ -209,7 +209,7 @@ def _parts(places: Iterable[Place]) -> list[Part]:
     line_bytes = max((getattr(place.parameters, "line_bytes", 0) for place in places), default=0)
     counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
     for family, alike in families.items():
-        whole = InWhole(alike[0].unit, _whole(alike[0].parameters, line_bytes))
+        whole = InWhole(alike[0].unit, _with_line_bits(alike[0].parameters, line_bytes))
         for inner, _name, part in list_modules(family, "", whole):
             counts[inner, part.block, part.parameters] += len(alike)
     return [
@@ -228,7 +228,7 @@ def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, s
         yield from list_modules(f"{family}.{inner}", f"{name}.{instance.name}", instance.part)
 
 
-def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
+def _with_line_bits(parameters: Parameters, line_bytes: int) -> Parameters:
     """Add the line size of memory, which adapters between the modules determine."""
     lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
     with input_errors():
@@ -306,8 +306,8 @@ def area_report(parts: MachineParts, rows: Sequence[Row]) -> Iterator[str | Tabl
         theirs = sum(parts.by_costs.values())
         yield f"By costs.yaml {theirs:,.0f} um2 of the parts of which it knows all, here {ours:,.0f}."
     yield from clock_lines(parts.hertz / 1e9, rows)
-    for block, why in parts.without.items():
-        yield f"without {block}: {why}"
+    for block, reason in parts.without.items():
+        yield f"without {block}: {reason}"
 
 
 def _table(rows: Sequence[Row]) -> Table:

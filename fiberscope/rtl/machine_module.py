@@ -59,7 +59,7 @@ MODULE = "top"  # name among the machine's components
 Backends = Callable[[Composition], Backend]
 
 
-class _CompositionCaught(Exception):  # noqa: N818  (stops a construction)
+class _CompositionFound(Exception):  # noqa: N818  (stops a construction)
     """Signal that a machine's parts and its composition are known."""
 
     def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
@@ -93,11 +93,11 @@ def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     whole = build_module(request.accelerator)
 
     def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
-        raise _CompositionCaught(kernel, _composed(whole, kernel))
+        raise _CompositionFound(kernel, _compose(whole, kernel))
 
     try:
         _make(request, SeatKernel(MODULE, stop_composing), parts=_seats(request))
-    except _CompositionCaught as found_there:
+    except _CompositionFound as found_there:
         return found_there.kernel, found_there.composition
     raise AssertionError("a machine was made without its kernel")
 
@@ -121,7 +121,7 @@ def _parts(request: CosimRequest, name: str) -> Parts:
     return Parts(name, noted)
 
 
-def _composed(whole: Whole, kernel: SeatKernel) -> Composition:
+def _compose(whole: Whole, kernel: SeatKernel) -> Composition:
     try:
         return whole.compose(kernel)
     except ValueError as error:
@@ -245,7 +245,7 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
     whole, adapters = build_module(request.accelerator), dict[str, Adapter]()
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
-        composition = _composed(whole, kernel)
+        composition = _compose(whole, kernel)
         adapter = whole.adapter(name, composition.interface(), backend(composition))
         adapter.configure(kernel)
         if request.coverage:
@@ -254,10 +254,10 @@ def run_with(request: CosimRequest, backend: Backends, progress: Progress | None
         adapters[name] = adapter
         return adapter
 
-    return with_exercises(lambda: _simulated(request, make, progress), adapters)
+    return with_exercises(lambda: _simulate(request, make, progress), adapters)
 
 
-def _simulated(
+def _simulate(
     request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
 ) -> Report:
     """Run in a kernel of seats."""

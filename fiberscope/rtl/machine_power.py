@@ -155,7 +155,7 @@ def measure_machine(
     simulator = check_simulator(simulator)
     kernel, composition = compose_parts(order)
     with tools(LIBRARY) as cells:
-        parts = _alike(kernel, composition, cells, tell)
+        parts = _equal_parts(kernel, composition, cells, tell)
         powered = [part for part in parts if part.netlist.registers]
         netlists = {name: part.netlist for part in powered for name in part.instances}
 
@@ -187,7 +187,9 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
     return list(rows_by_family.values())
 
 
-def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress) -> list[EqualParts]:
+def _equal_parts(
+    kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress
+) -> list[EqualParts]:
     """Return the parts of the module, each mapped once. Channels between parts are a family."""
     instances: dict[tuple[str, Part], list[str]] = {}
     for instance in composition.instances():
@@ -195,11 +197,11 @@ def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Prog
         family = CHANNELS if channel else family_name(kernel.seats[instance.name].name)
         for inner, name, part in list_modules(family, instance.name, instance.part):
             instances.setdefault((inner, part), []).append(name)
-    netlists = _mapped({part for _family, part in instances}, cells, tell)
+    netlists = _map_parts({part for _family, part in instances}, cells, tell)
     return [EqualParts(family, netlists[part], part, names) for (family, part), names in instances.items()]
 
 
-def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
+def _map_parts(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
     """Map each part to cells, several in parallel: Yosys is a separate process, PyRTL has a single design."""
     texts = {
         part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
@@ -219,7 +221,7 @@ def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part,
 
 def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, node: Node) -> Row:
     """Return the row of the instances of a part in the run."""
-    activity = _together(map(recording.activity, alike.instances))
+    activity = _combine(map(recording.activity, alike.instances))
     power, count = sta.power_of(alike.netlist, activity, cells), len(alike.instances)
     scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
     of_memories = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
@@ -233,7 +235,7 @@ def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, nod
     return Row(alike.family, count, scale * power.idle_pj, scale * toggling, spent[True], spent[False])
 
 
-def _together(activities: Iterable[Activity]) -> Activity:
+def _combine(activities: Iterable[Activity]) -> Activity:
     """Combine activities as if a single module had done all work in sequence."""
     toggles, high, cycles = Counter[int](), Counter[int](), 0
     for activity in activities:
@@ -283,8 +285,8 @@ def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
 def _each(power: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
     """Yield the energy for each multiplication of the run."""
     if count := power.report.operations.get("multiply"):
-        said = ", ".join(f"{of} {each * 1000 / count:,.0f}" for of, each in nanojoules.items())
-        yield f"For each of {count:,} multiplications these are, in pJ, {said}."
+        energies_text = ", ".join(f"{of} {each * 1000 / count:,.0f}" for of, each in nanojoules.items())
+        yield f"For each of {count:,} multiplications these are, in pJ, {energies_text}."
 
 
 def _table(power: MachinePower) -> Table:

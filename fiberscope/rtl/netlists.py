@@ -42,10 +42,12 @@ def parse_call(call: str, machine: str = "") -> Module:
     Raises:
         InputError: there is no such block.
     """
-    name, _, rest = call.removesuffix(")").partition("(")
+    name, _, arguments_text = call.removesuffix(")").partition("(")
     block = measured_units(machine).get(name) or find_block(name)
     with input_errors():
-        (parameters,) = combinations(name, block.parameters, rest.split(", ") if rest else [])
+        (parameters,) = combinations(
+            name, block.parameters, arguments_text.split(", ") if arguments_text else []
+        )
     return Module(call, block, parameters)
 
 
@@ -82,17 +84,17 @@ def update_table(
     Raises:
         InputError: a tool or the library is missing, or does not accept a module.
     """
-    shipped, own, netlists = read_netlists(SHIPPED), read_netlists(table), []
+    shipped, user_netlists, netlists = read_netlists(SHIPPED), read_netlists(table), []
     try:
         liberty = library(cells)
         require()
         name = _library_name(liberty)
         for module in modules:
             key = module.call, name
-            netlists.append(_measured(module, name, liberty, own.get(key, shipped.get(key)), tell))
+            netlists.append(_measure(module, name, liberty, user_netlists.get(key, shipped.get(key)), tell))
             if netlists[-1] != shipped.get(key):
-                own[key] = netlists[-1]
-                _write(own.values(), table)  # saved now, as the next module may take minutes
+                user_netlists[key] = netlists[-1]
+                _write(user_netlists.values(), table)  # saved now, as the next module may take minutes
     except HdlError as error:
         raise InputError(str(error)) from error
     return netlists
@@ -109,7 +111,7 @@ def _library_name(liberty: Path) -> str:
     return names[0]
 
 
-def _measured(
+def _measure(
     module: Module, name: str, cells: Path, previous: Netlist | None, tell: Callable[[str], None]
 ) -> Netlist:
     call, block, parameters = module.call, module.block, module.parameters

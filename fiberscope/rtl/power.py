@@ -102,7 +102,7 @@ class BlockRun:
 class MeasuredPower:
     """Measured power: the run, its power, and a row for each event."""
 
-    ran: BlockRun
+    block_run: BlockRun
     cells: str
     cycles: int
     power: sta.Power
@@ -136,7 +136,7 @@ def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> 
         ((place, netlist, recording),) = places_of_run
         counters = outcome.rtl.components[place.at].counters
         of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
-        return _measured(
+        return _evaluate(
             BlockRun(place.block, place.parameters, place.at, counters, of), netlist, recording, cells
         )
 
@@ -159,10 +159,10 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredP
         outputs = output_ports(interface, rtl_block.adapter)
         outcome = run_block(adapter, stimulus(block, parameters), outputs, sleep=False)
         counters = outcome.statistics["block"].counters
-        ran = BlockRun(
+        block_run = BlockRun(
             block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)"
         )
-        return _measured(ran, netlist, recording, cells)
+        return _evaluate(block_run, netlist, recording, cells)
 
 
 def check_simulator(name: str) -> str:
@@ -196,23 +196,28 @@ def _netlist(block: str, parameters: Parameters, module: str, cells: Path) -> Ne
     return mapped(BLOCKS[block].verilog(parameters, module), module, cells)
 
 
-def _measured(ran: BlockRun, netlist: Netlist, recording: RecordingBackend, cells: Path) -> MeasuredPower:
+def _evaluate(
+    block_run: BlockRun, netlist: Netlist, recording: RecordingBackend, cells: Path
+) -> MeasuredPower:
     activity = recording.activity()
     power = sta.power_of(netlist, activity, cells)
-    energies = [*_of_cells(ran, power, activity.cycles, cells.stem), *_of_memories(ran, netlist, activity)]
-    return MeasuredPower(ran, cells.stem, activity.cycles, power, energies)
+    energies = [
+        *_cell_energies(block_run, power, activity.cycles, cells.stem),
+        *_memory_energies(block_run, netlist, activity),
+    ]
+    return MeasuredPower(block_run, cells.stem, activity.cycles, power, energies)
 
 
-def _of_cells(ran: BlockRun, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
+def _cell_energies(block_run: BlockRun, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
     """Yield the energy of a cycle in which only the clock toggles, and the additional energy of events."""
-    source = f"OpenSTA on the toggles of {ran.subject}; no wires, no clock gating"
-    counts = {event: ran.counters[event] for event in BLOCKS[ran.block].adapter.EVENTS}
+    source = f"OpenSTA on the toggles of {block_run.subject}; no wires, no clock gating"
+    counts = {event: block_run.counters[event] for event in BLOCKS[block_run.block].adapter.EVENTS}
     whole = sum(counts.values())
     each = (power.run_pj - power.idle_pj) * cycles / whole if whole else 0.0
     shared = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source
 
     def row(event: str, count: int, picojoules: float, said: str) -> Energy:
-        fields = ran.component, ran.block, ran.parameter_text
+        fields = block_run.component, block_run.block, block_run.parameter_text
         return Energy(*fields, event, count, picojoules, 1000 / power.path_ns, cells, said)
 
     yield row("cycle", cycles, power.idle_pj, source)
@@ -230,20 +235,20 @@ def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, 
     return counts
 
 
-def _of_memories(ran: BlockRun, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
+def _memory_energies(block_run: BlockRun, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
     """Yield an estimate for each access to a memory or to one of its lanes."""
     for (name, entries, bits, event), count in memory_accesses(netlist, activity).items():
         sram = estimate(entries * bits / 8, bits)
         yield Energy(
-            ran.component,
-            ran.block,
-            ran.parameter_text,
+            block_run.component,
+            block_run.block,
+            block_run.parameter_text,
             f"{name}.{event}",
             count,
             sram.read_pj if event == "read" else sram.write_pj,
             0.0,
             f"45 nm SRAM, a lane of {entries} x {bits} bits",
-            f"estimate by fiberscope.hw.rtl.tools.sram_table; counted of {ran.subject}",
+            f"estimate by fiberscope.hw.rtl.tools.sram_table; counted of {block_run.subject}",
         )
 
 
@@ -261,7 +266,7 @@ def write_rows(measured: MeasuredPower, path: Path) -> None:
 def print_power(measured: MeasuredPower) -> None:
     """Print the measured power."""
     power = measured.power
-    print(f"{measured.ran.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
+    print(f"{measured.block_run.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")
     print(f"{power.run_pj:,.1f} pJ a cycle, of which the clock's are {power.idle_pj:,.1f}")
     clock = f"{1000 / power.path_ns:,.0f} MHz, a period of {power.path_ns:.2f} ns"
     print(f"{power.run_pj / power.path_ns:,.1f} mW at the clock that the cells allow: {clock}")

@@ -32,8 +32,8 @@ class ReferenceProcess:
         self._run = run
         self._folder = tempfile.TemporaryDirectory(prefix="fiberscope-loop-")
         self._path = Path(self._folder.name) / "report.json"
-        forked = multiprocessing.get_context("fork")
-        self._process = forked.Process(target=_write, args=(run, self._path), daemon=True)
+        context = multiprocessing.get_context("fork")
+        self._process = context.Process(target=_write, args=(run, self._path), daemon=True)
         self._report: Report | None = None
 
     def __enter__(self) -> ReferenceProcess:

@@ -35,13 +35,17 @@ def condense_error(error: Exception, folder: Path) -> InputError:
     if full := full_folder((Path(tempfile.gettempdir()), folder)):
         option = "--output" if full == folder else "TMPDIR"
         reason = f"{full}: {os.strerror(errno.ENOSPC)}; make room, or name another folder with {option}"
-        return InputError(f"{reason} ({first.removesuffix(':')}{f': {_telling(others)}' if others else ''})")
+        return InputError(
+            f"{reason} ({first.removesuffix(':')}{f': {_informative_line(others)}' if others else ''})"
+        )
     if not others:
         return InputError(first)
     log = folder / LOG
     make_folder(folder)
     write_text(log, "\n".join([first, *others, ""]))
-    return InputError(f"{first.removesuffix(':')}: {_telling(others)}; all that was said is in {log}")
+    return InputError(
+        f"{first.removesuffix(':')}: {_informative_line(others)}; all that was said is in {log}"
+    )
 
 
 def full_folder(folders: Iterable[Path]) -> Path | None:
@@ -59,7 +63,7 @@ def _is_full(folder: Path) -> bool:
     return False
 
 
-def _telling(lines: Sequence[str]) -> str:
+def _informative_line(lines: Sequence[str]) -> str:
     """Return the last exception of Python, or a compiler's first error, or the first line."""
     raised = [line for line in lines if re.match(r" *\w+(Error|Exception): ", line)]
     errors = [line for line in lines if "error" in line.lower()]

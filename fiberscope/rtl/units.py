@@ -25,9 +25,9 @@ def units(accelerator: str) -> Mapping[str, RtlBlock]:
         ConfigurationError: a file of a user's machine cannot be run.
     """
     if not is_path(accelerator):
-        return {**BLOCKS, **_shipped(accelerator)}
+        return {**BLOCKS, **_shipped_units(accelerator)}
     files = sorted(file_of(accelerator).resolve().parent.glob(FILES))
-    return {**BLOCKS, **_own(tuple((file, file.stat().st_mtime_ns) for file in files))}
+    return {**BLOCKS, **_user_units(tuple((file, file.stat().st_mtime_ns) for file in files))}
 
 
 def measured_units(accelerator: str) -> Mapping[str, RtlBlock]:
@@ -38,13 +38,13 @@ def measured_units(accelerator: str) -> Mapping[str, RtlBlock]:
     """
     if not accelerator or is_path(accelerator):
         return {**PARTS, **units(accelerator)}
-    return {**PARTS, **_of_modules(_modules(accelerator), listed=False), **units(accelerator)}
+    return {**PARTS, **_units_of(_modules(accelerator), listed=False), **units(accelerator)}
 
 
 @lru_cache
-def _shipped(accelerator: str) -> Mapping[str, RtlBlock]:
+def _shipped_units(accelerator: str) -> Mapping[str, RtlBlock]:
     """Return the units in the folder of a shipped machine."""
-    return _of_modules(_modules(accelerator))
+    return _units_of(_modules(accelerator))
 
 
 def _modules(accelerator: str) -> Iterator[ModuleType]:
@@ -54,11 +54,11 @@ def _modules(accelerator: str) -> Iterator[ModuleType]:
 
 
 @lru_cache
-def _own(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
+def _user_units(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
     """Return the units of files, each with its time of change."""
-    return _of_modules(run_file(file) for file, _written in files)
+    return _units_of(run_file(file) for file, _written in files)
 
 
-def _of_modules(modules: Iterable[ModuleType], *, listed: bool = True) -> Mapping[str, RtlBlock]:
+def _units_of(modules: Iterable[ModuleType], *, listed: bool = True) -> Mapping[str, RtlBlock]:
     blocks = (block for module in modules for block in vars(module).values())
     return {block.name: block for block in blocks if isinstance(block, RtlBlock) and block.listed == listed}

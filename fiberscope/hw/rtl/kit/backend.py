@@ -145,8 +145,8 @@ class PyrtlBackend:
     """
 
     def __init__(self, twin: Twin, seed: int | None = None, *, watched: bool = False) -> None:
-        contents = {} if seed is None else _drawn(twin, random.Random(seed))
-        held = {} if seed is None else _drawn_registers(twin, random.Random(seed))
+        contents = {} if seed is None else _draw_contents(twin, random.Random(seed))
+        held = {} if seed is None else _draw_register_values(twin, random.Random(seed))
         self._shown = _shown(twin) if watched else {}
         self.words = Words(twin.interface)
         self._models = Models(twin)
@@ -179,7 +179,7 @@ def _shown(twin: Twin) -> dict[str, int]:
     return {wire.name: len(wire) for wire in sorted(wires, key=lambda wire: wire.name)}
 
 
-def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[int, int]]:
+def _draw_contents(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[int, int]]:
     """Draw random contents for every memory of a twin."""
     reads = sorted(twin.block.logic_subset("m"), key=lambda net: net.op_param[1].name)
     memories = dict.fromkeys(net.op_param[1] for net in reads)
@@ -189,7 +189,7 @@ def _drawn(twin: Twin, generator: random.Random) -> dict[pyrtl.MemBlock, dict[in
     }
 
 
-def _drawn_registers(twin: Twin, generator: random.Random) -> dict[DataRegister, int]:
+def _draw_register_values(twin: Twin, generator: random.Random) -> dict[DataRegister, int]:
     """Draw random values for every register without reset."""
     registers = sorted(twin.block.wirevector_subset(DataRegister), key=lambda register: register.name)
     return {register: generator.getrandbits(len(register)) for register in registers}

@@ -209,12 +209,12 @@ def _values_by_name(
         if name not in parameters_by_name:
             raise ValueError(f"{block} has no parameter {name}; {nearest(name, parameters_by_name)}")
         values_by_name[name] = [
-            _parsed(setting, value.strip(), parameters_by_name[name]) for value in text.split(",")
+            _parse_value(setting, value.strip(), parameters_by_name[name]) for value in text.split(",")
         ]
     return values_by_name
 
 
-def _parsed(setting: str, text: str, parameter: Field[Any]) -> int | str:
+def _parse_value(setting: str, text: str, parameter: Field[Any]) -> int | str:
     if CHOICES in parameter.metadata:
         return text
     if not text.isdecimal():

@@ -130,9 +130,9 @@ class Shadow:
         """Record the first port at which the output tokens of a cycle differ."""
         component, module = self._sent(), self._by_port(moved)
         for port in {**component, **module}:
-            theirs, its = component.get(port, _NOTHING), module.get(port, _NOTHING)
-            if theirs.bits != its.bits:
-                tokens = f"{port} is {theirs.text} of the component, {its.text} of the RTL"
+            component_token, module_token = component.get(port, _NOTHING), module.get(port, _NOTHING)
+            if component_token.bits != module_token.bits:
+                tokens = f"{port} is {component_token.text} of the component, {module_token.text} of the RTL"
                 self.output = cycle, f"{self.component.name}: in cycle {cycle}, {tokens}"
                 return
 
@@ -141,8 +141,8 @@ class Shadow:
         taken = {port for label in moved for port in self._streams[label].labels}
         for source, count, before in zip(self._sources, pops, self._pops, strict=True):
             if (count > before) != (source.label in taken):
-                who = "component" if count > before else "RTL"
-                event = f"{source.label} is taken by the {who} alone"
+                taker = "component" if count > before else "RTL"
+                event = f"{source.label} is taken by the {taker} alone"
                 self.input = cycle, f"{self.component.name}: in cycle {cycle}, {event}"
                 return
 

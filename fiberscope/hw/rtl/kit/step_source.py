@@ -72,9 +72,9 @@ class StepSource:
         self._open: set[int] = set()
         self._lines: list[str] = []
         self.memories: dict[str, pyrtl.MemBlock] = {}  # by their names in the source
-        self.code = self._written(block, outputs, seen)
+        self.code = self._generate(block, outputs, seen)
 
-    def _written(self, block: pyrtl.Block, outputs: Sequence[Piece], seen: Sequence[str]) -> str:
+    def _generate(self, block: pyrtl.Block, outputs: Sequence[Piece], seen: Sequence[str]) -> str:
         wires = block.wirevector_by_name
         shown = [(wires[piece.wire], piece) for piece in outputs]
         self._reads = Counter(id(wire) for wire, _piece in shown)
@@ -109,7 +109,9 @@ class StepSource:
             if id(top) in self._texts:
                 stack.pop()
             elif not lacking:
-                self._texts[id(top)] = self._kept(top, self._expression(net)) if net else self._leaf(top)
+                self._texts[id(top)] = (
+                    self._inline_or_assign(top, self._expression(net)) if net else self._leaf(top)
+                )
                 stack.pop()
             elif id(top) in self._open:
                 raise pyrtl.PyrtlError(f"{top.name} depends on itself within a cycle")
@@ -124,17 +126,17 @@ class StepSource:
             return _Text(str(int(wire.val)))
         places = [(i, piece.low) for i, piece in enumerate(self._inputs) if piece.wire == wire.name]
         code = " | ".join(f"inputs[{i}] << {low}" if low else f"inputs[{i}]" for i, low in places)
-        return self._assigned(code or f"driven[{wire.name!r}]")
+        return self._assign(code or f"driven[{wire.name!r}]")
 
-    def _kept(self, wire: Signal, text: _Text) -> _Text:
+    def _inline_or_assign(self, wire: Signal, text: _Text) -> _Text:
         """Return the expression if it is short and read once, else a name assigned to it."""
         if not text.depth:
             return text
         if self._reads[id(wire)] > 1 or text.depth > _DEEPEST or len(text.code) > _LONGEST:
-            return self._assigned(text.code)
+            return self._assign(text.code)
         return _Text(f"({text.code})", text.depth)
 
-    def _assigned(self, code: str) -> _Text:
+    def _assign(self, code: str) -> _Text:
         name = f"v{len(self._lines)}"
         self._lines.append(f"{name} = {code}")
         return _Text(name)
@@ -162,9 +164,9 @@ class StepSource:
             case "x":
                 return f"{codes[2]} if {codes[0]} else {codes[1]}"
             case "c":
-                return _joined(net.args, codes)
+                return _concatenate(net.args, codes)
             case "s":
-                return _selected(net, codes[0])
+                return _select(net, codes[0])
             case "m":
                 read = "_get_read_data({})" if isinstance(net.op_param[1], pyrtl.RomBlock) else "get({}, 0)"
                 return f"{self._memory(net)}.{read.format(codes[0])}"
@@ -177,7 +179,7 @@ class StepSource:
         return name
 
 
-def _joined(wires: Sequence[Signal], codes: Sequence[str]) -> str:
+def _concatenate(wires: Sequence[Signal], codes: Sequence[str]) -> str:
     """Return the concatenation of wires, the first highest."""
     parts, low = [], 0
     for wire, code in zip(reversed(wires), reversed(codes), strict=True):
@@ -187,7 +189,7 @@ def _joined(wires: Sequence[Signal], codes: Sequence[str]) -> str:
     return " | ".join(parts) or "0"
 
 
-def _selected(net: pyrtl.LogicNet, code: str) -> str:
+def _select(net: pyrtl.LogicNet, code: str) -> str:
     """Return the concatenation of selected bits of a wire, the first lowest."""
     parts, low, width = [], 0, len(net.args[0])
     for first, count in _runs(net.op_param):

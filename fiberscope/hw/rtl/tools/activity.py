@@ -105,7 +105,7 @@ class _Cells:
         self._toggles: dict[int, int] = {}
         self._high: dict[int, int] = {}
         self._last: dict[int, int] = {}  # bits of the last computed cycle, by net
-        self._due: dict[str, int] = {}  # expected bit of each register in the next cycle
+        self._expected: dict[str, int] = {}  # expected bit of each register in the next cycle
 
     def _find(
         self, nets: Mapping[str, int], wires: Mapping[str, tuple[int, int]]
@@ -146,13 +146,13 @@ class _Cells:
         ones = (1 << count) - 1
         for cell in self._netlist.registers:
             assert cell.kind.data is not None
-            due = nets[cell.nets[cell.kind.data]] & ones
+            expected = nets[cell.nets[cell.kind.data]] & ones
             held = nets[cell.nets[cell.kind.outputs[0]]] & ones
-            first = self._due.get(cell.name, held & 1)
-            if held != (due << 1 | first) & ones:
+            first = self._expected.get(cell.name, held & 1)
+            if held != (expected << 1 | first) & ones:
                 name = self._netlist.names[cell.name]
                 raise DifferentNetlistError(f"{self._netlist.module}: {name} differs from that of the RTL")
-            self._due[cell.name] = due >> count - 1
+            self._expected[cell.name] = expected >> count - 1
 
     def _count(self, nets: Mapping[int | str, int], count: int) -> None:
         ones = (1 << count) - 1

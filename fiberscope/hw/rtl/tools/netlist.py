@@ -116,7 +116,7 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
     """
     files = ("before.json", "netlist.json", "netlist.v", "cells.json")
     before, design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
-    renames = _chosen_names(json.loads(before)["modules"][module])
+    renames = _explicit_names(json.loads(before)["modules"][module])
     modules: Json = json.loads(design)["modules"]
     inner, top = modules[module + LOGIC], modules[module]
     models: Json = json.loads(library)["modules"]
@@ -132,7 +132,7 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
         _inputs(inner, renames),
         registers,
         _names(inner, registers, renames),
-        _ordered([cell for cell in cells if cell.kind.data is None]),
+        _topological_order([cell for cell in cells if cell.kind.data is None]),
         _memories(top, inner, module + LOGIC),
     )
 
@@ -186,7 +186,7 @@ def _inputs(inner: Json, renames: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def _chosen_names(before: Json) -> dict[str, str]:
+def _explicit_names(before: Json) -> dict[str, str]:
     """Return an explicit name for each bit with several names, before names are removed."""
     bits = {
         name if len(net["bits"]) == 1 else f"{name}_{i}_": (bit, is_shown(name))
@@ -208,7 +208,7 @@ def _names(inner: Json, registers: Sequence[Cell], renames: Mapping[str, str]) -
     return names
 
 
-def _ordered(cells: Sequence[Cell]) -> list[Cell]:
+def _topological_order(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells in topological order."""
     driver = {cell.nets[pin]: i for i, cell in enumerate(cells) for pin in cell.kind.outputs}
     needs = {

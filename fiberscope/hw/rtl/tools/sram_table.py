@@ -95,16 +95,16 @@ def _of_word(ladders: Mapping[int, Sequence[tuple[int, Sram]]], size: float, wor
     words = list(ladders)
     place = min(max(1, bisect_left(words, word)), len(words) - 1)
     low, high = words[place - 1], words[place]
-    return _between(low, _of_size(ladders[low], size), high, _of_size(ladders[high], size), word)
+    return _interpolate(low, _of_size(ladders[low], size), high, _of_size(ladders[high], size), word)
 
 
 def _of_size(ladder: Sequence[tuple[int, Sram]], size: float) -> Sram:
     pairs = list(pairwise(ladder))
     (small, less), (large, more) = next((pair for pair in pairs if size <= pair[1][0]), pairs[-1])
-    return _between(small, less, large, more, size)
+    return _interpolate(small, less, large, more, size)
 
 
-def _between(low: float, first: Sram, high: float, second: Sram, at: float) -> Sram:
+def _interpolate(low: float, first: Sram, high: float, second: Sram, at: float) -> Sram:
     """Interpolate each figure on the power law through two points."""
     share = log(at / low) / log(high / low)
     return Sram(

@@ -90,8 +90,8 @@ def require() -> None:
 
 def version() -> str:
     """Return the version of OpenSTA."""
-    said = subprocess.run([PROGRAM, "-version"], capture_output=True, text=True, check=False)
-    return said.stdout.strip()
+    output = subprocess.run([PROGRAM, "-version"], capture_output=True, text=True, check=False)
+    return output.stdout.strip()
 
 
 def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
@@ -128,14 +128,14 @@ def _run_script(netlist: Netlist, script: str, files: Mapping[str, str], liberty
         outcome = subprocess.run(
             command, cwd=name, capture_output=True, text=True, errors="replace", check=False
         )
-    said = outcome.stdout + outcome.stderr
-    complaint = next((line for line in said.splitlines() if "Error" in line), None)
+    output = outcome.stdout + outcome.stderr
+    complaint = next((line for line in output.splitlines() if "Error" in line), None)
     if outcome.returncode or complaint is not None:
         raise HdlError(
             f"OpenSTA does not accept module {netlist.module} with the cells of {liberty}: "
             f"{complaint or outcome.returncode}"
         )
-    return said
+    return output
 
 
 def _cut(netlist: Netlist) -> str:

@@ -244,7 +244,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     parts = sorted(folder.glob("Vtop*.cpp"))
     wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
     wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
-    slow.write_text(_included(part.name for part in parts if SLOW in part.name), encoding="utf-8")
+    slow.write_text(_include_lines(part.name for part in parts if SLOW in part.name), encoding="utf-8")
     steps = [("-O1", wrapper, folder / "wrapper.o"), ("-O0", slow, folder / "slow.o")]
     library, key = folder / "module.so", folder / "module.key"
     content = _digest([*steps, FLAGS, root()], [*folder.glob("Vtop*"), wrapper, slow])
@@ -253,14 +253,14 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     key.unlink(missing_ok=True)
     with ThreadPoolExecutor() as pool:
         runtime = pool.submit(_runtime, folder.parent)
-        objects = [*pool.map(_assembled, *zip(*steps, strict=True)), runtime.result()]
+        objects = [*pool.map(_compile_object, *zip(*steps, strict=True)), runtime.result()]
     library.unlink(missing_ok=True)  # unlink, as a loaded library still uses its file
     compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
     key.write_text(content, encoding="utf-8")
     return library
 
 
-def _assembled(optimized: str, source: Path, target: Path) -> Path:
+def _compile_object(optimized: str, source: Path, target: Path) -> Path:
     """Compile a C++ file to an object."""
     own = root() / "include"
     options = [*FLAGS, "-I", str(own), "-I", str(own / "vltstd"), optimized]
@@ -274,9 +274,9 @@ def _runtime(folder: Path) -> Path:
     target = folder / f"verilated_{_digest(FLAGS, sources)[:16]}.o"
     if not target.is_file():
         source, partial = target.with_suffix(".cc"), Partial(target)
-        source.write_text(_included(map(str, sources)), encoding="utf-8")
+        source.write_text(_include_lines(map(str, sources)), encoding="utf-8")
         try:
-            _assembled("-O0", source, partial.path)
+            _compile_object("-O0", source, partial.path)
             partial.keep()
         finally:
             partial.discard()
@@ -292,7 +292,7 @@ def _digest(options: Sequence[object], files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _included(names: Iterable[str]) -> str:
+def _include_lines(names: Iterable[str]) -> str:
     return "".join(f'#include "{name}"\n' for name in names)
 
 
@@ -302,8 +302,8 @@ def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
     wires = {wire.name: wire for wire in module.interface.wires()}
     layout = Words(module.interface).layout
     return _WRAPPER % {
-        "includes": _included(includes),
-        "inputs": "\n".join(_driven(layout["input"], wires)),
+        "includes": _include_lines(includes),
+        "inputs": "\n".join(_input_lines(layout["input"], wires)),
         "outputs": "\n".join(_read("top.", layout["output"], wires, "out")),
         "bytes": str(8 * len(layout["output"])),
         "inner": "\n".join(_samples(module.inner)),
@@ -327,7 +327,7 @@ def _samples(inner: Mapping[str, Wire]) -> Iterator[str]:
     return _read("root.", pieces(by_name.values(), {}), by_name, "inner")
 
 
-def _driven(plan: Sequence[Piece], wires: Mapping[str, Wire]) -> Iterator[str]:
+def _input_lines(plan: Sequence[Piece], wires: Mapping[str, Wire]) -> Iterator[str]:
     """Yield lines that write words into the inputs, pieces from the lowest on."""
     for i, piece in enumerate(plan):
         port, word = f"top.{piece.wire}", f"in[{i}]"
