@@ -55,8 +55,8 @@ class Stage:
         seconds = max(now - self.began, 1e-9)
         parts = []
         if self.share and self.share > self.first_share:
-            left = round(seconds * (1 - self.share) / (self.share - self.first_share))
-            parts.append(f"about {timedelta(seconds=left)} left")
+            remaining = round(seconds * (1 - self.share) / (self.share - self.first_share))
+            parts.append(f"about {timedelta(seconds=remaining)} left")
         if self.cycle is not None:
             parts += [f"cycle {self.cycle:,}", f"{(self.cycle - self.first_cycle) / seconds:,.0f} cycles/s"]
         return ", ".join(parts)

@@ -69,9 +69,9 @@ def _resolve_reference(folder: Path, name: str) -> list[str]:
     if (common / name).is_file():
         return [(common / name).read_text(encoding="utf-8").strip()]
     packed = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
-    at = next((number for number, line in enumerate(packed) if line.endswith(f" {name}")), len(packed))
-    behind = [line[1:] for line in packed[at + 1 : at + 2] if line.startswith("^")]
-    return [packed[at].split()[0], *behind]
+    position = next((number for number, line in enumerate(packed) if line.endswith(f" {name}")), len(packed))
+    peeled = [line[1:] for line in packed[position + 1 : position + 2] if line.startswith("^")]
+    return [packed[position].split()[0], *peeled]
 
 
 def _has_release_tag(root: Path, commit: str) -> bool:

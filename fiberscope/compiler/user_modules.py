@@ -120,12 +120,12 @@ def _with_imports(sources: _Sources) -> list[Path]:
         module = sources.modules.named(sources.name(file))
         names = {name for name, _ in module.imported.values()} if module else set()
         others = (sources.modules.named(name) for name in sorted(names))
-        beside = [
+        neighbours = [
             imported_module.path
             for imported_module in others
             if imported_module and imported_module.path.parent == file.parent
         ]
-        reached += [imported_module for imported_module in beside if imported_module not in reached]
+        reached += [imported_module for imported_module in neighbours if imported_module not in reached]
     return reached
 
 
@@ -143,11 +143,11 @@ def build(path: Path) -> list[Path]:
     cache_folder = _cache_place(sources, typed)
     if not all(_place(cache_folder, sources, file).is_file() for file in typed):
         _compile(cache_folder, sources, typed)
-    kept = {str(file): digest(file) for file in typed}
+    digests = {str(file): digest(file) for file in typed}
     for file in typed:
         note(file).parent.mkdir(parents=True, exist_ok=True)
         module = {"name": sources.name(file), "module": str(_place(cache_folder, sources, file))}
-        note(file).write_text(json.dumps({**module, "library": library(), "sources": kept}))
+        note(file).write_text(json.dumps({**module, "library": library(), "sources": digests}))
     return list(typed)
 
 

@@ -18,11 +18,13 @@ from cocotbext.axi import AxiBus, AxiRam
 
 Handle: TypeAlias = Any  # a handle of cocotb, or a model of cocotbext-axi
 
-(TOLD,) = (json.loads(path.read_text(encoding="utf-8")) for path in Path(__file__).parent.glob("*_told.json"))
-SIZES: dict[str, int] = TOLD["bytes"]
+(BENCH_DATA,) = (
+    json.loads(path.read_text(encoding="utf-8")) for path in Path(__file__).parent.glob("*_told.json")
+)
+SIZES: dict[str, int] = BENCH_DATA["bytes"]
 LINE, ELEMENT, VALUE, PAGE = (SIZES[name] for name in ("line", "element", "value", "page"))
-FIRST: int = TOLD["z"]  # address of Z
-OFTEN = 0.3  # share of the cycles in which a memory channel stalls
+FIRST: int = BENCH_DATA["z"]  # address of Z
+STALL_RATE = 0.3  # share of the cycles in which a memory channel stalls
 QUIET_CYCLES = 200  # cycles without activity after which the machine is done
 LIMIT = 100_000  # cycles
 SPACE = 1 << 48  # bytes
@@ -31,7 +33,7 @@ SPACE = 1 << 48  # bytes
 def stalls(generator: random.Random) -> Iterator[bool]:
     """Yield whether a channel stalls, cycle by cycle."""
     while True:
-        yield generator.random() < OFTEN
+        yield generator.random() < STALL_RATE
 
 
 def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
@@ -57,7 +59,7 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
 
 def pointers() -> tuple[int, int]:
     """Return the address of the row pointers of Z, and the number of their bits for the end of a row."""
-    return TOLD["pointers"]["z"], TOLD["pointers"]["end_bits"]
+    return BENCH_DATA["pointers"]["z"], BENCH_DATA["pointers"]["end_bits"]
 
 
 class Element:
@@ -89,15 +91,15 @@ async def follow(dut: Handle, elements: Sequence[Element]) -> None:
             paged, ends = element.see(pages)
             pages, ended = pages + paged, ended + ends
         quiet = 0 if int(dut.pending.value) else quiet + 1
-        if ended == TOLD["tasks"] and quiet == QUIET_CYCLES:
+        if ended == BENCH_DATA["tasks"] and quiet == QUIET_CYCLES:
             return
-    raise AssertionError(f"{ended} of {TOLD['tasks']} tasks have ended in {LIMIT} cycles")
+    raise AssertionError(f"{ended} of {BENCH_DATA['tasks']} tasks have ended in {LIMIT} cycles")
 
 
 def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple[int, int]]]:
     """Return the rows of Z in memory, by its row pointers: columns, and the bits of values."""
     first, end_bits = pointers()
-    words = [number(memory, first + 4 * row, 4) for row in range(len(TOLD["product"]["pointers"]) - 1)]
+    words = [number(memory, first + 4 * row, 4) for row in range(len(BENCH_DATA["product"]["pointers"]) - 1)]
     entries = {}
     for i, element in enumerate(elements):
         begin, own = 0, [row for row, word in enumerate(words) if word and word >> end_bits == i]
@@ -116,7 +118,7 @@ def number(memory: Handle, address: int, size: int) -> int:
 
 def expected() -> dict[int, list[tuple[int, int]]]:
     """Return the non-empty rows of the event model's product, in the same form."""
-    z = TOLD["product"]
+    z = BENCH_DATA["product"]
     elements = list(zip(z["columns"], z["values"], strict=True))
     bounds = zip(z["pointers"], z["pointers"][1:], strict=False)
     return {row: elements[slice(*ends)] for row, ends in enumerate(bounds) if len(set(ends)) > 1}
@@ -125,7 +127,7 @@ def expected() -> dict[int, list[tuple[int, int]]]:
 async def load(dut: Handle) -> None:
     """Fill the memories within, a word a cycle."""
     dut.load_valid.value = 1
-    for table, address, word in TOLD["load"]:
+    for table, address, word in BENCH_DATA["load"]:
         dut.load_table.value, dut.load_address.value, dut.load_word.value = table, address, word
         await RisingEdge(dut.clk)
     dut.load_valid.value = 0
@@ -136,18 +138,18 @@ async def the_product_is_right_and_the_protocol_is_kept(dut: Handle) -> None:
     """From the first line of A to the last one of Z."""
     Clock(dut.clk, 2, unit="ns").start()
     memory = ram(dut, 0)
-    for i in range(1, TOLD["channels"]):
+    for i in range(1, BENCH_DATA["channels"]):
         ram(dut, i, memory.mem)
-    for address, line in TOLD["memory"]:
+    for address, line in BENCH_DATA["memory"]:
         memory.write(address, int(line).to_bytes(LINE, "little"))
     dut.load_valid.value, dut.rst.value = 0, 1
     for _ in range(4):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
-    for i in range(TOLD["channels"]):
+    for i in range(BENCH_DATA["channels"]):
         for channel, fields in (("ar", ("id", "addr")), ("aw", ("id", "addr")), ("w", ("data", "last"))):
             cocotb.start_soon(watch(dut, f"m{i}_axi_{channel}", fields))
-    elements = [Element(dut, i) for i in range(TOLD["elements"])]
+    elements = [Element(dut, i) for i in range(BENCH_DATA["elements"])]
     await load(dut)
     await follow(dut, elements)
     assert product(memory, elements) == expected()

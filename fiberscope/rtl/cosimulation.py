@@ -187,8 +187,8 @@ def _compared(
     """Run with and without RTL; without places, the machine is one module."""
     if simulator != PYRTL:
         _check_folder(request, places, folder)
-    plain = replace(request, waveform=None, lock_step=False)
-    with ReferenceProcess(lambda: simulate_request(plain, noted)) as component:
+    reference_request = replace(request, waveform=None, lock_step=False)
+    with ReferenceProcess(lambda: simulate_request(reference_request, noted)) as component:
         try:
             if request.sources:
                 places = _fit_ports(request, places, simulator, folder)

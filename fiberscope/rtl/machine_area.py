@@ -208,10 +208,10 @@ def _parts(places: Iterable[Place]) -> list[Part]:
         families.setdefault(family_name(place.at), []).append(place)
     line_bytes = max((getattr(place.parameters, "line_bytes", 0) for place in places), default=0)
     counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
-    for family, alike in families.items():
-        whole = InWhole(alike[0].unit, _with_line_bits(alike[0].parameters, line_bytes))
+    for family, members in families.items():
+        whole = InWhole(members[0].unit, _with_line_bits(members[0].parameters, line_bytes))
         for inner, _name, part in list_modules(family, "", whole):
-            counts[inner, part.block, part.parameters] += len(alike)
+            counts[inner, part.block, part.parameters] += len(members)
     return [
         Part(name, count, describe_module(block, parameters))
         for (name, block, parameters), count in counts.items()
@@ -302,9 +302,9 @@ def area_report(parts: MachineParts, rows: Sequence[Row]) -> Iterator[str | Tabl
     yield f"Cells of {library} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."
     yield "Bits of arrays, which are read within a cycle, are in no area."
     if parts.by_costs:
-        ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in parts.by_costs)
-        theirs = sum(parts.by_costs.values())
-        yield f"By costs.yaml {theirs:,.0f} um2 of the parts of which it knows all, here {ours:,.0f}."
+        measured = sum(row.um2 + row.sram_um2 for row in rows if row.family in parts.by_costs)
+        from_costs = sum(parts.by_costs.values())
+        yield f"By costs.yaml {from_costs:,.0f} um2 of the parts of which it knows all, here {measured:,.0f}."
     yield from clock_lines(parts.hertz / 1e9, rows)
     for block, reason in parts.without.items():
         yield f"without {block}: {reason}"
@@ -314,8 +314,8 @@ def _table(rows: Sequence[Row]) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False, show_footer=True
     )
-    together = _numbers(reduce(add, rows)) | {"path\nns": "", "part": "in all"}
-    for name, number in together.items():
+    totals = _numbers(reduce(add, rows)) | {"path\nns": "", "part": "in all"}
+    for name, number in totals.items():
         table.add_column(name, number, justify="left" if name == "part" else "right", overflow="fold")
     for row in rows:
         table.add_row(*_numbers(row).values())

@@ -66,12 +66,12 @@ class MachineModel:
         self.problem: Problem = maker.load(a, None, exact=False, progress=ignore_progress)
         interface = _interface(accelerator, configured)
         channels = len(interface.streams) // 2
-        asked, replies = interface.streams[:channels], interface.streams[channels:]
+        requests, replies = interface.streams[:channels], interface.streams[channels:]
         numbers = count()
 
         def pins(name: str, *_arguments: object) -> Component:
             i = next(numbers)
-            return MemoryPins(name, asked[i], replies[i])
+            return MemoryPins(name, requests[i], replies[i])
 
         make = partial(descriptor.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
         self._machine = cast(Machine, make(configured, *self.problem.machine_inputs()))
@@ -92,8 +92,8 @@ class MachineModel:
         """Simulate a cycle with these values of all wires."""
         for pins in self._pins:
             pins.move(wires)
-        before = self._pins[0].cycle
-        while self._pins[0].cycle == before and self._kernel.step():
+        cycle = self._pins[0].cycle
+        while self._pins[0].cycle == cycle and self._kernel.step():
             pass
         self._done = self._done or self._is_done()
 

@@ -25,7 +25,7 @@ from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import version
-from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
+from fiberscope.hw.rtl.tools.netlist import Netlist, map_to_cells
 from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
@@ -211,7 +211,7 @@ def _map_parts(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Pa
         tell(MAPPING, 0, len(texts))
         for part, netlist in zip(
             texts,
-            pool.map(lambda text: mapped(texts[text], text.interface.module, cells), texts),
+            pool.map(lambda text: map_to_cells(texts[text], text.interface.module, cells), texts),
             strict=True,
         ):
             netlists[part] = netlist
@@ -219,20 +219,20 @@ def _map_parts(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Pa
     return netlists
 
 
-def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, node: Node) -> Row:
+def measure_row(equal_parts: EqualParts, recording: RecordingBackend, cells: Path, node: Node) -> Row:
     """Return the row of the instances of a part in the run."""
-    activity = _combine(map(recording.activity, alike.instances))
-    power, count = sta.power_of(alike.netlist, activity, cells), len(alike.instances)
+    activity = _combine(map(recording.activity, equal_parts.instances))
+    power, count = sta.power_of(equal_parts.netlist, activity, cells), len(equal_parts.instances)
     scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
     of_memories = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
-    synchronous = {macro.name for macro in srams(alike.part.block.twin(alike.part.parameters))}
+    synchronous = {macro.name for macro in srams(equal_parts.part.block.twin(equal_parts.part.parameters))}
     spent = {True: 0.0, False: 0.0}
-    for (name, entries, bits, event), number in memory_accesses(alike.netlist, activity).items():
+    for (name, entries, bits, event), number in memory_accesses(equal_parts.netlist, activity).items():
         sram = estimate(entries * bits / 8, bits)
         each = sram.read_pj if event == "read" else sram.write_pj
         spent[name in synchronous] += of_memories * number * each / activity.cycles
     toggling = power.run_pj - power.idle_pj
-    return Row(alike.family, count, scale * power.idle_pj, scale * toggling, spent[True], spent[False])
+    return Row(equal_parts.family, count, scale * power.idle_pj, scale * toggling, spent[True], spent[False])
 
 
 def _combine(activities: Iterable[Activity]) -> Activity:
@@ -274,10 +274,10 @@ def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
         yield f"Without {', '.join(power.without)}: no register, without which OpenSTA knows no activity."
     energies = {row: spent for row in power.rows if (spent := power.by_costs(row.family)) is not None}
     if energies:
-        ours = power.cycles * sum(row.picojoules for row in energies) / 1000
-        theirs = sum(energies.values()) / 1000
-        yield f"By costs.yaml {theirs:,.1f} nJ of the parts of which it knows, here {ours:,.1f}."
-        yield from _each(power, {"by costs.yaml": theirs, "here": ours})
+        measured = power.cycles * sum(row.picojoules for row in energies) / 1000
+        from_costs = sum(energies.values()) / 1000
+        yield f"By costs.yaml {from_costs:,.1f} nJ of the parts of which it knows, here {measured:,.1f}."
+        yield from _each(power, {"by costs.yaml": from_costs, "here": measured})
     if memory := power.by_costs(MEMORY):
         yield f"Memory is no part of the module; by costs.yaml it takes {memory / 1000:,.1f} nJ."
 
@@ -293,8 +293,8 @@ def _table(power: MachinePower) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False, show_footer=True
     )
-    together = _numbers(reduce(add, power.rows), power) | {"part": "in all", "costs.yaml\nnJ": ""}
-    for name, number in together.items():
+    totals = _numbers(reduce(add, power.rows), power) | {"part": "in all", "costs.yaml\nnJ": ""}
+    for name, number in totals.items():
         table.add_column(name, number, justify="left" if name == "part" else "right", overflow="fold")
     for row in power.rows:
         table.add_row(*_numbers(row, power).values())

@@ -23,7 +23,7 @@ from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import library, version
 from fiberscope.hw.rtl.tools.hdl import AUTO, find
-from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
+from fiberscope.hw.rtl.tools.netlist import Netlist, map_to_cells
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import estimate
 from fiberscope.hw.rtl.tools.stimulus import STIMULI, output_ports, stimulus
@@ -193,7 +193,7 @@ def tools(liberty: str) -> Iterator[Path]:
 
 
 def _netlist(block: str, parameters: Parameters, module: str, cells: Path) -> Netlist:
-    return mapped(BLOCKS[block].verilog(parameters, module), module, cells)
+    return map_to_cells(BLOCKS[block].verilog(parameters, module), module, cells)
 
 
 def _evaluate(

@@ -33,10 +33,10 @@ async def watch_protocol(dut: Any, block: str, *settings: str, ports: str = "pla
     """
     if ports not in PORTS:
         raise InputError(f"ports={ports}: expected {' or '.join(PORTS)}")
-    chosen = find_block(block)
+    unit = find_block(block)
     with input_errors():
-        parameters = parse(chosen.name, chosen.parameters, list(settings))
-    module = chosen if ports == "plain" else registered(chosen)
+        parameters = parse(unit.name, unit.parameters, list(settings))
+    module = unit if ports == "plain" else registered(unit)
     interface = replace(module.interface(parameters), status=())
     monitor = PortMonitor(dut, interface, module.adapter.protocol_checker)
     async for _cycle, _wires in monitor.cycles():

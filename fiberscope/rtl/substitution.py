@@ -179,19 +179,19 @@ def choose_places(
     """
     block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
     places = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}
-    chosen, refusals = [], Refusals()
+    modules, refusals = [], Refusals()
     for block, maker in makers_by_block.items():
         if not maker.parameters_by_name:
             raise InputError(f"{accelerator} has no {block} in this run")
-        named = [name for name in maker.parameters_by_name if name in places or ALL in places]
-        for name in named or list(maker.parameters_by_name)[:1]:
+        instances = [name for name in maker.parameters_by_name if name in places or ALL in places]
+        for name in instances or list(maker.parameters_by_name)[:1]:
             with refusals.collected():
-                chosen.append((name, block, maker.parameters_by_name[name]()))
+                modules.append((name, block, maker.parameters_by_name[name]()))
     try:
         refusals.check()
     except ValueError as error:
         raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error
-    return _with_modules(accelerator, chosen, own_module)
+    return _with_modules(accelerator, modules, own_module)
 
 
 def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:

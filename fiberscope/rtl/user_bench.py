@@ -52,8 +52,8 @@ class BenchResult:
             transfers = zip_longest(model.get(test, []), rtl.get(test, []))
             for number, (left, right) in enumerate(transfers):
                 if left != right:
-                    here, there = _describe_transfer(left, right), _describe_transfer(right, left)
-                    yield f"{test}, token {number}: {here} of the model, {there} of the RTL"
+                    model_text, rtl_text = _describe_transfer(left, right), _describe_transfer(right, left)
+                    yield f"{test}, token {number}: {model_text} of the model, {rtl_text} of the RTL"
                     break
 
 
@@ -63,11 +63,11 @@ def _describe_transfer(transfer: list[Any] | None, other: list[Any] | None) -> s
         return "none"
     cycle, port, lanes = transfer
     others = other[2] if other is not None and other[1] == port else []
-    differ = [i for i, (lane, same) in enumerate(zip_longest(lanes, others)) if lane != same]
-    shown = differ or list(range(len(lanes)))  # all lanes if only the cycle differs
-    said = [f"lane {i} {_fields(lanes[i])}" for i in shown] if len(lanes) > 1 else [_fields(lanes[0])]
-    more = f"; {len(said) - MOST_LANES} more lanes" if len(said) > MOST_LANES else ""
-    return f"{'; '.join(said[:MOST_LANES])}{more} at {port} in cycle {cycle}"
+    differ = [i for i, (lane, other_lane) in enumerate(zip_longest(lanes, others)) if lane != other_lane]
+    numbers = differ or list(range(len(lanes)))  # all lanes if only the cycle differs
+    texts = [f"lane {i} {_fields(lanes[i])}" for i in numbers] if len(lanes) > 1 else [_fields(lanes[0])]
+    omission = f"; {len(texts) - MOST_LANES} more lanes" if len(texts) > MOST_LANES else ""
+    return f"{'; '.join(texts[:MOST_LANES])}{omission} at {port} in cycle {cycle}"
 
 
 def _fields(lane: Mapping[str, int] | None) -> str:
@@ -116,7 +116,9 @@ def run_block_bench(
             folder.resolve() / under_test,
         )
         violations += [f"{under_test}, {line}" for line in broken]
-        bins |= {f"{under_test}, {test}": seen for test, seen in _bins(folder.resolve() / under_test).items()}
+        bins |= {
+            f"{under_test}, {test}": events for test, events in _bins(folder.resolve() / under_test).items()
+        }
     return BenchResult(tests, transcripts, violations=violations, bins=bins)
 
 

@@ -27,7 +27,10 @@ class Standstill:
         self._components = components
         self._wiring = wiring
         self._move_count = -1  # pushes and pops up to the last check
-        self._last_check = self._since = (0, 0)  # (cycle, time step) of the last check and of the last move
+        self._last_check = self._last_move = (
+            0,
+            0,
+        )  # (cycle, time step)
 
     def require_drained(self, cycle: int) -> None:
         """Check that no work is left when no component can wake.
@@ -50,9 +53,9 @@ class Standstill:
         self._last_check = (cycle, steps)
         move_count = sum(channel.pushes + channel.pops for channel in self._wiring.channels)
         if move_count != self._move_count:
-            self._move_count, self._since = move_count, self._last_check
+            self._move_count, self._last_move = move_count, self._last_check
             return
-        stalled_steps = steps - self._since[1]
+        stalled_steps = steps - self._last_move[1]
         if stalled_steps >= STEPS_A_LOOK or (stalled_steps >= FEW_STEPS and not self._has_busy_component()):
             self._refuse_stalls(cycle, stalled_steps)
 

@@ -33,7 +33,7 @@ class DeadlockError(SimulationError):
         super().__init__(f"deadlock at cycle {cycle}: {state}, but:\n{lines}")
 
 
-def refused_wake(name: str, cycle: int, wake: int) -> SimulationError:
+def wake_error(name: str, cycle: int, wake: int) -> SimulationError:
     """Return the error for a tick that returned an invalid cycle."""
     message = f"{name}: tick at cycle {cycle} asked for cycle {wake}, "
     if wake <= cycle:

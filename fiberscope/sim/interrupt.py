@@ -25,8 +25,8 @@ def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
         finally:
             _elsewhere.remove(call)
         return
-    alike = [number for number in TERMINATIONS if signal.getsignal(number) is signal.default_int_handler]
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, *alike)}
+    redirected = [number for number in TERMINATIONS if signal.getsignal(number) is signal.default_int_handler]
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, *redirected)}
 
     def restore() -> None:
         for number, handler in previous.items():

@@ -15,7 +15,7 @@ from fiberscope.sim.component import Component, clock_of
 from fiberscope.sim.constants import DRAINED, IDLE, INTERRUPTED, LIMIT, MAX_TIME, NEVER, SLICE_END, STOPPED
 from fiberscope.sim.deadlock import Standstill
 from fiberscope.sim.deferral import Deferring, let_defer, settle
-from fiberscope.sim.errors import SimulationError, name_place, refused_wake
+from fiberscope.sim.errors import SimulationError, name_place, wake_error
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.overrides import refuse_overrides
 from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
@@ -342,7 +342,7 @@ class Kernel:
             if wake > cycle and component._state != IDLE:
                 clock.wake(index, wake)
             elif wake != NEVER:
-                raise refused_wake(component.name, cycle, wake)
+                raise wake_error(component.name, cycle, wake)
             if self._tracing:
                 self._ticked.append(component)
             ticks += 1

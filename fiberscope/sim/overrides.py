@@ -36,9 +36,9 @@ def refuse_overrides(name: str, owner: object) -> None:
 
 
 @cache
-def _fault(cls: type, own: frozenset[str]) -> str:
+def _fault(cls: type, instance_attributes: frozenset[str]) -> str:
     """Return the first override that compiled code does not call, with the remedy; empty if there is none."""
-    defined = set(own)
+    defined = set(instance_attributes)
     for base in cls.__mro__:
         methods = _compiled_methods(base)
         if methods is None:

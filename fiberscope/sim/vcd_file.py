@@ -84,7 +84,7 @@ class VcdFile:
 
     def _register(self, writer: VCDWriter, variable: Variable, value: int) -> None:
         if variable.is_number:
-            line = _numbered(writer, variable, value)
+            line = _row_lines(writer, variable, value)
             line(value)
             self._lines.append(line)
             return
@@ -177,7 +177,7 @@ def _coloured_lines(
     return {number: line(number) + row(rows[number]) for number in range(len(rows))}.__getitem__
 
 
-def _numbered(writer: VCDWriter, variable: Variable, value: int) -> Callable[[int], str]:
+def _row_lines(writer: VCDWriter, variable: Variable, value: int) -> Callable[[int], str]:
     """Return a function that writes rows of a table as a ``reg``, a type that no other variable has."""
     rows = variable.rows
     name = variable.scope, variable.name

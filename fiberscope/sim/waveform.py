@@ -100,7 +100,7 @@ class Waveform:
         if self._colours:
             state = replace(state, rows=tuple(map(self._row, map(_with_colour, state.texts))))
         signals = [state, *(_variable(component, signal) for signal in component.signals())]
-        self.variables.extend(map(self._numbered, signals) if self._plain else signals)
+        self.variables.extend(map(self._with_rows, signals) if self._plain else signals)
         own = range(first, len(self.variables))
         for label, (channel,), direction in self._wiring.links(component):
             if direction == "input":
@@ -116,7 +116,7 @@ class Waveform:
             kind = "wait" if stall.direction == "input" else "full"
             yield f"{kind}:{_port_signal(component, stall.label)}"
 
-    def _numbered(self, variable: Variable) -> Variable:
+    def _with_rows(self, variable: Variable) -> Variable:
         """Return the variable with rows of the table in place of its texts, if it has texts."""
         if not variable.texts:
             return variable

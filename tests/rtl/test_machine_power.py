@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.twin import build, delayed
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.activity import RecordingBackend
 from fiberscope.hw.rtl.tools.area import SHIPPED
-from fiberscope.hw.rtl.tools.netlist import mapped
+from fiberscope.hw.rtl.tools.netlist import map_to_cells
 from fiberscope.rtl.machine_power import (
     EqualParts,
     MachinePower,
@@ -43,7 +43,7 @@ TWO = Composition(
 
 @pytest.fixture(scope="module")
 def netlist():
-    return mapped(QUEUE.block.modules(QUEUE.parameters, "queue"), "queue", CELLS)
+    return map_to_cells(QUEUE.block.modules(QUEUE.parameters, "queue"), "queue", CELLS)
 
 
 @pytest.fixture(scope="module")

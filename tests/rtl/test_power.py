@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.naming import TERM
 from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, DifferentNetlistError, RecordingBackend
 from fiberscope.hw.rtl.tools.area import SHIPPED
-from fiberscope.hw.rtl.tools.netlist import Cell, Kind, Memory, Netlist, mapped
+from fiberscope.hw.rtl.tools.netlist import Cell, Kind, Memory, Netlist, map_to_cells
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
@@ -48,7 +48,7 @@ def run(backend: RecordingBackend, cycles: int, seed: int = 0) -> Activity:
 
 @pytest.fixture(scope="module")
 def merger() -> Netlist:
-    return mapped(BLOCKS["merger"].verilog(NARROW), "merger", CELLS)
+    return map_to_cells(BLOCKS["merger"].verilog(NARROW), "merger", CELLS)
 
 
 @needs_cells
@@ -99,7 +99,7 @@ def test_a_run_with_a_wrong_cell_ends_with_exit_code_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fiberscope.rtl.power.mapped", lambda *given: broken(mapped(*given)))
+    monkeypatch.setattr("fiberscope.rtl.power.map_to_cells", lambda *given: broken(map_to_cells(*given)))
     assert cli.run([*COMMAND, "--table=merger.csv"]) == 3
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
@@ -120,7 +120,7 @@ def test_a_register_that_is_no_wire_of_the_rtl_is_named(merger: Netlist) -> None
 @needs_cells
 def test_memories_stay_outside() -> None:
     given = ChannelParameters(4, 1, control_bits=0, coordinate_bits=8, reference_bits=0, value_bits=0)
-    netlist = mapped(BLOCKS["channel"].verilog(given), "channel", CELLS)
+    netlist = map_to_cells(BLOCKS["channel"].verilog(given), "channel", CELLS)
     (memory,) = netlist.memories
     assert (memory.name, memory.entries, memory.bits) == ("slots", 4, 8)
     assert memory.write is not None
@@ -267,7 +267,7 @@ def test_what_cannot_be_measured_is_said_in_one_line(
 @needs_cells
 def test_a_register_has_the_name_that_it_was_given_though_one_of_its_bits_has_another() -> None:
     given = BLOCKS["adder_network"].parameters(leaves=4, operand_bits=4, id_bits=2)
-    netlist = mapped(BLOCKS["adder_network"].verilog(given), "adder_network", CELLS)
+    netlist = map_to_cells(BLOCKS["adder_network"].verilog(given), "adder_network", CELLS)
     assert not any(TERM in name for name in netlist.names.values())
 
 

@@ -10,7 +10,7 @@ from optional_programs import needs
 from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.sram import COMBINATIONAL, REGISTERED, AheadSram
-from fiberscope.hw.rtl.tools.area import synthesized
+from fiberscope.hw.rtl.tools.area import run_yosys
 
 READS = """\
 read_verilog {source}
@@ -38,7 +38,7 @@ def synthesize(script, block, memory):
     """Return what a script of Yosys says of a block whose memory is of this kind."""
     chosen = BLOCKS[block]
     parameters = chosen.parameters(**LARGE[block], memory=memory)
-    (cells,) = synthesized(chosen.verilog(parameters), block, script, ("cells.json",))
+    (cells,) = run_yosys(chosen.verilog(parameters), block, script, ("cells.json",))
     return json.loads(cells)
 
 

@@ -8,7 +8,7 @@ from optional_programs import needs
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.tools.activity import RecordingBackend
-from fiberscope.hw.rtl.tools.netlist import mapped
+from fiberscope.hw.rtl.tools.netlist import map_to_cells
 
 HEAD = """library (small) { delay_model : table_lookup; time_unit : "1ns"; voltage_unit : "1V";
   nom_voltage : 1.0;
@@ -44,7 +44,7 @@ def test_cells_of_a_library_with_inverted_outputs_become_what_the_rtl_does(tmp_p
     library.write_text(HEAD + logic + gates + REGISTER + NO_FUNCTION, encoding="utf-8")
     block = BLOCKS["accumulator"]
     parameters = block.parameters(value_bits=4, sum_bits=6, coordinate_bits=2)
-    netlist = mapped(block.verilog(parameters), "accumulator", library)
+    netlist = map_to_cells(block.verilog(parameters), "accumulator", library)
     inverted = {register.nets["QN"] for register in netlist.registers}
     assert any(inverted & {*part.nets.values()} for part in netlist.logic)
     recording = RecordingBackend(PyrtlBackend(block.twin(parameters), watched=True), {"": netlist})

@@ -20,7 +20,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.component import clock_of
 from fiberscope.sim.constants import IDLE, MAX_TIME, NEVER
-from fiberscope.sim.errors import refused_wake
+from fiberscope.sim.errors import wake_error
 from fiberscope.sim.wiring import Link
 
 __all__ = ["LogicalProcess", "Progress", "apart"]
@@ -192,7 +192,7 @@ class LogicalProcess:  # C: final
         if wake > self.last and self.block._state != IDLE:
             return wake
         if wake != NEVER:
-            raise refused_wake(self.block.name, self.last, wake)
+            raise wake_error(self.block.name, self.last, wake)
         for place in range(len(self.outputs)):
             if inline.channel(self.outputs[place]).writer_state == self.block._state:
                 self.full = place

@@ -147,9 +147,9 @@ class _Cells:
         for cell in self._netlist.registers:
             assert cell.kind.data is not None
             expected = nets[cell.nets[cell.kind.data]] & ones
-            held = nets[cell.nets[cell.kind.outputs[0]]] & ones
-            first = self._expected.get(cell.name, held & 1)
-            if held != (expected << 1 | first) & ones:
+            state = nets[cell.nets[cell.kind.outputs[0]]] & ones
+            first = self._expected.get(cell.name, state & 1)
+            if state != (expected << 1 | first) & ones:
                 name = self._netlist.names[cell.name]
                 raise DifferentNetlistError(f"{self._netlist.module}: {name} differs from that of the RTL")
             self._expected[cell.name] = expected >> count - 1
@@ -160,8 +160,8 @@ class _Cells:
             if isinstance(net, str):
                 continue
             levels = bits & ones
-            before = (levels << 1 | self._last.get(net, levels & 1)) & ones
-            self._toggles[net] = self._toggles.get(net, 0) + (levels ^ before).bit_count()
+            previous = (levels << 1 | self._last.get(net, levels & 1)) & ones
+            self._toggles[net] = self._toggles.get(net, 0) + (levels ^ previous).bit_count()
             self._high[net] = self._high.get(net, 0) + levels.bit_count()
             self._last[net] = levels >> count - 1
         self._cycles += count

@@ -32,7 +32,7 @@ __all__ = [
     "library",
     "measure",
     "require",
-    "synthesized",
+    "run_yosys",
     "version",
 ]
 
@@ -189,7 +189,7 @@ def gates_of(verilog: str, module: str) -> Area:
     Raises:
         HdlError: Yosys is missing, or does not accept the Verilog.
     """
-    statistics, path = synthesized(verilog, module, SCRIPT, ("cells.json", "path.txt"))
+    statistics, path = run_yosys(verilog, module, SCRIPT, ("cells.json", "path.txt"))
     return _area(json.loads(statistics)["design"], path)
 
 
@@ -200,20 +200,20 @@ def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
         HdlError: Yosys is missing, or does not accept the Verilog or the library.
     """
     files = ("registers.json", "cells.json", "path.txt")
-    before, statistics, said = synthesized(verilog, module, CELLS_SCRIPT, files, liberty)
+    generic, statistics, report = run_yosys(verilog, module, CELLS_SCRIPT, files, liberty)
     design = json.loads(statistics)["design"]
-    delays = [float(match["picoseconds"]) for match in _DELAY.finditer(said)]
+    delays = [float(match["picoseconds"]) for match in _DELAY.finditer(report)]
     return Cells(
         area=design["area"],
         flip_flop_area=design["sequential_area"],
         cells=design["num_cells"],
-        flip_flops=_flip_flops(json.loads(before)["design"]),
+        flip_flops=_flip_flops(json.loads(generic)["design"]),
         memory_bits=design["num_memory_bits"],
         path_ns=round(max(delays, default=0.0) / 1000, 6),
     )
 
 
-def synthesized(
+def run_yosys(
     verilog: str, module: str, script: str, wanted: Sequence[str], liberty: Path | None = None
 ) -> list[str]:
     """Return the files that a Yosys script writes about a module.

@@ -11,9 +11,9 @@ from fiberscope.hw.rtl.kit.interface import Wire
 from fiberscope.hw.rtl.tools.simulator import (
     DIRECTIONS,
     Simulator,
-    compiled,
     include_folders,
     require_programs,
+    run_compiler,
 )
 
 _MODULE = re.compile(r'\.scope module, "(?P<name>[^"]+)"')
@@ -33,7 +33,7 @@ class Icarus(Simulator):
         output = folder / f"{module}.vvp"
         includes = [f"-I{place}" for place in include_folders(sources)]
         command = ["iverilog", "-g2012", *includes, "-s", module, "-o", str(output), *map(str, sources)]
-        compiled(command, module, os.environ)
+        run_compiler(command, module, os.environ)
         return _top_ports(output.read_text(encoding="utf-8", errors="replace"), module)
 
 

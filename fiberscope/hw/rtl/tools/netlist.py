@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fiberscope.hw.rtl.kit.waves import is_shown
-from fiberscope.hw.rtl.tools.area import MAPPING, synthesized
+from fiberscope.hw.rtl.tools.area import MAPPING, run_yosys
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
-__all__ = ["Cell", "Kind", "Memory", "Netlist", "mapped"]
+__all__ = ["Cell", "Kind", "Memory", "Netlist", "map_to_cells"]
 
 LOGIC = "_logic"  # suffix of the inner module of cells
 _SCRIPT = (
@@ -107,7 +107,7 @@ class Netlist:
     memories: Sequence[Memory]
 
 
-def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
+def map_to_cells(verilog: str, module: str, liberty: Path) -> Netlist:
     """Map a module of any Verilog to a library's cells, as ``fiberscope.hw.rtl.tools.area.cells_of`` does.
 
     Raises:
@@ -115,8 +115,8 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
             nor a rising-edge flip-flop without set and reset.
     """
     files = ("before.json", "netlist.json", "netlist.v", "cells.json")
-    before, design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
-    renames = _explicit_names(json.loads(before)["modules"][module])
+    unmapped, design, text, library = run_yosys(verilog, module, _SCRIPT, files, liberty)
+    renames = _explicit_names(json.loads(unmapped)["modules"][module])
     modules: Json = json.loads(design)["modules"]
     inner, top = modules[module + LOGIC], modules[module]
     models: Json = json.loads(library)["modules"]
@@ -144,23 +144,26 @@ def _kind(name: str, model: Json) -> Kind:
     wires = {bit: pin for pin, bit in pins.items() if pin not in outputs}
     gates = [(gate["type"], _ends(gate)) for gate in model["cells"].values()]
     state = next(
-        (at for kind, at in gates if kind == _REGISTER and {at["D"], at["Q"]} <= {*pins.values()}), None
+        (ends for kind, ends in gates if kind == _REGISTER and {ends["D"], ends["Q"]} <= {*pins.values()}),
+        None,
     )
     if state is not None:
         outputs.sort(key=lambda pin: pins[pin] != state["Q"])
         twins = [
-            at for kind, at in gates if kind == _REGISTER and (at["D"], at["C"]) == (state["D"], state["C"])
+            ends
+            for kind, ends in gates
+            if kind == _REGISTER and (ends["D"], ends["C"]) == (state["D"], state["C"])
         ]
-        wires.update((at["Q"], outputs[0]) for at in twins)  # Yosys reads IQ and IQN as a flip-flop each
-        gates = [(kind, at) for kind, at in gates if at not in twins]
+        wires.update((ends["Q"], outputs[0]) for ends in twins)  # Yosys reads IQ and IQN as a flip-flop each
+        gates = [(kind, ends) for kind, ends in gates if ends not in twins]
     driven: dict[str, tuple[str, Callable[..., int], Sequence[str]]] = {
         pin: (pin, pos, (_wire(pins[pin], wires),)) for pin in outputs[state is not None :]
     }
-    for kind, at in gates:
+    for kind, ends in gates:
         if kind not in _GATES:
             raise HdlError(f"the cell {name} is of a kind that cannot be followed ({kind})")
-        target = _wire(at.pop("Y"), wires)
-        driven[target] = (target, _GATES[kind], tuple(_wire(bit, wires) for bit in at.values()))
+        target = _wire(ends.pop("Y"), wires)
+        driven[target] = (target, _GATES[kind], tuple(_wire(bit, wires) for bit in ends.values()))
     order = TopologicalSorter({target: gate[2] for target, gate in driven.items()}).static_order()
     logic = [driven[wire] for wire in order if wire in driven]
     if state is None:
@@ -186,15 +189,15 @@ def _inputs(inner: Json, renames: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def _explicit_names(before: Json) -> dict[str, str]:
+def _explicit_names(unmapped: Json) -> dict[str, str]:
     """Return an explicit name for each bit with several names, before names are removed."""
     bits = {
         name if len(net["bits"]) == 1 else f"{name}_{i}_": (bit, is_shown(name))
-        for name, net in before["netnames"].items()
+        for name, net in unmapped["netnames"].items()
         for i, bit in enumerate(net["bits"])
     }
-    shown = {bit: name for name, (bit, is_given) in bits.items() if is_given}
-    return {name: shown[bit] for name, (bit, is_given) in bits.items() if not is_given and bit in shown}
+    explicit = {bit: name for name, (bit, is_given) in bits.items() if is_given}
+    return {name: explicit[bit] for name, (bit, is_given) in bits.items() if not is_given and bit in explicit}
 
 
 def _names(inner: Json, registers: Sequence[Cell], renames: Mapping[str, str]) -> dict[str, str]:

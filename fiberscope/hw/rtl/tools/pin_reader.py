@@ -67,18 +67,23 @@ class PinReader:
             return
         mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
         for field, width in stream.widths.items():
-            kept = [field == MASK or mask >> lane & 1 for lane in reversed(range(len(stream.ports)))]
-            yield stream.wire(field), self._read(stream.wire(field), kept, width, is_noted=field in noted)
+            keeps = [field == MASK or mask >> lane & 1 for lane in reversed(range(len(stream.ports)))]
+            yield (
+                stream.wire(field),
+                self._read(stream.wire(field), keeps, width, is_noted=field in noted),
+            )
 
-    def _read(self, name: str, kept: Collection[int] = (1,), width: int = 0, *, is_noted: bool = True) -> int:
+    def _read(
+        self, name: str, keeps: Collection[int] = (1,), width: int = 0, *, is_noted: bool = True
+    ) -> int:
         """Return the bits of a wire in some lanes; unknown bits are 0."""
         value: Logic | LogicArray = self.handles[name].value
-        if value.is_resolvable and all(kept):
+        if value.is_resolvable and all(keeps):
             return int(value)
         bits = str(value)
         lanes = [bits[at : at + width] for at in range(0, len(bits), width)] if width else [bits]
-        shown = [lane if keep else "0" * len(lane) for lane, keep in zip(lanes, kept, strict=True)]
-        text = "".join(shown)
+        texts = [lane if keep else "0" * len(lane) for lane, keep in zip(lanes, keeps, strict=True)]
+        text = "".join(texts)
         if is_noted and not set(text) <= set("01"):
             self._unknown[name] = bits
         return int("".join(bit if bit in "01" else "0" for bit in text), 2)

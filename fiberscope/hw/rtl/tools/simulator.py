@@ -118,7 +118,7 @@ def with_temporary_folder(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "TMPDIR": folder, "TMP": folder}
 
 
-def compiled(command: Sequence[str], module: str, environment: Mapping[str, str]) -> None:
+def run_compiler(command: Sequence[str], module: str, environment: Mapping[str, str]) -> None:
     """Run a Verilog compiler.
 
     Raises:

@@ -104,8 +104,11 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     if not netlist.registers:
         raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
     fields = {"liberty": LIBERTY, "module": netlist.module, "period": PERIOD_NS}
-    still = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
-    files = {name: "".join(_activities(netlist, of)) for name, of in (("idle", still), ("run", activity))}
+    quiescent = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
+    files = {
+        name: "".join(_activities(netlist, toggles))
+        for name, toggles in (("idle", quiescent), ("run", activity))
+    }
     timing = _run_script(netlist, _TIMING.format(**fields), {"netlist.v": netlist.verilog}, liberty)
     slack = _SLACK.search(timing)
     power = _run_script(

@@ -23,7 +23,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, Wire
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Piece, Words, joined, pieces
 from fiberscope.hw.rtl.tools.ports import check_ports
-from fiberscope.hw.rtl.tools.simulator import compiled, include_folders
+from fiberscope.hw.rtl.tools.simulator import include_folders, run_compiler
 from fiberscope.hw.rtl.tools.verilator import Verilator, root
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial_files import Partial
@@ -234,7 +234,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     options += ["--public-flat-rw", "--flatten"] if module.watched else []
     includes = [f"-I{place}" for place in include_folders(sources)]
     files = [str(source.resolve()) for source in sources]
-    compiled(
+    run_compiler(
         ["verilator", *options, *includes, "-Mdir", str(folder), "--top-module", name, *files],
         name,
         environment,
@@ -255,7 +255,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
         runtime = pool.submit(_runtime, folder.parent)
         objects = [*pool.map(_compile_object, *zip(*steps, strict=True)), runtime.result()]
     library.unlink(missing_ok=True)  # unlink, as a loaded library still uses its file
-    compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
+    run_compiler(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
     key.write_text(content, encoding="utf-8")
     return library
 
@@ -264,7 +264,7 @@ def _compile_object(optimized: str, source: Path, target: Path) -> Path:
     """Compile a C++ file to an object."""
     own = root() / "include"
     options = [*FLAGS, "-I", str(own), "-I", str(own / "vltstd"), optimized]
-    compiled(["g++", *options, "-c", str(source), "-o", str(target)], source.parent.name, os.environ)
+    run_compiler(["g++", *options, "-c", str(source), "-o", str(target)], source.parent.name, os.environ)
     return target
 
 

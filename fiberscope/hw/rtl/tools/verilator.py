@@ -23,9 +23,9 @@ from fiberscope.hw.rtl.tools.simulator import (
     DIRECTIONS,
     HdlError,
     Simulator,
-    compiled,
     include_folders,
     require_programs,
+    run_compiler,
     with_temporary_folder,
 )
 
@@ -88,7 +88,7 @@ class Verilator(Simulator):
         """
         self.require_reader()
         command = ["verilator", "--lint-only", "-Wall", "--top-module", module, *map(str, sources)]
-        compiled(command, module, os.environ | self.environment())
+        run_compiler(command, module, os.environ | self.environment())
 
     def _ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
         tree = folder / f"{module}.json"
@@ -102,7 +102,7 @@ class Verilator(Simulator):
             *(f"-I{place}" for place in include_folders(sources)),
         ]
         command = ["verilator", *options, "--top-module", module, *map(str, sources)]
-        compiled(command, module, os.environ | self.environment())
+        run_compiler(command, module, os.environ | self.environment())
         return _top_ports(json.loads(tree.read_text(encoding="utf-8")), module)
 
 
