@@ -1,8 +1,8 @@
-"""SIGMA's adder network as its page of rules says it: muxes between adders, level by level."""
+"""A reference model of SIGMA's adder network: adders with multiplexers, level by level."""
 
 
 def segmentations(leaves):
-    """The ids of every way to cut so many leaves into neighbours: 2**(leaves - 1) of them."""
+    """Yield the neuron ids of every division of leaves into runs, 2**(leaves - 1) in total."""
     for cuts in range(1 << (leaves - 1)):
         yield [(cuts & (1 << leaf) - 1).bit_count() for leaf in range(leaves)]
 
@@ -12,7 +12,7 @@ def trailing_ones(number):
 
 
 def network(operands, ids):
-    """The sum of each neuron by its lane, and how many adders added.
+    """Return the sum of each neuron by lane, and the number of active adders.
 
     ``ids`` has an id for each leaf. Adder a adds if the leaves a and a + 1 are of one neuron; on both outputs
     is then the sum. One of level 0 that does not add forwards its leaves. The left operand of one of level l

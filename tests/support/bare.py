@@ -1,4 +1,4 @@
-"""Run tests where no optional program can be found, as on a machine with the README's packages alone.
+"""Run tests without optional programs, as on a machine with only the packages of the README.
 
     python tests/support/bare.py [--wheels] [FILE or option of pytest ...]
 
@@ -35,7 +35,7 @@ WHOLE = ("pytestmark", "")  # of these, and of statements without a name, all te
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests; gives pytest's exit code."""
+    """Run the tests and return pytest's exit code."""
     wheels = "--wheels" in arguments
     given = [argument for argument in arguments if argument != "--wheels"]
     has_files = any((TESTS.parent / argument.partition("::")[0]).is_file() for argument in given)
@@ -80,7 +80,7 @@ def _mentions(text: str) -> bool:
 
 
 def _parts(node: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[str, set[str], bool]]:
-    """Yield what a statement defines, the names in it, and whether it mentions an optional program."""
+    """Yield the names that a statement defines, its other names, and whether it mentions such a program."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return  # the docstring
     decorators = getattr(node, "decorator_list", [])

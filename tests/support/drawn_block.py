@@ -1,4 +1,4 @@
-"""A block as a picture with its declared ports: at its left what it reads, at its right what it writes."""
+"""A picture of a block with its declared ports: inputs on the left, outputs on the right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LETTER, SIDE = 8, 40  # width of a letter, and of what the box has beside its na
 
 
 def drawn_block(block: type[Component]) -> str:
-    """The text of an SVG file; an array of ports is a double line, one that may be left out a dashed one."""
+    """Return the text of an SVG file; arrays of ports have double lines, optional ports dashed lines."""
     outputs = [port for port in block.PORTS if isinstance(port, Output)]
     inputs = [port for port in block.PORTS if port not in outputs]
     width, height = LETTER * len(block.__name__) + SIDE, ROW * max(len(inputs), len(outputs))

@@ -1,4 +1,4 @@
-"""Which tests may end without an assertion: read from their source.
+"""Find tests that may end without an assertion, from their source.
 
 An assertion is firm if it is reached whenever its function comes to its end: it stands in no branch of
 an ``if`` alone, behind no ``continue`` or ``return`` of a branch that has none, in no ``except``, in no
@@ -23,18 +23,18 @@ FILTERS = {"filter", "flatnonzero", "nonzero", "compress"}
 
 @dataclass
 class Module:
-    """A file of tests, or of what they are helped by."""
+    """A file of tests or of test support."""
 
     path: Path
     tree: ast.Module = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read it."""
+        """Parse the file."""
         self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
 
     @cached_property
     def functions(self) -> dict[str, Function]:
-        """Those at its top and in its classes, by name."""
+        """Return the functions of the module and of its classes, by name."""
         found = {}
         for node in ast.walk(self.tree):
             if isinstance(node, Function):
@@ -43,7 +43,7 @@ class Module:
 
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
-        """By name here: the last part of the module that it is from, and its name there."""
+        """Return the imported names, each with the last part of its module and its name there."""
         return {
             alias.asname or alias.name: ((node.module or "").rpartition(".")[2], alias.name)
             for node in ast.walk(self.tree)
@@ -52,7 +52,7 @@ class Module:
         }
 
     def tests(self) -> Iterator[Function]:
-        """Its tests, those in classes among them."""
+        """Return the tests of the module, including those in classes."""
         bodies = [self.tree.body, *(node.body for node in self.tree.body if isinstance(node, ast.ClassDef))]
         for body in bodies:
             for node in body:
@@ -61,7 +61,7 @@ class Module:
 
 
 class Reader:
-    """Says of functions whether they have a firm assertion.
+    """A search for firm assertions in functions.
 
     Args:
         modules: of the tests, and those that they import.
@@ -74,18 +74,18 @@ class Reader:
         self._known: dict[Function, bool] = {}
 
     def without(self, module: Module) -> list[str]:
-        """The tests of a module that have none."""
+        """Return the tests of a module without a firm assertion."""
         return [test.name for test in module.tests() if not self.is_firm(module, test)]
 
     def is_firm(self, module: Module, function: Function) -> bool:
-        """Whether a function has a firm assertion; one that calls itself has none by that."""
+        """Return whether a function has a firm assertion; recursion does not count."""
         if function not in self._known:
             self._known[function] = False
             self._known[function] = _Body(self, module, function).asserts(function.body)
         return self._known[function]
 
     def calls_firm(self, module: Module, name: str) -> bool:
-        """Whether a function of this name, as a module knows it, has one."""
+        """Return whether the function with this name in a module has a firm assertion."""
         if name in module.functions:
             return self.is_firm(module, module.functions[name])
         source, there = module.imported.get(name, ("", ""))
@@ -112,7 +112,7 @@ class _Body:
         self.filtered -= {name for node in nodes for name in _said_to_be_there(node)}
 
     def asserts(self, body: Sequence[ast.stmt]) -> bool:
-        """Whether one of these statements is a firm assertion, before any that may leave."""
+        """Return whether a firm assertion precedes any statement that may leave."""
         for statement in body:
             if self._is_firm(statement):
                 return True
@@ -143,7 +143,7 @@ class _Body:
         return self._calls(statement)
 
     def _is_vacuous(self, test: ast.expr) -> bool:
-        """Whether it is an ``all``, or a ``not any``, of what a filter left."""
+        """Return whether an expression is an ``all``, or a ``not any``, of a filtered sequence."""
         if isinstance(test, ast.UnaryOp):
             test = test.operand
         return (
@@ -154,12 +154,12 @@ class _Body:
         )
 
     def _is_left(self, iterated: ast.expr) -> bool:
-        """Whether a filter may have left nothing of it."""
+        """Return whether a filter may make a sequence empty."""
         names = {node.id for node in ast.walk(iterated) if isinstance(node, ast.Name)}
         return _filters(iterated) or bool(names & self.filtered)
 
     def _calls(self, node: ast.AST) -> bool:
-        """Whether it calls what asserts, where it is certain to be called."""
+        """Return whether a statement certainly calls a function that asserts."""
         return any(
             _checks(call) or self.reader.calls_firm(self.module, _named(call.func))
             for call in _certain_calls(node)
@@ -167,7 +167,7 @@ class _Body:
 
 
 def _certain_calls(node: ast.AST) -> Iterator[ast.Call]:
-    """The calls in a statement that come about whenever it does."""
+    """Yield the calls that a statement certainly executes."""
     if isinstance(node, ast.Lambda | ast.IfExp | ast.GeneratorExp):
         return
     if isinstance(node, ast.BoolOp):
@@ -180,7 +180,7 @@ def _certain_calls(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def _named(function: ast.expr) -> str:
-    """The name that is called; of a method its own, if it is one of the class at hand or of pytest."""
+    """Return the called name; for a method, its name if the class or pytest defines it."""
     match function:
         case ast.Name(id=name):
             return name
@@ -192,7 +192,7 @@ def _named(function: ast.expr) -> str:
 
 
 def _checks(call: ast.Call) -> bool:
-    """Whether it is an assertion by itself: of pytest, of numpy, or the check of a program's exit code."""
+    """Return whether a call asserts: of pytest, of numpy, or the check of an exit code."""
     by_name = isinstance(call.func, ast.Attribute) and call.func.attr.startswith("assert_")
     checked = any(
         word.arg == "check" and isinstance(word.value, ast.Constant) and word.value.value is True
@@ -202,7 +202,7 @@ def _checks(call: ast.Call) -> bool:
 
 
 def _filters(node: ast.AST) -> bool:
-    """Whether an expression leaves things out: a comprehension with an ``if``, or a filter of a library."""
+    """Return whether an expression filters: a comprehension with an ``if``, or a library function."""
     match node:
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
             return any(generator.ifs or _filters(generator.iter) for generator in node.generators)
@@ -214,7 +214,7 @@ def _filters(node: ast.AST) -> bool:
 
 
 def _said_to_be_there(node: ast.AST) -> Iterator[str]:
-    """Names of which an assertion, or an ``assume``, says what nothing at all would not meet."""
+    """Return the names that an assertion, or an ``assume``, requires to be non-empty."""
     said: list[ast.expr] = []
     if isinstance(node, ast.Assert):
         said = [node.test]
@@ -226,12 +226,12 @@ def _said_to_be_there(node: ast.AST) -> Iterator[str]:
 
 
 def _leaves(branch: Sequence[ast.stmt]) -> bool:
-    """Whether a branch ends the round or the function."""
+    """Return whether a branch ends the iteration or the function."""
     return any(isinstance(node, ast.Continue | ast.Return | ast.Break) for node in branch)
 
 
 def without_assertion(tests: Iterable[Path], helpers: Iterable[Path]) -> Mapping[str, list[str]]:
-    """By file, the tests that may end without an assertion."""
+    """Return the tests that may end without an assertion, by file."""
     modules = [Module(path) for path in tests]
     reader = Reader([*modules, *map(Module, helpers)])
     found = {module.path.as_posix(): reader.without(module) for module in modules}

@@ -1,4 +1,4 @@
-"""Holds every request of every machine that a test builds to its tensor; for a ``conftest.py``."""
+"""A fixture that checks each memory request of each machine against the request's tensor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ build = Composition.build
 
 @contextmanager
 def held() -> Iterator[list[RequestCheck]]:
-    """Have each machine that is built meanwhile checked; those whose work is done, to the end."""
+    """Check each machine that is built in the context; finished machines to the end."""
     checks: list[RequestCheck] = []
     with ExitStack() as stack:
 
@@ -42,7 +42,7 @@ def _is_done(machine: Composition) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Every request that a machine's memory gets in a test is one of its tensor's."""
+    """Check that every memory request in a test is within its tensor."""
     with held() as checks:
         yield
     if not item.get_closest_marker("astray"):

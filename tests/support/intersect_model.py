@@ -1,10 +1,10 @@
-"""What intersectors do: steps of two fibers; lists and no more."""
+"""Plain models of intersectors on lists: the steps of an intersection of two fibers."""
 
 from collections import deque
 
 
 def two_finger_steps(a, b):
-    """Comparisons of two increasing lists of coordinates, one dropped or one pair matched at each."""
+    """Return the comparisons of two increasing lists; each drops a coordinate or matches a pair."""
     steps = 0
     while a and b:
         steps += 1
@@ -14,7 +14,7 @@ def two_finger_steps(a, b):
 
 
 def scanner_steps(a, b):
-    """Steps of two scanners, each of which takes the first coordinate that is not below what it looks for."""
+    """Return the steps of two scanners that skip to the first coordinate not below the other's."""
     steps, sought = 0, -1
     while a and b:
         steps += 1
@@ -51,7 +51,7 @@ def held_scanner_steps(a, b, held):
 
 
 def extensor_steps(a, b):
-    """Steps of a skip-ahead intersection as ExTensor counts them."""
+    """Return the steps of a skip-ahead intersection, as ExTensor counts them."""
     steps = 0
     while a and b:
         steps += 1

@@ -1,4 +1,4 @@
-"""Numbers kept in a file beside a test, a line a case; that none has moved, not what they should be."""
+"""Golden numbers in a file beside a test, one line for each case, to detect changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def check_kept(path: Path, case: str, found: Mapping[str, float], rel: float = 0.0) -> None:
-    """Compare; FIBERSCOPE_UPDATE_GOLDEN=1 keeps those found, and the commit says why they changed."""
+    """Compare with the file; FIBERSCOPE_UPDATE_GOLDEN=1 rewrites it, and the commit gives the reason."""
     kept = json.loads(path.read_text()) if path.exists() else {}
     if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
         kept[case] = dict(found)

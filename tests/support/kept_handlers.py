@@ -1,4 +1,4 @@
-"""Holds every test to the handlers of signals that it found; for a ``conftest.py``."""
+"""A fixture that checks that tests restore signal handlers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def handlers_kept() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _handlers_are_kept() -> Iterator[None]:
-    """No test leaves another handler of Ctrl-C or of SIGTERM behind."""
+    """Check that no test changes the handlers of Ctrl-C or SIGTERM."""
     with handlers_kept():
         yield
 

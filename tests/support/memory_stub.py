@@ -13,7 +13,7 @@ LINE = 64  # bytes
 
 
 class MemoryStub(Component):
-    """Takes a request a cycle and answers some, each after a latency of its own, so perhaps out of order.
+    """A memory that takes a request in each cycle and replies with random latency, possibly out of order.
 
     Args:
         name: instance name.
@@ -67,5 +67,5 @@ class MemoryStub(Component):
 
     @property
     def log(self) -> list[tuple[int, int, int, int]]:
-        """What was taken, in lines of ``LINE`` bytes."""
+        """Return the requests in lines of ``LINE`` bytes."""
         return [(cycle, token[0], token[2] // LINE, token[1]) for cycle, token in self.received]

@@ -1,4 +1,4 @@
-"""Rows of sorted lists as the tokens that a merge core is given, by a heap; the swaps by an ordered list."""
+"""Reference model of a merge core: tokens of rows of sorted lists by a heap, swaps by a sorted list."""
 
 import heapq
 from bisect import bisect_left, insort
@@ -19,7 +19,7 @@ def tokens_of(lists):
 
 
 def order(lists):
-    """Column, list and place of each element in the order of leaving: of equal columns the larger list."""
+    """Return column, list and place of each element in order of departure; larger lists first on ties."""
     keyed = [
         [(column, -number, place) for place, (column, _) in enumerate(entries)]
         for number, entries in enumerate(lists)
@@ -28,14 +28,14 @@ def order(lists):
 
 
 def merged(lists):
-    """The tokens that leave on ``merged`` for a row."""
+    """Return the tokens on ``merged`` for a row."""
     return [(DATA, column, number, lists[number][place][1]) for column, number, place in order(lists)] + [
         (STOP, 0, 0, 0.0)
     ]
 
 
 def positions(lists):
-    """For each token of ``tokens_of`` how many heads leave before it; 0 for a stop."""
+    """Return, for each token of ``tokens_of``, the number of heads before it; 0 for a stop."""
     heads, found = [], []
     for number, (kind, column, source, _) in enumerate(tokens_of(lists)):
         if number >= len(lists):
@@ -48,7 +48,7 @@ def positions(lists):
 
 
 def swaps(lists):
-    """As TeAAL counts them: 1 + position of every head, none for a row of one list."""
+    """Return the swaps as TeAAL counts them: 1 + position of every head, none for a single list."""
     kinds = [kind for kind, *_ in tokens_of(lists)]
     return sum(1 + at for kind, at in zip(kinds, positions(lists), strict=True) if kind == DATA) * (
         len(lists) > 1
@@ -56,7 +56,7 @@ def swaps(lists):
 
 
 def inputs_of(rows):
-    """All that the core is given for rows of lists."""
+    """Return all input tokens of the core for rows of lists."""
     return {
         "tasks": [(0, len(lists), row, 0.0) for row, lists in enumerate(rows)],
         "elements": [token for lists in rows for token in tokens_of(lists)],
@@ -64,7 +64,7 @@ def inputs_of(rows):
 
 
 def tokens_out(rows):
-    """All that leaves, by output."""
+    """Return all output tokens by output."""
     return {
         "merged": [token for lists in rows for token in merged(lists)],
         "successors": [(DATA, 0, number, 0.0) for lists in rows for _, number, _ in order(lists)],

@@ -1,4 +1,4 @@
-"""What a script says in the mode, compiled or not, in which this process runs, and in the other."""
+"""Results of a script in the mode of this process, compiled or uncompiled, and in the other mode."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def other_mode(script: Path, *arguments: str) -> Any:
 
 
 def this_mode(script: Path, *arguments: str) -> Any:
-    """Run a script in a process of its own, in the mode of this one; as ``other_mode``.
+    """Run a script in a separate process in the mode of this process; see ``other_mode``.
 
     Raises:
         AssertionError: if it fails, with what it wrote to its standard error.

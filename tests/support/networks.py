@@ -1,4 +1,4 @@
-"""Random networks of simple components, as data, and the same built in the engine.
+"""Random networks of simple components, as data and as components of the engine.
 
 ``reference_model.py`` runs the same data without the engine.
 """
@@ -50,7 +50,7 @@ class Network:
 
 @dataclass
 class Result:
-    """What a network did: how it ended, the (cycle, number) that each sink received, and the accounting.
+    """Result of a network: its end, the (cycle, number) pairs of each sink, and the accounting.
 
     ``cycles`` has for each node how many cycles it was ``busy``, ``idle``, waiting at ``in[i]``, ``out[i]``.
     """
@@ -61,7 +61,7 @@ class Result:
 
 
 class Stage(Component):
-    """Any number of inputs and outputs, of which the subclasses use what they need."""
+    """A base class with any number of inputs and outputs."""
 
     PORTS = (Input("in", ANY, array=True, optional=True), Output("out", ANY, array=True, optional=True))
 
@@ -69,7 +69,7 @@ class Stage(Component):
         self.inputs, self.outputs = self.channels("in"), self.channels("out")
 
     def full(self):
-        """The first output without space, or None."""
+        """Return the first output without space, or None."""
         return next((channel for channel in self.outputs if not channel.can_push()), None)
 
     def send(self, number):
@@ -78,7 +78,7 @@ class Stage(Component):
 
 
 class Delay(Stage):
-    """Holds each token for some cycles before it takes the next."""
+    """A component that delays each token for some cycles before the next."""
 
     def __init__(self, name, cycles):
         super().__init__(name)
@@ -101,7 +101,7 @@ class Delay(Stage):
 
 
 class Join(Stage):
-    """Adds one token of each input, and sends the sum to each output."""
+    """A component that adds one token of each input, and sends the sum to each output."""
 
     def tick(self, now):
         missing = [channel for channel in self.inputs if not channel.can_pop()]
@@ -118,7 +118,7 @@ class Join(Stage):
 
 
 class Arbiter(Stage):
-    """Passes on one token a cycle, of the next input in turn that has one."""
+    """A component that forwards one token in a cycle, from its inputs in round-robin order."""
 
     turn = 0
 
@@ -137,7 +137,7 @@ class Arbiter(Stage):
 
 
 class Twins(Stage):
-    """Makes two tokens of one, sent in the same cycle."""
+    """A component that sends two tokens for one, in the same cycle."""
 
     def tick(self, now):
         if not self.inputs[0].can_pop():
@@ -151,7 +151,7 @@ class Twins(Stage):
 
 
 class Batch(Stage):
-    """Adds all tokens that it sees, up to four, and sends the sum."""
+    """A component that adds all visible tokens, up to four, and sends the sum."""
 
     def tick(self, now):
         if not self.inputs[0].can_pop():
@@ -171,7 +171,7 @@ STAGES = {"join": Join, "arbiter": Arbiter, "twins": Twins, "batch": Batch}
 
 
 def make_component(number: int, node: Node) -> Component:
-    """The component of a node, named by kind and number."""
+    """Return the component of a node, named by kind and number."""
     name = f"{node.kind}{number}"
     if node.kind == "source":
         return StreamSource(name, data_tokens(range(1, node.count + 1)), node.stalls)
@@ -183,7 +183,7 @@ def make_component(number: int, node: Node) -> Component:
 
 
 def build(network: Network, *, make=make_component, **kernel_options) -> tuple[Kernel, list[Component]]:
-    """The network in a fresh kernel."""
+    """Build the network in a new kernel."""
     kernel = Kernel(**kernel_options)
     clocks = [kernel.clock(f"clock{n}", hertz) for n, hertz in enumerate(network.frequencies)]
     components = [
@@ -208,7 +208,7 @@ def simulate(network: Network, *, make=make_component, **kernel_options) -> Resu
 
 
 def collect(ended: str, kernel: Kernel, components: list[Component]) -> Result:
-    """What the components of a finished kernel saw and counted."""
+    """Return the tokens and counts of the components of a finished kernel."""
     received = {
         number: [(cycle, token[1]) for cycle, token in component.received]
         for number, component in enumerate(components)
@@ -220,6 +220,6 @@ def collect(ended: str, kernel: Kernel, components: list[Component]) -> Result:
 
 
 def flatten(counts: ComponentStatistics) -> dict[str, int]:
-    """Accounting as one mapping, without zeros; a port that is no array is written as its element 0."""
+    """Return the accounting as one mapping, without zeros; a single port is element 0 of an array."""
     flat = {"busy": counts.busy, "idle": counts.idle, **counts.input_stall, **counts.output_stall}
     return {name if name not in ("in", "out") else f"{name}[0]": n for name, n in flat.items() if n}

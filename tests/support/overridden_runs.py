@@ -1,4 +1,4 @@
-"""Runs of blocks and machines whose blocks have all methods overridden, and the calls of each.
+"""Runs of blocks and machines with all methods overridden, and the number of calls of each.
 
 Prints them as JSON, in the mode that the environment chooses, when run as a script.
 """
@@ -27,7 +27,7 @@ SPECIFICATION = ("spec:gamma", "uniform:rows=30,cols=30,nonzeros=90,seed=2")
 
 
 def measure() -> dict[str, Any]:
-    """Return what all runs lead to, and how often each overridden method is called."""
+    """Return the results of all runs, and the number of calls of each overridden method."""
     machines = cases()
     _simulate_specification()  # its imports load the rest
     counts: Counter[str] = Counter()

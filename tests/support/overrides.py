@@ -1,4 +1,4 @@
-"""Python subclasses of compiled blocks whose methods count their calls and do the same as the block's."""
+"""Python subclasses of compiled blocks with the same behaviour, whose methods count their calls."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def counting(cls: type, counts: Counter[str]) -> type:
 
 
 def substitute(modules: list[ModuleType], counts: Counter[str]) -> None:
-    """Put counting subclasses in the place of blocks, wherever modules name them for making components."""
+    """Replace blocks by counting subclasses, wherever modules create components."""
     classes = [(block, counting(block, counts)) for block in _named_blocks(modules)]
     replacement = dict(classes)
     for module in modules:
@@ -102,7 +102,7 @@ def _named_blocks(modules: list[ModuleType]) -> Iterator[type]:
 
 
 def _parts(module: ModuleType) -> Iterator[dict[str, Any]]:
-    """The tables of parts of the machines that a module defines."""
+    """Return the part tables of the machines in a module."""
     for value in vars(module).values():
         if isinstance(value, type) and value.__module__ == module.__name__ and "PARTS" in vars(value):
             yield vars(value)["PARTS"]

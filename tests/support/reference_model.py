@@ -1,4 +1,4 @@
-"""The timing rules once more, independent of the engine: every edge of every clock, in two phases.
+"""An independent reference of the timing rules: every edge of every clock, in two phases.
 
 At each instant all nodes with an edge decide from one snapshot of the channels; then all that they decided
 happens. Nothing sleeps, nothing wakes, time is an exact fraction of a second.
@@ -12,7 +12,7 @@ from networks import Network, Node, Result
 
 
 class Snapshot:
-    """What one node sees at one instant: the numbers visible at each input, the space at each output."""
+    """Inputs of a node at an instant: the visible numbers at each input, the space at each output."""
 
     def __init__(self, visible: list[list[int]], space: list[int]) -> None:
         self.visible = visible
@@ -20,7 +20,7 @@ class Snapshot:
 
 
 class Decision:
-    """What one node does: how its cycle counts, how many tokens it takes of each input, what it sends."""
+    """Actions of a node: the class of its cycle, the tokens taken from each input, the tokens sent."""
 
     def __init__(
         self, label: str, takes: dict[int, int] | None = None, sends: list[int] | None = None

@@ -1,4 +1,4 @@
-"""A toy accelerator: feeders that know the products, and lanes that sum them, one in ``pause`` cycles."""
+"""A toy accelerator: feeders that have the products, and lanes that add one in ``pause`` cycles."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ToyConfiguration(Configuration):
 
 
 class Feeder(Component):
-    """Pushes its products, and stops short of the end where a deadlock is planted."""
+    """A component that pushes its products, and stops before the last if a deadlock is planted."""
 
     PORTS = (Output("out", PRODUCT),)
 
@@ -75,7 +75,7 @@ class Feeder(Component):
 
 
 class Multiplier(Component):
-    """Sums what it is given, by place; waits for the last product where a deadlock is planted."""
+    """A component that adds products by position; waits for the last if a deadlock is planted."""
 
     PORTS = (Input("in", PRODUCT),)
 
@@ -161,7 +161,7 @@ class Toy:
 
 
 def _shares(a: CsrArray, b: CsrArray, lanes: int) -> list[list[Product]]:
-    """The products of each lane: all those of a row go to one lane."""
+    """Return the products of each lane; the products of a row have the same lane."""
     shares: list[list[Product]] = [[] for _ in range(lanes)]
     for row in range(a.shape[0]):
         for entry in range(a.indptr[row], a.indptr[row + 1]):

@@ -1,4 +1,4 @@
-"""A machine of another kind of problem: walks a graph from a root, without a memory, in two fidelities."""
+"""A machine for another kind of problem: it walks a graph from a root, in two fidelities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNREACHED = -1
 
 
 def levels(graph: CsrArray, root: int) -> list[int]:
-    """By plain search: how many edges each vertex is away from the root."""
+    """Return the distance of each vertex from the root in edges, by plain search."""
     found = [UNREACHED] * graph.shape[0]
     found[root] = 0
     frontier = deque([root])
@@ -74,7 +74,7 @@ VERTEX = Protocol("vertex", coordinate="vertex")
 
 
 class Edges(Component):
-    """Visits the edges of the graph, first in first out, and sends the vertices that it reaches."""
+    """A component that visits edges in breadth-first order and sends the reached vertices."""
 
     PORTS = (Output("out", VERTEX),)
 
@@ -154,7 +154,7 @@ class Walker:
 
 
 class Arithmetic:
-    """The length of a walk without walking it, as if every edge were reached."""
+    """An estimate of the length of a walk, as if every edge were reached."""
 
     def __init__(self, parameters: WalkerConfiguration, graph: CsrArray, root: int) -> None:
         self.parameters = parameters
