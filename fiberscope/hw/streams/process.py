@@ -43,12 +43,10 @@ class LogicalProcess:  # C: final
 
     Args:
         block: block of an elaborated machine that has not run yet.
-        early: whether the block may tick before the heads of its inputs are known. If such a tick ends with
-            ``wait_input``, the block ticks again in the same cycle once the heads are known.
     """
 
-    def __init__(self, block: StreamBlock, early: bool = False) -> None:
-        self.block, self.early = block, early
+    def __init__(self, block: StreamBlock) -> None:
+        self.block = block
         self.clock = Clock(block.name, Fraction(1))  # its time is the last cycle that the block has run
         self.clock.period = clock_of(block).period
         self.clock.ignore_wakes(clock_of(block).unread())
@@ -59,7 +57,6 @@ class LogicalProcess:  # C: final
         self.last = -1  # cycle of the last tick
         self.worked = 0  # cycle of the last tick before which the block was not idle
         self.full = NONE  # index in ``outputs`` of the channel in which the block waits for a free slot
-        self.lacked = NONE  # cycle in which an early block waited for an input whose head was unknown
         self.outward = False  # whether an output leads to a component in lockstep
         self.streams_outward = False  # whether an output stream leads to a component in lockstep
         self.fault: Exception | None = None  # raised by the last tick
@@ -95,11 +92,11 @@ class LogicalProcess:  # C: final
         Returns:
             Whether the block ticked or its progress advanced.
         """
-        block, ticks, begin, last = self.block, self.ticks, self.progress.next, self.last
+        block, ticks, begin = self.block, self.ticks, self.progress.next
         now, sure = self.due(), self._sure()
         while now < until and self._knows(now, sure):
             self._stand_at(now)
-            last, self.last = self.last, now
+            self.last = now
             self.before = block._state
             if self.before != IDLE:
                 self.worked = now
@@ -115,10 +112,6 @@ class LogicalProcess:  # C: final
                     now = self._wait_for_token(now)
             else:
                 self.alarm = self._checked(wake)
-                if self.early and self._heeds_inputs() and not self._knows_inputs(now):
-                    self.alarm = self.lacked = now
-                    self.last = last
-                    break
                 now = self.due()
         self._rest(min(now, until))
         return self.ticks > ticks or self.progress.next > begin
@@ -152,8 +145,11 @@ class LogicalProcess:  # C: final
 
     def _knows(self, cycle: int, sure: int) -> bool:  # C: noexcept, inline
         """Return whether all heads and free slots that the block needs in a cycle are known."""
-        if cycle > sure and (not self.early or self.lacked == cycle) and not self._knows_inputs(cycle):
-            return False
+        for place in range(len(self.inputs) if cycle > sure else 0):
+            if inline.empty(self.inputs, place):
+                writer: Progress = self.writers[place]
+                if writer.next < cycle:
+                    return False
         for place in range(len(self.outputs)):
             if inline.full(self.outputs, place):
                 reader: Progress = self.readers[place]
@@ -161,22 +157,9 @@ class LogicalProcess:  # C: final
                     return False
         return True
 
-    def _knows_inputs(self, cycle: int) -> bool:  # C: noexcept, inline
-        """Return whether the visible heads of all inputs are known in a cycle."""
-        for place in range(len(self.inputs)):
-            if inline.empty(self.inputs, place):
-                writer: Progress = self.writers[place]
-                if writer.next < cycle:
-                    return False
-        return True
-
-    def _heeds_inputs(self) -> bool:  # C: noexcept, inline
-        """Return whether a token that arrives at an input wakes the block."""
-        return not self.early or (self.alarm == MAX_TIME and self.full == NONE)
-
     def _rest(self, until: int) -> None:
         """Advance without a tick to ``until``, or to the first cycle in which a wake is possible."""
-        for place in range(len(self.inputs) if self._heeds_inputs() else 0):
+        for place in range(len(self.inputs)):
             if inline.empty(self.inputs, place):
                 writer: Progress = self.writers[place]
                 until = min(until, writer.next + 1)
@@ -210,7 +193,7 @@ class LogicalProcess:  # C: final
     def due(self) -> int:  # C: cpdef, noexcept
         """Return the cycle of the next tick: the earliest of the alarm, the next token and the free slot."""
         due = self.alarm
-        for place in range(len(self.inputs) if self._heeds_inputs() else 0):
+        for place in range(len(self.inputs)):
             seen = inline.seen_from(self.inputs, place)
             if self.clock.cycle < seen < due:
                 due = seen
@@ -220,7 +203,7 @@ class LogicalProcess:  # C: final
 
 
 def apart(
-    blocks: Sequence[StreamBlock], links: Sequence[Link], world: Progress, early: str = ""
+    blocks: Sequence[StreamBlock], links: Sequence[Link], world: Progress
 ) -> list[LogicalProcess]:  # C: def
     """Run blocks as logical processes, while all other components of the machine run in lockstep.
 
@@ -228,12 +211,11 @@ def apart(
         blocks: blocks that have not run yet.
         links: the channels of these blocks; a channel between two clock domains has no bound.
         world: progress of the components in lockstep.
-        early: name of the block that is ``early``; empty for none.
 
     Returns:
         The logical processes, in the order of ``blocks``.
     """
-    processes = {block.name: LogicalProcess(block, block.name == early) for block in blocks}
+    processes = {block.name: LogicalProcess(block) for block in blocks}
     for link in links:
         writer = processes.get(link.producer.component.name)
         reader = processes.get(link.consumer.component.name)

@@ -1,4 +1,4 @@
-"""Lookahead: groups of blocks, each after a merger or a ``FiberPairs``, that may run ahead of the clock."""
+"""Lookahead: mergers, and the blocks that receive tokens only from a merger, may run ahead of the clock."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.chain_lookahead import ChainLookahead
-from fiberscope.hw.streams.fiber_pairs import FiberPairs
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merger_lookahead import FiberWayLookahead
 from fiberscope.hw.streams.ways import FiberWays
@@ -25,15 +23,12 @@ Merge: TypeAlias = tuple[
 Links: TypeAlias = Mapping[str, Sequence[Link]]  # links by the name of a component
 
 
-def add_lookaheads(
-    kernel: LookaheadKernel, merges: Sequence[Merge], heads: Sequence[FiberPairs] = ()
-) -> None:
-    """Let mergers and intersectors of pairs run ahead, each with the blocks after it that can run ahead too.
+def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
+    """Let mergers run ahead, each with the blocks after it that can run ahead too.
 
     Args:
         kernel: kernel of the machine.
         merges: the mergers, each with the block before and the block after it.
-        heads: the intersectors of pairs.
 
     Raises:
         AssertionError: a merger is a part of the user's own.
@@ -47,10 +42,6 @@ def add_lookaheads(
         assert isinstance(merger, HighRadixMerger)
         blocks = _downstream_blocks(points, incoming, outgoing)
         kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, _links(blocks, incoming, outgoing)))
-    for head in heads:
-        if all(map(_may_cross, incoming[head.name])):
-            blocks = _downstream_blocks(head, incoming, outgoing)
-            kernel.add_lookahead(ChainLookahead(blocks, _links(blocks, incoming, outgoing)))
 
 
 def _links(blocks: Sequence[StreamBlock], incoming: Links, outgoing: Links) -> list[Link]:

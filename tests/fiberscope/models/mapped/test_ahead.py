@@ -1,7 +1,6 @@
-"""Mergers, intersectors of pairs and blocks behind them ahead of the clock: as if each block ticked."""
+"""Mergers, and the blocks that they feed, ahead of the clock: as if each block ticked."""
 
 import pytest
-from drawn_specifications import paired
 from drawn_storage import stored_merging
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,21 +50,6 @@ def outcome(program, timing, limits, kernel=None):
 @ANYHOW
 @given(stored_merging(), TIMINGS, LIMITS)
 def test_a_machine_worked_out_ahead_does_what_its_blocks_would(program, timing, limits):
-    assert outcome(program, timing, limits) == outcome(program, timing, limits, Kernel())
-
-
-PARTIALS = st.sampled_from((1, 2, 4096))
-ENOUGH = st.sampled_from(
-    (0, 4, 5, 16)
-)  # tokens of a channel; with fewer, pairs and their sums block each other
-
-
-@ANYHOW
-@given(paired(), TIMINGS, ENOUGH, PARTIALS, LIMITS)
-def test_fibers_intersected_in_pairs_ahead_of_the_clock_do_what_the_blocks_would(
-    program, timing, depth, partials, limits
-):
-    timing = {**timing, "depth": depth, "partials": partials}
     assert outcome(program, timing, limits) == outcome(program, timing, limits, Kernel())
 
 
