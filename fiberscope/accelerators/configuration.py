@@ -214,9 +214,9 @@ def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str,
 def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str) -> None:
     keys = list(leaf_keys(model))
     for key, entry in entries.items():
-        inside = [other for other in keys if other.startswith(f"{key}.")]
-        if inside:
-            raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(inside)}")
+        subkeys = [other for other in keys if other.startswith(f"{key}.")]
+        if subkeys:
+            raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(subkeys)}")
         if key not in keys:
             raise ConfigurationError(f"{entry.origin}: {name} has no parameter {key}; {nearest(key, keys)}")
 

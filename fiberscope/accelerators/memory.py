@@ -157,21 +157,21 @@ def observe_requests(
 ) -> Iterator[None]:
     """Call ``note`` with cycle, operation, address and tag of each request, besides existing observers."""
     before = [channel.on_request for channel in channels]
-    for channel, other in zip(channels, before, strict=True):
-        channel.on_request = _both(other, note) if other else note
+    for channel, observer in zip(channels, before, strict=True):
+        channel.on_request = _both(observer, note) if observer else note
     try:
         yield
     finally:
-        for channel, other in zip(channels, before, strict=True):
-            channel.on_request = other
+        for channel, observer in zip(channels, before, strict=True):
+            channel.on_request = observer
 
 
 def _both(
-    first: Callable[[int, int, int, int], None], other: Callable[[int, int, int, int], None]
+    first_observer: Callable[[int, int, int, int], None], observer: Callable[[int, int, int, int], None]
 ) -> Callable[[int, int, int, int], None]:
     def note_both(now: int, operation: int, address: int, tag: int) -> None:
-        first(now, operation, address, tag)
-        other(now, operation, address, tag)
+        first_observer(now, operation, address, tag)
+        observer(now, operation, address, tag)
 
     return note_both
 

@@ -118,16 +118,16 @@ class ProblemMaker:
             return self.kind(_operands(a, b, exact, tell), parameters)
         tensors, ranks = without_ranks(tensors, self.kind.ranks)
         operands = self._named(tensors)
-        named: Sequence[Operand]
+        loaded: Sequence[Operand]
         if self.kind.of_any_order:
             opened = {
                 name: open_tensor(operand, name, exact=exact, progress=tell)
                 for name, operand in operands.items()
             }
-            named = [replace(tensor, ranks=ranks.get(name, ())) for name, tensor in opened.items()]
+            loaded = [replace(tensor, ranks=ranks.get(name, ())) for name, tensor in opened.items()]
         else:
-            named = [load_operand(operand, name, exact, tell) for name, operand in operands.items()]
-        return self.kind(named, parameters, in_order=False)
+            loaded = [load_operand(operand, name, exact, tell) for name, operand in operands.items()]
+        return self.kind(loaded, parameters, in_order=False)
 
     def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:
         """Operands by name, in the order of the problem's."""
@@ -147,11 +147,11 @@ def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
     kinds = {kind.kind: kind for kind in accelerator.solves}
     if entry is None:
         return accelerator.solves[0]
-    asked = str(entry.value)
-    if asked not in kinds:
-        what = f"{entry.origin}: {accelerator.name} solves no {KIND} {asked}"
-        raise ConfigurationError(f"{what}; {nearest(asked, kinds)}; {_elsewhere(asked)}")
-    return kinds[asked]
+    kind = str(entry.value)
+    if kind not in kinds:
+        message = f"{entry.origin}: {accelerator.name} solves no {KIND} {kind}"
+        raise ConfigurationError(f"{message}; {nearest(kind, kinds)}; {_elsewhere(kind)}")
+    return kinds[kind]
 
 
 def _elsewhere(kind: str) -> str:

@@ -48,16 +48,16 @@ class RequestCheck:
         self.faults: list[str] = []
         # By unit that is written, or read of what is only read: the cycle and the port of who did so first.
         self._touched: dict[int, tuple[int, int]] = {}
-        self._layouts = self._laid_out()
+        self._layouts = self._sorted_layouts()
         self._starts = [layout.start for layout in self._layouts]
         self._find_overlaps()
 
-    def _laid_out(self) -> list[Layout]:
+    def _sorted_layouts(self) -> list[Layout]:
         """The arrays that may be touched at all, by address."""
-        laid_out = sorted(self.machine.layouts(), key=lambda layout: layout.start)
-        if not laid_out:
+        ordered = sorted(self.machine.layouts(), key=lambda layout: layout.start)
+        if not ordered:
             raise ConfigurationError(f"{self.machine.NAME} should say in layouts() where its tensors lie")
-        return [layout for layout in laid_out if layout.size or layout.ahead]
+        return [layout for layout in ordered if layout.size or layout.ahead]
 
     def _tensor(self, address: int) -> str:
         """The name of the tensor that an address is of, by its number."""
@@ -72,9 +72,9 @@ class RequestCheck:
     def _find_overlaps(self) -> None:
         for layout, other in pairwise(self._layouts):
             if other.start // self.line * self.line < self._end(layout):
-                under, over = self._tensor(layout.start), self._tensor(other.start)
+                lower, upper = self._tensor(layout.start), self._tensor(other.start)
                 place = f"{layout.start:#x} to {self._end(layout):#x}"
-                self.faults.append(f"{over}: an array at {other.start:#x} lies over one of {under}, {place}")
+                self.faults.append(f"{upper}: an array at {other.start:#x} lies over one of {lower}, {place}")
 
     def note(self, now: int, operation: int, address: int, tag: int) -> None:
         """A channel takes a request."""
@@ -85,8 +85,8 @@ class RequestCheck:
         layout = self._find(address)
         fault = self._fault(layout, reads, units)
         if fault:
-            what = f"{self._who(port)} {'reads' if reads else 'writes'} {address:#x} in cycle {now} of memory"
-            self.faults.append(f"{self._tensor(address)}: {what}: {fault}")
+            access = f"{self._who(port)} {'reads' if reads else 'writes'} {address:#x}"
+            self.faults.append(f"{self._tensor(address)}: {access} in cycle {now} of memory: {fault}")
         if layout is not None and reads == (layout.role in READ_ONLY):
             for unit in units:
                 self._touched.setdefault(unit, (now, port))
@@ -118,10 +118,10 @@ class RequestCheck:
         return self._again(layout, units)
 
     def _again(self, layout: Layout, units: range) -> str:
-        before = next((self._touched[unit] for unit in units if unit in self._touched), None)
-        if layout.role not in ONCE or before is None:
+        previous = next((self._touched[unit] for unit in units if unit in self._touched), None)
+        if layout.role not in ONCE or previous is None:
             return ""
-        return f"the array {layout.role.value}, and {self._who(before[1])} did in cycle {before[0]}"
+        return f"the array {layout.role.value}, and {self._who(previous[1])} did in cycle {previous[0]}"
 
     def _who(self, port: int) -> str:
         """The component at the network to memory, and the port behind it."""
@@ -133,8 +133,8 @@ class RequestCheck:
         """Describe what is wrong with the requests of a run that has ended, a line each; the first ones"""
         if complete:
             self.finish()
-        more = len(self.faults) - MOST_TOLD
-        return [*self.faults[:MOST_TOLD], *([f"and {more} more of this kind"] if more > 0 else [])]
+        omitted = len(self.faults) - MOST_TOLD
+        return [*self.faults[:MOST_TOLD], *([f"and {omitted} more of this kind"] if omitted > 0 else [])]
 
     def finish(self) -> None:
         """The run is done: hold what was touched to what it is to use."""
@@ -149,16 +149,16 @@ class RequestCheck:
 
     def _compare(self, layout: Layout, touched: set[int], firsts: Mapping[int, tuple[int, int]]) -> None:
         """Tell of lines that are not touched and should be, or are and should not: the first of each."""
-        wanted = layout.lines(self.line)
-        name, done = self._tensor(layout.start), "written" if layout.role is Role.PRODUCT else "read"
-        if missing := wanted - touched:
+        expected = layout.lines(self.line)
+        name, verb = self._tensor(layout.start), "written" if layout.role is Role.PRODUCT else "read"
+        if missing := expected - touched:
             place = min(missing) * self.line
-            self.faults.append(f"{name}: {len(missing)} lines are never {done}, the first at {place:#x}")
-        if more := touched - wanted:
-            place, (cycle, port) = min(more) * self.line, firsts[min(more)]
+            self.faults.append(f"{name}: {len(missing)} lines are never {verb}, the first at {place:#x}")
+        if unexpected := touched - expected:
+            place, (cycle, port) = min(unexpected) * self.line, firsts[min(unexpected)]
             who = f"by {self._who(port)} in cycle {cycle} of memory"
             self.faults.append(
-                f"{name}: {len(more)} lines are {done} that nobody needs, the first at {place:#x} {who}"
+                f"{name}: {len(unexpected)} lines are {verb} that nobody needs, the first at {place:#x} {who}"
             )
 
 

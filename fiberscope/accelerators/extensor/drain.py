@@ -77,7 +77,7 @@ class Drain(Component):
         self.tiles = 0  # tiles drained
         self.pair = [0] * halves  # number of the pair in each half
         self.place = [(0, 0)] * halves  # place of the output tile in each half, as in ``places``
-        self.missing = [0] * halves  # rows in each half that are not drained
+        self.undrained_rows = [0] * halves  # rows in each half that are not drained
         self.waiting: deque[tuple[int, int]] = deque()  # half and row; wait for an earlier pair
         self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes held in memory, new bytes
         self.writing: deque[int] = deque()  # half of each row that is being written
@@ -116,8 +116,8 @@ class Drain(Component):
         """Finish the oldest row that is being written; ``drained`` has a slot for each half."""
         self.written = [count - 1 for count in self.written]
         half = self.writing.popleft()
-        self.missing[half] -= 1
-        if self.missing[half] == 0:
+        self.undrained_rows[half] -= 1
+        if self.undrained_rows[half] == 0:
             self.drained.push(half)
             self.tiles += 1
 
@@ -132,7 +132,7 @@ class Drain(Component):
         half, row = self.finished.control(), self.finished.coordinate()
         if row == TILE:
             self.place[half] = self.places[self.pairs]
-            self.missing[half] = self.finished.reference()
+            self.undrained_rows[half] = self.finished.reference()
             self.pair[half] = self.pairs
             self.pairs += 1
         elif self._must_wait(half):
@@ -154,17 +154,17 @@ class Drain(Component):
     def _must_wait(self, half: int) -> bool:
         """Return whether an earlier pair with the same output tile is not drained."""
         return any(
-            missing > 0 and pair < self.pair[half] and place == self.place[half]
-            for missing, pair, place in zip(self.missing, self.pair, self.place, strict=True)
+            count > 0 and pair < self.pair[half] and place == self.place[half]
+            for count, pair, place in zip(self.undrained_rows, self.pair, self.place, strict=True)
         )
 
     def _read(self, half: int, row: int) -> None:
         """Request the elements of a row that memory holds, and merge the row into memory."""
         first, n2 = self.place[half]
         taken = self.output_rows[half * self.height + row].take()
-        held, new = self.product.merge((first + row, n2), *taken)
-        self.read_jobs.push(0, held * self.element_bytes)
-        self.reading.append((half, held * self.element_bytes, new * self.element_bytes))
+        old_elements, new_elements = self.product.merge((first + row, n2), *taken)
+        self.read_jobs.push(0, old_elements * self.element_bytes)
+        self.reading.append((half, old_elements * self.element_bytes, new_elements * self.element_bytes))
 
     def _write(self) -> bool:
         """Write the next row that was read; return whether it could."""
@@ -184,7 +184,7 @@ class Drain(Component):
             return self.wait_input(self.read_done)
         if self.writing:
             return self.wait_input(self.write_done[1 if self.written[0] else 0])
-        return self.wait_input(self.finished) if any(self.missing) else self.idle()
+        return self.wait_input(self.finished) if any(self.undrained_rows) else self.idle()
 
     def counters(self) -> dict[str, int]:
         """Return the tiles drained, the nonzeros of Z so far and the additions to elements in memory."""

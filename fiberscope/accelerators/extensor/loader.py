@@ -73,23 +73,23 @@ class Loader(Component):
         self.halves = halves
         self.rows = rows
         self.ahead = ahead
-        self.held = 0  # halves in use
+        self.used_halves = 0  # halves in use
         self.coming: deque[tuple[int, int]] = deque()  # pairs requested and not complete
         self.arrived = [0, 0]  # number of tiles of A and of B that arrived for these pairs
         self.tile_of_b = -1  # tile of B requested last
         self.absent = np.zeros(0, bool)  # with rows, for each microtile of this tile, whether it is absent
-        self.begun = 0  # pairs requested so far
-        self.done_with = 0  # with a barrier, pairs whose products are all done
+        self.requested_pairs = 0  # pairs requested so far
+        self.finished_pairs = 0  # with a barrier, pairs whose products are all done
 
     def elaborate(self) -> None:
         """Look up the channels, and pair those of A's stream with those of B's stream."""
         super().elaborate()
         self.jobs = (self.a_jobs, self.b_jobs)
-        self.done = (self.a_done, self.b_done)
+        self.completions = (self.a_done, self.b_done)
 
     def tick(self, now: int) -> int:
         """Free a half, pop what arrived, and pass on a complete pair or request the next one."""
-        progress = self._free()
+        progress = self._release_halves()
         progress = self._receive() or progress
         progress = self._note_completed() or progress
         if self.coming and all(self.arrived):
@@ -103,21 +103,21 @@ class Loader(Component):
 
     def _wait(self) -> int:
         if self.coming:
-            return self.wait_input(self.done[self.arrived.index(0)])
+            return self.wait_input(self.completions[self.arrived.index(0)])
         if self.completed is not None and self._has_room():
             return self.wait_input(self.completed)
-        return self.wait_input(self.released) if self.held else self.idle()
+        return self.wait_input(self.released) if self.used_halves else self.idle()
 
-    def _free(self) -> bool:
+    def _release_halves(self) -> bool:
         if not self.released.can_pop():
             return False
         self.released.pop()
-        self.held -= 1
+        self.used_halves -= 1
         return True
 
     def _receive(self) -> bool:
         progress = False
-        for i, channel in enumerate(self.done):
+        for i, channel in enumerate(self.completions):
             if channel.can_pop():
                 channel.pop()
                 self.arrived[i] += 1
@@ -128,36 +128,38 @@ class Loader(Component):
         if self.completed is None or not self.completed.can_pop():
             return False
         self.completed.pop()
-        self.done_with += 1
+        self.finished_pairs += 1
         return True
 
     def _has_room(self) -> bool:
         """Return whether there is a pair to fetch and a free half for it."""
-        return self.held < self.halves and self.pairs.can_pop()
+        return self.used_halves < self.halves and self.pairs.can_pop()
 
     def _barred(self) -> bool:
         """Return whether the next pair must wait because it replaces a tile of B that is still needed."""
         if self.pairs.reference() == self.tile_of_b:
             return False
-        return (self.rows and self.held > 0) or (self.completed is not None and self.done_with < self.begun)
+        return (self.rows and self.used_halves > 0) or (
+            self.completed is not None and self.finished_pairs < self.requested_pairs
+        )
 
     def _begin(self) -> None:
         """Request a pair. Its jobs find free slots, because at most ``ahead`` pairs are incomplete."""
         pair = self.pairs.coordinate(), self.pairs.reference()
         self.pairs.pop()
-        self.held += 1
+        self.used_halves += 1
         for channel, size in zip(self.jobs, self._bytes(*pair), strict=True):
             channel.push(0, size)
         self.coming.append(pair)
         self.tile_of_b = pair[1]
-        self.begun += 1
+        self.requested_pairs += 1
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
         """Return the bytes to fetch of A's tile and of B's tile."""
-        of_a = bytes_of_a(self.a, self.b, tile_a, tile_b)
+        a_bytes = bytes_of_a(self.a, self.b, tile_a, tile_b)
         new = tile_b != self.tile_of_b
         if not self.rows:
-            return of_a, int(self.b.tile_bytes[tile_b]) if new else 0
+            return a_bytes, int(self.b.tile_bytes[tile_b]) if new else 0
         coordinates, _sizes = self.a.microtiles(tile_a)
         k_of_b, sizes_of_b = self.b.microtiles(tile_b)
         lists = int(self.b.tile_bytes[tile_b] - sizes_of_b.sum()) if new else 0
@@ -165,11 +167,11 @@ class Loader(Component):
             self.absent = np.ones(len(k_of_b), bool)
         needed = self.absent & np.isin(k_of_b, coordinates)
         self.absent &= ~needed
-        return of_a, lists + int(sizes_of_b[needed].sum())
+        return a_bytes, lists + int(sizes_of_b[needed].sum())
 
     def counters(self) -> dict[str, int]:
         """Return the number of pairs of tiles requested."""
-        return {"pairs": self.begun}
+        return {"pairs": self.requested_pairs}
 
 
 def bytes_of_a(a: TiledOperand, b: TiledOperand, tile_a: int, tile_b: int) -> int:

@@ -101,7 +101,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         if parameters.llb.by_rows:
             self.halves, self.output = self.output[0], (1, self.output[1])
         self.pairs = self._pairs()
-        self.product = self._stored(shape)
+        self.product = self._store_product(shape)
         self.output_rows = [
             OutputRow(self.output[1], self.value_type) for _ in range(self.halves * self.output[0])
         ]
@@ -123,7 +123,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         """Return the pairs of tiles in the order of execution."""
         return pairs_of(self.a.tree, self.b.tree)
 
-    def _stored(self, shape: tuple[int, int]) -> StoredProduct:
+    def _store_product(self, shape: tuple[int, int]) -> StoredProduct:
         """Return an empty Z of this shape in memory."""
         return StoredProduct(shape, self.parameters.pe.tile, self.output[1], self.value_type)
 
@@ -244,10 +244,10 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def operations(self) -> dict[str, int]:
         """Return the multiplications, additions, intersection steps of each level and microtile products."""
         cores = self.cores
-        summed = count("add", *cores)
+        additions = count("add", *cores)
         return {
             "multiply": count("multiply", *cores),
-            "add": summed + count("add", self.outputs) + self.product.additions,
+            "add": additions + count("add", self.outputs) + self.product.additions,
             "intersect_k2": count("intersect_k2", self.sequencer),
             "intersect_k1": count("intersect_k1", self.dispatcher),
             "intersect_k0": count("intersect_k0", *cores),
@@ -256,12 +256,12 @@ class ExTensor(Composition[ExTensorConfiguration]):
 
     def layouts(self) -> Sequence[Layout]:
         """Return the layouts in the order of ``STREAMS``."""
-        moved = [count("bytes", stream) for stream in self.streams]
-        moved[3] = moved[2]  # the partial outputs that are read are written back to the same place
-        moved[4] = self.product.nonzeros * self.parameters.format.output // 8
+        stream_bytes = [count("bytes", stream) for stream in self.streams]
+        stream_bytes[3] = stream_bytes[2]  # partial outputs are written back to the same place
+        stream_bytes[4] = self.product.nonzeros * self.parameters.format.output // 8
         return [
             Layout.stream(stream, HALF_A_TENSOR, size)
-            for (_name, *stream), size in zip(STREAMS, moved, strict=True)
+            for (_name, *stream), size in zip(STREAMS, stream_bytes, strict=True)
         ]
 
     def traffic_minimum_bytes(self) -> int:

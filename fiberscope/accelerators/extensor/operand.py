@@ -33,7 +33,7 @@ def tiled_a(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> F
         shape: microtiles of a tile in M, K and N.
     """
     m, k, _n = shape
-    tree = _cut(_cut(matrix, "M", microtile, m), "K", microtile, k)
+    tree = _partition(_partition(matrix, "M", microtile, m), "K", microtile, k)
     return tree.swizzle(("K2", "M2", "M1", "K1", "M0", "K0"))
 
 
@@ -46,11 +46,11 @@ def tiled_b(matrix: FiberTree, microtile: int, shape: tuple[int, int, int]) -> F
         shape: microtiles of a tile in M, K and N.
     """
     _m, k, n = shape
-    tree = _cut(_cut(matrix, "N", microtile, n), "K", microtile, k)
+    tree = _partition(_partition(matrix, "N", microtile, n), "K", microtile, k)
     return tree.swizzle(("N2", "K2", "N1", "K1", "N0", "K0"))
 
 
-def _cut(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> FiberTree:
+def _partition(tree: FiberTree, rank: str, microtile: int, microtiles: int) -> FiberTree:
     """Partition a rank into three: first coordinates of tiles, of microtiles, and the coordinates."""
     fine = tree.partition_by_shape(rank, microtile, f"{rank}1", f"{rank}0")
     return fine.partition_by_shape(f"{rank}1", microtile * microtiles, f"{rank}2", f"{rank}1")
@@ -91,8 +91,9 @@ class TiledOperand:  # C: final
         self.element_k = integers_of(tree.coordinates[ELEMENTS])  # C: long[::1]
         self.values = values_of(tree.values)  # C: double[::1]
         self.microtile_elements = _elements(tree)  # C: long[::1]
-        own = formats["K1"].coordinate + formats["K1"].payload
-        self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)  # C: long[::1]
+        element_bits = formats["K1"].coordinate + formats["K1"].payload
+        bits = subtree_bits(tree, "K1", formats) + element_bits
+        self.microtile_bytes = integers_of(bits // 8)  # C: long[::1]
         self.tile_bytes = _tile_bytes(tree, formats)
         self._masks: memoryview[int] | None = None
 

@@ -270,24 +270,24 @@ class IntersectingCore(Component):
 
     def _dot(self, fiber_a: int, fiber_b: int) -> None:
         """Compute the dot products of a fiber of A and the fibers of B from ``fiber_b`` on."""
-        both = self.intersection
+        intersection = self.intersection
         first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        fiber_b = both.meet(first, end, fiber_b, self.last_b)
+        fiber_b = intersection.meet(first, end, fiber_b, self.last_b)
         while fiber_b < self.last_b:
-            self._keep(fiber_a, fiber_b, both.matches, both.total)
-            fiber_b = both.meet(first, end, fiber_b + 1, self.last_b)
+            self._keep(fiber_a, fiber_b, intersection.matches, intersection.total)
+            fiber_b = intersection.meet(first, end, fiber_b + 1, self.last_b)
 
     def _dot_met(self, fiber_a: int, fiber_b: int) -> None:
         """Compute the dot products with the fibers of B that have a common coordinate, which masks select.
 
         One loop for this case and ``_dot`` would take 1.05 times the run time.
         """
-        both, masks = self.intersection, self.masks
+        intersection, masks = self.intersection, self.masks
         first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
         fiber_b = masks.next_met(fiber_a, fiber_b, self.last_b)
         while fiber_b < self.last_b:
-            both.meet(first, end, fiber_b, fiber_b + 1)
-            self._keep(fiber_a, fiber_b, both.matches, both.total)
+            intersection.meet(first, end, fiber_b, fiber_b + 1)
+            self._keep(fiber_a, fiber_b, intersection.matches, intersection.total)
             fiber_b = masks.next_met(fiber_a, fiber_b + 1, self.last_b)
 
     def _keep(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline

@@ -59,13 +59,17 @@ class StoredProduct:
             The number of elements that memory held in the visited microtiles, and the number of new elements.
         """
         entries = self.rows.get(place)
-        held, old = (keys[:0], values[:0]) if entries is None else (entries[0].astype(np.int64), entries[1])
-        both, sums = merged(held, old, keys, values, self.value_type) if len(held) else (keys, values)
-        self.rows[place] = both.astype(self.key_type), sums
-        new = len(both) - len(held)
+        old_keys, old = (
+            (keys[:0], values[:0]) if entries is None else (entries[0].astype(np.int64), entries[1])
+        )
+        merged_keys, sums = (
+            merged(old_keys, old, keys, values, self.value_type) if len(old_keys) else (keys, values)
+        )
+        self.rows[place] = merged_keys.astype(self.key_type), sums
+        new = len(merged_keys) - len(old_keys)
         self.nonzeros += new
         self.additions += len(keys) - new
-        return held_within(held, visited, self.microtile**2), new
+        return held_within(old_keys, visited, self.microtile**2), new
 
     def gather(self) -> CsrArray:
         """Return Z; its entries are the elements written, zeros included. The rows are freed on the way."""
@@ -77,16 +81,16 @@ class StoredProduct:
         columns = np.empty(self.nonzeros, np.int32 if self.shape[1] < 2**31 else np.int64)
         values = np.empty(self.nonzeros)
         lengths = np.zeros(self.shape[0], np.int64)
-        done = 0
+        start = 0
         for m1, places in groupby(sorted(self.rows), key=lambda place: place[0]):
             rows, parts, entries = self._points(list(places))
             order = np.argsort(rows, kind="stable")  # keeps the order by N2 and column within a row
-            here = slice(done, done + len(rows))
-            columns[here], values[here] = parts[order], entries[order]
+            part = slice(start, start + len(rows))
+            columns[part], values[part] = parts[order], entries[order]
             first = m1 * self.microtile
             counts = np.bincount(rows, minlength=1)
             lengths[first : first + len(counts)] = counts
-            done = here.stop
+            start = part.stop
         pointers = np.concatenate([[0], np.cumsum(lengths)])
         if self.nonzeros < 2**31:  # as wide as the coordinates, or scipy copies them
             pointers = pointers.astype(columns.dtype)
@@ -101,8 +105,8 @@ class StoredProduct:
         points = []
         for place in places:
             keys, values = self.rows.pop(place)
-            column, inside = np.divmod(keys, side**2)
-            rows = (inside // side).astype(np.uint16)
-            points.append((rows, (place[1] * self.columns + column) * side + inside % side, values))
+            column, offset = np.divmod(keys, side**2)
+            rows = (offset // side).astype(np.uint16)
+            points.append((rows, (place[1] * self.columns + column) * side + offset % side, values))
         rows, columns, values = (np.concatenate(part) for part in zip(*points, strict=True))
         return rows, columns, values

@@ -82,16 +82,18 @@ class Sequencer(Component):
 def walk(a: FiberTree, b: FiberTree, *, skip: bool = True) -> Iterator[tuple[int, int] | None]:
     """Yield None after each step of the intersection, then the pairs of tiles if the step found a match."""
     fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
-    both = FiberIntersection(integers_of(a.coordinates[0]), integers_of(b.coordinates[TILES]), skip=skip)
+    intersection = FiberIntersection(
+        integers_of(a.coordinates[0]), integers_of(b.coordinates[TILES]), skip=skip
+    )
     for n2 in range(len(b.coordinates[0])):
-        both.begin(0, len(a.coordinates[0]), fibers_of_b[n2], fibers_of_b[n2 + 1])
-        while not both.ended():
-            met = both.run(1)
+        intersection.begin(0, len(a.coordinates[0]), fibers_of_b[n2], fibers_of_b[n2 + 1])
+        while not intersection.ended():
+            met = intersection.run(1)
             yield None
             if met:
-                tiles_of_a = range(fibers_of_a[both.a], fibers_of_a[both.a + 1])
-                yield from ((tile, both.b) for tile in tiles_of_a)
-                both.take()
+                tiles_of_a = range(fibers_of_a[intersection.a], fibers_of_a[intersection.a + 1])
+                yield from ((tile, intersection.b) for tile in tiles_of_a)
+                intersection.take()
 
 
 def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:

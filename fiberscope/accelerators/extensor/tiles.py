@@ -54,17 +54,17 @@ class Tiling:
         self.dense = {"A": lies_dense("A", a), "B": lies_dense("B", b)}
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
         self.shape, origin = _first(parameters, a, b)
-        self._cut()
+        self._partition()
         self._fit_microtiles()
         wanted, excess = self.shape, self._excess()
         while excess and origin and self.shape != (1, 1, 1):
             self.shape = _halved(self.shape)
-            self._cut()
+            self._partition()
             excess = self._excess()
         if excess:
             raise ConfigurationError(excess)
         if parameters.llb.by_rows:
-            self._cut(1)
+            self._partition(1)
         choices = [_shape_text(self.shape, origin, wanted)] if origin else []
         if self.parameters.pe.tile < parameters.pe.tile:
             sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
@@ -77,7 +77,7 @@ class Tiling:
         m, k, n = self.shape
         return Tile(m=m, k=k, n=n)
 
-    def _cut(self, rows: int = 0) -> None:
+    def _partition(self, rows: int = 0) -> None:
         """Partition both operands; if ``rows`` is not 0, A into tiles of ``rows`` rows M1."""
         shape = (rows or self.shape[0], *self.shape[1:])
         microtile, ranks = self.parameters.pe.tile, self.parameters.format.ranks
@@ -99,18 +99,18 @@ class Tiling:
             self.parameters = self.parameters.model_copy(update={"pe": halved})
             m, k, n = self.shape
             self.shape = (2 * m, 2 * k, 2 * n)
-            self._cut()
+            self._partition()
 
     def _microtile_excess(self) -> str:
         """Describe the largest two microtiles with a common K1 that do not fit; empty if all fit."""
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
         blocks = -(-int(self.matrices[0].shape[1]) // tile)
-        of_a, of_b = (_largest_by_k(part, tile, blocks) for part in (self.a, self.b))
-        meeting = np.where((of_a > 0) & (of_b > 0), of_a + of_b, 0)
+        a_bytes, b_bytes = (_largest_by_k(part, tile, blocks) for part in (self.a, self.b))
+        meeting = np.where((a_bytes > 0) & (b_bytes > 0), a_bytes + b_bytes, 0)
         worst = int(np.argmax(meeting)) if blocks else 0
         if not blocks or meeting[worst] <= size:
             return ""
-        a, b = int(of_a[worst]), int(of_b[worst])
+        a, b = int(a_bytes[worst]), int(b_bytes[worst])
         return (
             f"extensor: pe.buffer is {size} bytes; it should hold an element of A of {a} bytes and one of B "
             f"of {b} bytes that meet at k = {worst * tile}: {a + b} bytes"
@@ -142,8 +142,8 @@ class Tiling:
         element = self.parameters.format.output // 8
         largest = 0
         for part_a, part_b in self._pairs():
-            of_a = np.bincount(part_a.indices, minlength=part_a.shape[1])
-            bound = int(of_a @ np.diff(part_b.indptr)) * element
+            a_bytes = np.bincount(part_a.indices, minlength=part_a.shape[1])
+            bound = int(a_bytes @ np.diff(part_b.indptr)) * element
             if bound > max(largest, room):
                 bound = int((part_a @ part_b).nnz) * element
             largest = max(largest, bound)

@@ -151,7 +151,7 @@ class FunctionalRun:  # C: final
         if writes_partial:
             self.occupancy.begin(tree_task)
             self.table.output_starts[tree_task] = self.partials.allocate(self.occupancy.bound(tree_task))
-        merged = self._merged(task)
+        merged = self._merge_elements(task)
         place = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
         self.now += 1
         self.free[element] = max(self.free[element], self.now) + merged + 1
@@ -181,7 +181,7 @@ class FunctionalRun:  # C: final
                 element = 0
         return best
 
-    def _merged(self, task: int) -> int:  # C: noexcept
+    def _merge_elements(self, task: int) -> int:  # C: noexcept
         """Return the number of elements that a task merges."""
         if task < self.a.rows:
             return int(self.work.merged[task])
@@ -213,18 +213,18 @@ class FunctionalRun:  # C: final
         """Begin the oldest task of a processing element."""
         place = element * self.depth + self.oldest[element]
         self.parts[element] = 0
-        self.events[element] = self.ends[place] - self._merged(self.queue[place]) - 1
+        self.events[element] = self.ends[place] - self._merge_elements(self.queue[place]) - 1
         self._read_part(element)
 
     def _read_part(self, element: int) -> None:
         """Read the next part of the inputs of an element's oldest task, as much as its buffers hold."""
         place = element * self.depth + self.oldest[element]
         task = self.queue[place]
-        parts = max(1, (self._merged(task) + self.buffered - 1) // self.buffered)
+        parts = max(1, (self._merge_elements(task) + self.buffered - 1) // self.buffered)
         part = self.parts[element]
         self.parts[element] += 1
         self.events[element] = self.ends[place] if part + 1 == parts else self.events[element] + self.buffered
-        before = self.cache.traffic_lines()
+        count_before = self.cache.traffic_lines()
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
                 self._read_row(self.a.coordinates[i], part, parts)
@@ -235,7 +235,7 @@ class FunctionalRun:  # C: final
                     self._consume(-1 - self.table.inputs[i], part, parts)
                 else:
                     self._read_row(self.trees.nonzeros.coordinates[self.table.inputs[i]], part, parts)
-        self.lines[self._row_of(task)] += self.cache.traffic_lines() - before
+        self.lines[self._row_of(task)] += self.cache.traffic_lines() - count_before
 
     def _row_of(self, task: int) -> int:  # C: noexcept
         return task if task < self.a.rows else self.trees.row_of_task[task - self.a.rows]
@@ -253,10 +253,10 @@ class FunctionalRun:  # C: final
     def _consume(self, task: int, part: int, parts: int) -> None:
         base = self._first_line(task)
         count = self._lines_of(self.work.task_outputs[task])
-        before = self.cache.consume_misses
+        count_before = self.cache.consume_misses
         for line in range(base + part * count // parts, base + (part + 1) * count // parts):
             self.cache.consume(line)
-        self.partial_reads += self.cache.consume_misses - before
+        self.partial_reads += self.cache.consume_misses - count_before
 
     def _first_line(self, task: int) -> int:  # C: noexcept
         """Return the first line of a task's partial fiber."""
@@ -268,7 +268,7 @@ class FunctionalRun:  # C: final
 
     def _end(self, task: int) -> None:
         """Complete a task of a tree: write its partial fiber, and free the partial fibers that it merged."""
-        before = self.cache.traffic_lines()
+        count_before = self.cache.traffic_lines()
         parent = self.table.parents[task]
         self.table.output_lengths[task] = self.work.task_outputs[task]
         if parent != NO_PARENT:
@@ -285,14 +285,14 @@ class FunctionalRun:  # C: final
             if self.table.missing[parent] == 0:
                 self.ready[self.last_ready] = self.a.rows + parent
                 self.last_ready += 1
-        self.lines[self.trees.row_of_task[task]] += self.cache.traffic_lines() - before
+        self.lines[self.trees.row_of_task[task]] += self.cache.traffic_lines() - count_before
 
     def _fetch(self, task: int) -> None:
         """Issue the prefetcher's requests for a task: lines of row pointers and the lines of all its fibers.
 
         A line of row pointers is read once for successive inputs that need the same line.
         """
-        before = self.cache.traffic_lines()
+        count_before = self.cache.traffic_lines()
         pointer_line = NO_LINE
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
@@ -308,7 +308,7 @@ class FunctionalRun:  # C: final
                     row = self.trees.nonzeros.coordinates[self.table.inputs[i]]
                     pointer_line = self._locate(row, pointer_line)
                     self._fetch_row(row)
-        self.lines[self._row_of(task)] += self.cache.traffic_lines() - before
+        self.lines[self._row_of(task)] += self.cache.traffic_lines() - count_before
 
     def _locate(self, row: int, line: int) -> int:
         """Read the lines of a row's two pointers, except the line read last.
@@ -348,7 +348,7 @@ class FunctionalRun:  # C: final
     def _fetch_fiber(self, task: int) -> None:
         if self.fetching:
             base = self._first_line(task)
-            before = self.cache.fetch_misses
+            count_before = self.cache.fetch_misses
             for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
                 self.cache.prefetch(line)
-            self.partial_reads += self.cache.fetch_misses - before
+            self.partial_reads += self.cache.fetch_misses - count_before

@@ -180,16 +180,16 @@ class Gamma(Composition[GammaConfiguration]):
 
     def layouts(self) -> Sequence[Layout]:
         """Return the layouts: operands and pointers are arrays; partial fibers and Z lie in free space."""
-        selected, of_b = self._selected(), self.b_sizes
-        rows_of_b = RowPlaces(B_BASE, np.diff(np.asarray(self.b.pointers)), of_b.element_bytes)
-        pairs = np.stack([selected, selected + 2], axis=1) * of_b.pointer_bytes
+        selected, b_elements = self._selected(), self.b_sizes
+        rows_of_b = RowPlaces(B_BASE, np.diff(np.asarray(self.b.pointers)), b_elements.element_bytes)
+        pairs = np.stack([selected, selected + 2], axis=1) * b_elements.pointer_bytes
         space, whole, pointer = 1 << TENSOR_SHIFT, Layout.whole, self.parameters.format.pointer
         a_bytes = int(self.a.pointers[self.a.rows]) * self.a_sizes.element_bytes
         return (
             whole(A_BASE, a_bytes, Role.OPERAND),
             whole(A_POINTERS_BASE, (self.a.rows + 1) * self.a_sizes.pointer_bytes, Role.OPERAND),
             *rows_of_b.layouts(selected),
-            Layout(B_POINTERS_BASE, (self.b.rows + 1) * of_b.pointer_bytes, Role.OPERAND, pairs),
+            Layout(B_POINTERS_BASE, (self.b.rows + 1) * b_elements.pointer_bytes, Role.OPERAND, pairs),
             Layout(PARTIAL_BASE, space, Role.WORK),
             Layout(Z_BASE, space, Role.PRODUCT),
             whole(Z_POINTERS_BASE, (self.shape[0] + 1) * pointer, Role.PRODUCT),
@@ -201,10 +201,10 @@ class Gamma(Composition[GammaConfiguration]):
         Each nonzero counts an element, and each row a pointer. Z counts the nonzeros written so far.
         """
         selected, rows = self._selected(), self.shape[0]
-        of_b = int(np.diff(np.asarray(self.b.pointers))[selected].sum())
+        b_elements = int(np.diff(np.asarray(self.b.pointers))[selected].sum())
         moved = (
             (self.a.pointers[self.a.rows], rows, self.a_sizes),
-            (of_b, len(selected), self.b_sizes),
+            (b_elements, len(selected), self.b_sizes),
             (int(np.sum(self.table.row_lengths)), rows, self.parameters.sizes),
         )
         return sum(

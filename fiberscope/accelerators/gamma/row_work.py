@@ -42,12 +42,12 @@ class Trees:  # C: final
         lengths = np.diff(pointers)
         is_tree = (lengths > radix) | ((np.bincount(product_rows)[product_rows] > 1) & (lengths > 0))
         self.rows = is_tree.astype(np.uint8)  # C: unsigned char[::1]
-        own = np.concatenate([[0], np.cumsum(np.where(is_tree, lengths, 0))])
-        chosen = np.repeat(is_tree, lengths)
-        self.nonzeros = CompressedRows(own, np.asarray(a.coordinates)[chosen], np.zeros(0))
-        self.table = TaskTable(own, radix, product_rows)
+        offsets = np.concatenate([[0], np.cumsum(np.where(is_tree, lengths, 0))])
+        in_tree = np.repeat(is_tree, lengths)
+        self.nonzeros = CompressedRows(offsets, np.asarray(a.coordinates)[in_tree], np.zeros(0))
+        self.table = TaskTable(offsets, radix, product_rows)
         last = np.maximum.accumulate(np.asarray(self.table.last_nonzeros))
-        rows = np.searchsorted(own, last, "right") - 1
+        rows = np.searchsorted(offsets, last, "right") - 1
         self.row_of_task = rows.astype(np.int64)  # C: long[::1]
         places = np.searchsorted(rows, np.arange(a.rows + 1))
         self.first_tasks = places.astype(np.int64)  # C: long[::1]

@@ -83,10 +83,10 @@ def run_windows(
         if state is not None:
             set_state(machine, state, _lines_in_flight(machine, task))
         tell(*machine.progress())
-    ended = machine.kernel.run()
-    if not ended.complete:
+    outcome = machine.kernel.run()
+    if not outcome.complete:
         raise KeyboardInterrupt
-    return [*marks, _mark(machine, ended.cycles)]
+    return [*marks, _mark(machine, outcome.cycles)]
 
 
 def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
@@ -124,20 +124,20 @@ class _Steps:
         count = self.machine.table.count
         while scheduler.next_task <= task and (scheduler.next_task < count or task == count):
             self.limit += STEP
-            ended = self.machine.kernel.run(cycle_limit=self.limit)
-            if ended.complete and task == count:
-                return ended.cycles
-            if ended.reason != "cycle limit":
+            outcome = self.machine.kernel.run(cycle_limit=self.limit)
+            if outcome.complete and task == count:
+                return outcome.cycles
+            if outcome.reason != "cycle limit":
                 raise KeyboardInterrupt
         return self.limit
 
 
 def _mark(machine: Gamma, cycles: int) -> Mark:
-    moved = moved_bytes(machine.traffic())
+    traffic_bytes = moved_bytes(machine.traffic())
     use = machine.memory()
     assert use is not None
     rows = (use.row_hits, use.row_misses, use.row_conflicts)
-    return Mark(cycles, machine.operations()["merge"], moved, *rows)
+    return Mark(cycles, machine.operations()["merge"], traffic_bytes, *rows)
 
 
 def _lines_in_flight(machine: Gamma, before: int) -> Integers:

@@ -95,11 +95,11 @@ class _Tasks:  # C: object
         lengths, subrows = np.diff(pointers), np.bincount(rows)
         self.product_rows = len(subrows)
         fibers: dict[int, list[int]] = {}  # partial fibers of split rows, by row of the product
-        done = 0
+        begin = 0
         for place in [*np.flatnonzero((lengths > self.radix) | (subrows[rows] > 1)), len(rows)]:
-            short = done + np.flatnonzero(lengths[done:place])
-            self._add(rows[short], lengths[short], np.arange(pointers[done], pointers[place]))
-            done = place + 1
+            short = begin + np.flatnonzero(lengths[begin:place])
+            self._add(rows[short], lengths[short], np.arange(pointers[begin], pointers[place]))
+            begin = place + 1
             if place < len(rows):
                 row = int(rows[place])
                 fiber = self._add_tree(row, list(range(pointers[place], pointers[place + 1])))
@@ -123,13 +123,13 @@ class _Tasks:  # C: object
         """
         counts: list[int] = []
         take = (len(waiting) - 2) % (self.radix - 1) + 2
-        taken = 0
-        while not counts or len(waiting) - taken > 1:
+        input_count = 0
+        while not counts or len(waiting) - input_count > 1:
             counts.append(min(take, len(waiting)))
             waiting.append(-self.count - len(counts))
-            taken += counts[len(counts) - 1]
+            input_count += counts[len(counts) - 1]
             take = self.radix
-        inputs = np.array(waiting[:taken], np.int64)
+        inputs = np.array(waiting[:input_count], np.int64)
         self._add(np.full(len(counts), row), np.array(counts, np.int64), inputs)
         return waiting.pop()
 

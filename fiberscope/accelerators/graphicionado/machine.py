@@ -96,21 +96,22 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _add_streams(self, graph: CsrArray) -> list[Stream]:
         """All streams; their weights lie one behind another."""
         count = self.parameters.streams
-        dealt = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
-        weights = values_of(self._of_type(np.concatenate([part.weights for part in dealt])))
+        shares = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
+        weights = values_of(self._of_type(np.concatenate([part.weights for part in shares])))
         common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.regions)
         properties = self._of_type(self.program.start(self.degrees, self.task.root))
         temporaries = Temporaries(count, self.vertex_count, self.program.neutral)
         streams, first = [], 0
-        for number, part in enumerate(dealt):
+        for number, part in enumerate(shares):
             size = len(part.degrees)
-            own = Vertices(properties[number::count], part.degrees, temporaries.stream_values(number, size))  # type: ignore[arg-type]
+            values = temporaries.stream_values(number, size)
+            vertices = Vertices(properties[number::count], part.degrees, values)  # type: ignore[arg-type]
             frontier = Frontier(max(1, size))
             if not self.program.all_active and self.task.root % count == number:
                 frontier.add(self.task.root // count, float(properties[self.task.root]))
                 frontier.swap()
             edges = Edges(part, first, temporaries)
-            streams.append(Stream(common, self.names[number], own, edges, frontier))
+            streams.append(Stream(common, self.names[number], vertices, edges, frontier))
             first += len(part.weights)
         return streams
 
@@ -195,13 +196,13 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         parameters, streams = self.parameters, self.parameters.streams
         bounds = [[-(-max(0, int(v) - i) // streams) for i in range(streams)] for v in self.bounds]
         groups = [-(-stream.vertices.count // parameters.group) for stream in self.streams]
-        a_line_each = self.vertex_count // parameters.line_vertices // self.fit.slices
+        lines_per_slice = self.vertex_count // parameters.line_vertices // self.fit.slices
         return Schedule(
             bounds,
             self.task.iterations,
             groups if self.program.all_active else None,
             parameters.selects == "all" or self.program.all_active,
-            a_line_each if parameters.apply.auto else NEVER_STREAMING,
+            lines_per_slice if parameters.apply.auto else NEVER_STREAMING,
         )
 
     def _connect_memory(self) -> None:
@@ -220,7 +221,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
 
     def operations(self) -> dict[str, int]:
         """Edges visited, and what iterations did with them."""
-        done = {
+        counts = {
             "edges": count("edges", *self._all("edge_pipe")),
             "updates": count("updates", self.control),
             "iterations": count("iterations", self.control),
@@ -231,8 +232,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             "edges_of_fullest_stream": max(self._edges_by_stream()),
         }
         if self.parameters.selects == "blocks" and self.bitmaps:
-            done["blocks"] = count("bits_found", *self.bitmaps)
-        return done
+            counts["blocks"] = count("bits_found", *self.bitmaps)
+        return counts
 
     def _edges_by_stream(self) -> list[int]:
         """Edges to the vertices of each stream."""
@@ -269,7 +270,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         """Return the bytes of the leanest design for what was done."""
         return self.minimum_bytes(self.operations())
 
-    def minimum_bytes(self, done: Mapping[str, int]) -> int:
+    def minimum_bytes(self, counts: Mapping[str, int]) -> int:
         """Return the bytes of the leanest design for these operations.
 
         The formula of docs/graphicionado.md: 16 F + (4 + w) E + 4 U + 4 N + 8 N.
@@ -277,9 +278,9 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         parameters = self.parameters
         pair = parameters.id.bytes + parameters.property.bytes
         edge = parameters.id.bytes + (parameters.property.bytes if self.program.uses_weights else 0)
-        applied = parameters.property.bytes * (done["updates"] + done["changed"])
-        listed = 0 if self.program.all_active else pair * done["changed"]
-        return (pair + START_BYTES) * done["activations"] + edge * done["edges"] + applied + listed
+        applied = parameters.property.bytes * (counts["updates"] + counts["changed"])
+        listed = 0 if self.program.all_active else pair * counts["changed"]
+        return (pair + START_BYTES) * counts["activations"] + edge * counts["edges"] + applied + listed
 
     def iterations(self) -> Sequence[Iteration]:
         """Return the activity of each iteration that has ended."""
@@ -288,8 +289,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def progress(self) -> tuple[int, int]:
         """Edges visited, and those of the graph, or of all iterations where all vertices are active."""
         rounds = self.task.iterations if self.program.all_active else 1
-        done = count("edges", *self._all("edge_pipe"))
-        return done, max(done, rounds * self.edge_count)
+        edges = count("edges", *self._all("edge_pipe"))
+        return edges, max(edges, rounds * self.edge_count)
 
     def chosen(self) -> tuple[str, ...]:
         """Return where edges begin, and the cut of the graph."""
