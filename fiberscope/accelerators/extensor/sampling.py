@@ -104,11 +104,11 @@ class MarkingLoader(Loader):
         return super().tick(now)
 
     def _begin(self) -> None:
-        self.tile_of_b = -1 if self.brings_b[self.begun] else self.pairs.reference()
+        self.tile_of_b = -1 if self.brings_b[self.requested_pairs] else self.pairs.reference()
         super()._begin()
 
-    def _free(self) -> bool:
-        released = super()._free()
+    def _release_halves(self) -> bool:
+        released = super()._release_halves()
         if released:
             self.released_at.append(self.now)
             self.tell(len(self.released_at))
@@ -150,7 +150,7 @@ class SplicedExTensor(ExTensor):
     def _pairs(self) -> Sequence[tuple[int, int]]:
         return [self.pair_work.pairs[number] for number in self.numbers]
 
-    def _stored(self, shape: tuple[int, int]) -> StoredProduct:
+    def _store_product(self, shape: tuple[int, int]) -> StoredProduct:
         places = self._held()
         return ResumedProduct(places, shape, self.parameters.pe.tile, self.output[1], self.value_type)
 

@@ -265,7 +265,7 @@ class InstanceBlocks:
         ports += [("ref", node) for node in self.nodes.values() if node.primitive.loads]
         innermost = self.memory.stage.einsums[-1].loop_order[-1]
         for port, node in ports if self.memory.stage.lanes else ():
-            stream = self.memory.graph.graph.feeding(node, port)
+            stream = self.memory.graph.graph.stream_into(node, port)
             nest = self.context.nests[stream.source, stream.output] if stream is not None else ()
             if nest[-1:] == (innermost,):
                 return node.name, port

@@ -183,7 +183,7 @@ class BuiltStage:
     @property
     def _value_stream(self) -> Stream:
         """Return the stream of the output's values."""
-        stream = self.graph.graph.feeding(self._output, "val")
+        stream = self.graph.graph.stream_into(self._output, "val")
         assert stream is not None  # a graph that was lowered has no open ports
         return stream
 

@@ -77,7 +77,7 @@ class StageMemory:
             node, port: node of the block, and its input.
             name: prefix of the names of the fetches.
         """
-        stream = self.graph.graph.feeding(node, port)
+        stream = self.graph.graph.stream_into(node, port)
         nest = () if stream is None else self.nests[stream.source, stream.output]
         tensor, place = self._referenced_level(node, port)
         has_element = place < 0 or isinstance(self.graph.tensors[tensor].levels[place], CompressedLevel)

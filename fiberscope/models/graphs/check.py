@@ -78,7 +78,7 @@ def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
         count = inputs.count(port)
         if count > 1:
             faults.add(node.place, f"{node}: {count} streams go into {port}; it takes one")
-        if count == 0 and not (port == "ref" and node.begins):
+        if count == 0 and not (port == "ref" and node.starts_at_root):
             root = "; root=true would feed it 0 and the end" if port == "ref" else ""
             faults.add(node.place, f"{node}: nothing is connected to {port}{root}")
         if count and port == "ref" and node.root:

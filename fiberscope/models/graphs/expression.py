@@ -64,7 +64,7 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     if not values:
         return _split_of_tensor(graph, writers)
     tree = Tree(graph, nests)
-    stream = tree.feeding(values[0], "val")
+    stream = tree.stream_into(values[0], "val")
     expression, nest = tree.value(stream), nests[stream.source, stream.output]
     tensor = values[0]["tensor"]
     return Assignment(Access.at(tensor, _result_variables(graph, writers, nest)), expression)
@@ -75,9 +75,9 @@ def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) 
     writer_variables = {
         int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]
     }
-    stored = graph.formats.get(writers[0]["tensor"])
-    if stored is not None and len(stored.order) == len(nest):
-        by_level = {dimension: nest[level] for level, dimension in enumerate(stored.order)}
+    tensor_format = graph.formats.get(writers[0]["tensor"])
+    if tensor_format is not None and len(tensor_format.order) == len(nest):
+        by_level = {dimension: nest[level] for level, dimension in enumerate(tensor_format.order)}
         return tuple({**by_level, **writer_variables}[dimension] for dimension in range(len(nest)))
     if sorted(writer_variables) == list(range(len(nest))):
         return tuple(writer_variables[dimension] for dimension in range(len(nest)))
@@ -90,11 +90,11 @@ def _split_of_tensor(graph: Graph, writers: list[Node]) -> Assignment:
     access: Access | None = None
     factor = 0
     for node in ordered:
-        stream = _feeding(graph, node, "bv" if node.level.is_bit_vector else "crd")
+        stream = _stream_into(graph, node, "bv" if node.level.is_bit_vector else "crd")
         source = graph.nodes[stream.source]
         while input := source.primitive.forwarded_input or source.primitive.split_input:
             factor = int(source["factor"] or factor)
-            stream = _feeding(graph, source, input)
+            stream = _stream_into(graph, source, input)
             source = graph.nodes[stream.source]
         if not source.primitive.scans or not factor:
             raise Unreadable(f"{node} writes coordinates that are no tensor's")
@@ -154,16 +154,16 @@ class Tree:
 
     def nest_into(self, node: Node, input: str) -> Nest:
         """Return the loop nest of the stream into a block."""
-        stream = self.feeding(node, input)
+        stream = self.stream_into(node, input)
         return self._nests[stream.source, stream.output]
 
-    def feeding(self, node: Node, input: str) -> Stream:
+    def stream_into(self, node: Node, input: str) -> Stream:
         """Return the stream into a block.
 
         Raises:
             Unreadable: no stream enters the input.
         """
-        return _feeding(self._graph, node, input)
+        return _stream_into(self._graph, node, input)
 
     def access(self, node: Node) -> Access:
         """Return the tensor access of an array, at the index variables of the level scanners before it.
@@ -172,8 +172,8 @@ class Tree:
             Unreadable: the number of scanners differs from the number of dimensions.
         """
         path = self._path(node)
-        stored = self._graph.formats.get(node["tensor"])
-        order = stored.order if stored is not None else tuple(range(len(path)))
+        tensor_format = self._graph.formats.get(node["tensor"])
+        order = tensor_format.order if tensor_format is not None else tuple(range(len(path)))
         if len(path) != len(order):
             raise Unreadable(f"{node}: {len(path)} scanners lead to a tensor of {len(order)} dimensions")
         variables = {dimension: path[level] for level, dimension in enumerate(order)}
@@ -182,7 +182,7 @@ class Tree:
     def _path(self, node: Node) -> list[str]:
         """Return the index variables of the scanners between a root and an array, outermost first."""
         variables: list[str] = []
-        stream = self._graph.feeding(node, "ref")
+        stream = self._graph.stream_into(node, "ref")
         while stream is not None:
             source = self._graph.nodes[stream.source]
             if source.primitive.scans:
@@ -191,12 +191,12 @@ class Tree:
                     return variables  # in a dense level the coordinate is the position
             if stream.output == "located":
                 variables.insert(0, source["index"])
-            stream = self._graph.feeding(source, source.primitive.reference_input(source, stream.output))
+            stream = self._graph.stream_into(source, source.primitive.reference_input(source, stream.output))
         return variables
 
 
-def _feeding(graph: Graph, node: Node, input: str) -> Stream:
-    stream = graph.feeding(node, input)
+def _stream_into(graph: Graph, node: Node, input: str) -> Stream:
+    stream = graph.stream_into(node, input)
     if stream is None:
         raise Unreadable(f"nothing is connected to {input} of {node}")
     return stream

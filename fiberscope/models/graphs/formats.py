@@ -84,10 +84,10 @@ def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
     """
     formats: dict[str, Format] = {}
     for entry in (" ".join(entry.split()) for text in texts for entry in _SEPARATOR.split(text)):
-        name, stored = _parse(entry)
+        name, tensor_format = _parse(entry)
         if name in formats:
             raise InputError(f"format {entry}: {name} has one already; leave one out")
-        formats[name] = stored
+        formats[name] = tensor_format
     return formats
 
 

@@ -119,7 +119,7 @@ def _remove_reducers(graph: Graph) -> None:
 
 def _is_redundant(graph: Graph, reducer_input: Stream, reducer_output: Stream) -> bool:
     """Return whether the coordinates of an accumulator are as deep as the input of a reducer before it."""
-    coordinates = graph.feeding(graph.nodes[reducer_output.target], "crd_inner")
+    coordinates = graph.stream_into(graph.nodes[reducer_output.target], "crd_inner")
     if coordinates is None:
         return True
     nests = nests_of(graph)

@@ -29,7 +29,7 @@ def gv_text(graph: Graph) -> str:
     """Return the text of a graph file, from which the reader restores an equal graph."""
     lines = ["digraph SAM {"]
     if graph.formats:
-        formats = ",".join(f"{tensor}={stored_format}" for tensor, stored_format in graph.formats.items())
+        formats = ",".join(f"{tensor}={tensor_format}" for tensor, tensor_format in graph.formats.items())
         lines.append(f'    comment="{formats}"')
     if graph.counted:
         lines.append(f'    counted="{",".join(map(str, graph.counted))}"')

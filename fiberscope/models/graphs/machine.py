@@ -109,8 +109,8 @@ class GraphMachine:
 
     def _feed_root(self, node: Node) -> None:
         """Feed the reference 0 and the done token to the first block of a tensor."""
-        has_reference = self.graph.feeding(node, "ref") is not None
-        if node.root or (node.begins and not has_reference):
+        has_reference = self.graph.stream_into(node, "ref") is not None
+        if node.root or (node.starts_at_root and not has_reference):
             block = self.blocks[node.name]
             root = self.kernel.add(Root(f"{block.name}.root"))
             reader, port = self._entry(node, "in_ref")

@@ -47,7 +47,7 @@ class _Walk:
 
     def _inputs(self, node: Node) -> dict[str, Nest | None]:
         inputs = {s.input: self._nest(s) for s in self._graph.streams_into(node) if s.input != "skip"}
-        return inputs or ({"ref": ()} if node.begins else {"ref": None})
+        return inputs or ({"ref": ()} if node.starts_at_root else {"ref": None})
 
     def _nest(self, stream: Stream) -> Nest | None:
         return self.nests.get((stream.source, stream.output))

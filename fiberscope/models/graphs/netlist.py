@@ -65,7 +65,7 @@ class Node:
         return BY_NAME[self["format"]]
 
     @property
-    def begins(self) -> bool:
+    def starts_at_root(self) -> bool:
         """Return whether a root feeds the node if no stream enters its reference input."""
         return self.root or self.primitive.loads
 
@@ -148,8 +148,8 @@ class Graph:
         """Convert formats that are given as text."""
         formats: Mapping[str, Format | str] = self.formats
         self.formats = {
-            name: stored if isinstance(stored, Format) else format_of(stored)
-            for name, stored in formats.items()
+            name: tensor_format if isinstance(tensor_format, Format) else format_of(tensor_format)
+            for name, tensor_format in formats.items()
         }
 
     def add(self, type: str, name: str = "", **attributes: object) -> Node:
@@ -206,7 +206,7 @@ class Graph:
         """Return the streams that begin at a block."""
         return (stream for stream in self.streams if stream.source == node.name)
 
-    def feeding(self, node: Node, input: str) -> Stream | None:
+    def stream_into(self, node: Node, input: str) -> Stream | None:
         """Return the stream into an input; None if no stream enters it."""
         return next((stream for stream in self.streams_into(node) if stream.input == input), None)
 
@@ -216,9 +216,9 @@ class Graph:
         if source["tensor"] or not source.primitive.has_operand_pairs:
             return source["tensor"]
         if stream.kind == REF:
-            references = self.feeding(source, stream.output)
+            references = self.stream_into(source, stream.output)
         else:
-            references = self.feeding(self.nodes[stream.target], stream.input.replace(CRD, REF))
+            references = self.stream_into(self.nodes[stream.target], stream.input.replace(CRD, REF))
         return self.tensor_at(references) if references else ""
 
     def arity(self, node: Node) -> int:

@@ -43,7 +43,11 @@ class PreparedGraph:
                 writers.setdefault(node["tensor"], []).append(node)
         result_formats = {name: self.graph.format_of(name, levels) for name, levels in writers.items()}
         operand_formats = {name: operand.stored.format for name, operand in self.operands.items()}
-        return {name: stored for name, stored in (result_formats | operand_formats).items() if stored.letters}
+        return {
+            name: tensor_format
+            for name, tensor_format in (result_formats | operand_formats).items()
+            if tensor_format.letters
+        }
 
     @property
     def title(self) -> str:

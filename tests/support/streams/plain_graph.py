@@ -42,7 +42,7 @@ class PlainGraph:
         self.roots = {
             name: deque([0, "D"])
             for name, node in self.nodes.items()
-            if node.root or (node.type == "arrayvals" and graph.feeding(node, "ref") is None)
+            if node.root or (node.type == "arrayvals" and graph.stream_into(node, "ref") is None)
         }
         self.streams = {}
         self.made = {name: {} for name in self.nodes}  # what the output registers hold
@@ -162,7 +162,7 @@ def _model(graph, node, tensors):
 
 
 def _drops_values(graph, node):
-    inner = graph.feeding(node, "inner") if node.type == "crddrop" else None
+    inner = graph.stream_into(node, "inner") if node.type == "crddrop" else None
     return inner is not None and inner.kind == "val"
 
 

@@ -132,7 +132,7 @@ class _Reader:
 def _in_phases(graphs: list[Graph]) -> Graph:
     """Return a graph that runs graphs as phases; its formats begin with the last result."""
     merged = Graph(
-        {name: stored_format for graph in reversed(graphs) for name, stored_format in graph.formats.items()}
+        {name: tensor_format for graph in reversed(graphs) for name, tensor_format in graph.formats.items()}
     )
     phases = 0
     for graph in graphs:

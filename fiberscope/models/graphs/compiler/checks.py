@@ -42,18 +42,16 @@ def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> d
     defaults = {
         a.tensor: dense(len(a.variables)) for a in (assignment.result, *accesses(assignment.expression))
     }
-    for tensor, stored in formats.items():
+    for tensor, format in formats.items():
         if tensor not in defaults:
-            raise InputError(
-                f"format {tensor}:{stored.letters}: the expression has no {tensor}; "
-                f"{nearest(tensor, defaults)}"
-            )
+            advice = nearest(tensor, defaults)
+            raise InputError(f"format {tensor}:{format.letters}: the expression has no {tensor}; {advice}")
         levels = len(defaults[tensor].letters)
-        if len(stored.letters) != levels:
+        if len(format.letters) != levels:
             raise InputError(
-                f"format {tensor}:{stored.letters}: {tensor} has {_variables(levels)}, and so as many letters"
+                f"format {tensor}:{format.letters}: {tensor} has {_variables(levels)}, and so as many letters"
             )
-    return {tensor: formats.get(tensor, stored) for tensor, stored in defaults.items()}
+    return {tensor: formats.get(tensor, default) for tensor, default in defaults.items()}
 
 
 def _check_repeated(access: Access) -> None:

@@ -53,7 +53,7 @@ class Candidate:
     @property
     def format_texts(self) -> list[str]:
         """Return the formats as ``compile_expression`` takes them."""
-        return [f"{name}:{stored.text}" for name, stored in self.formats.items()]
+        return [f"{name}:{tensor_format.text}" for name, tensor_format in self.formats.items()]
 
 
 def candidates(
@@ -81,16 +81,16 @@ def candidates(
     split_operands = {
         name: split_tensor(operand, variables[name], splits) for name, operand in tensors.items()
     }
-    for order, stored in _orders(assignment, formats, reordered, splits):
+    for order, tensor_format in _orders(assignment, formats, reordered, splits):
         try:
-            notation = notation_of(assignment, stored, order, splits=splits)
+            notation = notation_of(assignment, tensor_format, order, splits=splits)
             graph = lower([notation.assignment], notation.formats, order)
             graph.splits = dict(splits)
             statistics = {
                 name: _statistics(name, notation.formats[name], split_operands, cache)
                 for name in split_operands
             }
-            ordered.append(Candidate(order, stored, graph, estimate(graph, statistics)))
+            ordered.append(Candidate(order, tensor_format, graph, estimate(graph, statistics)))
         except (InputError, InestimableError) as error:
             reason = str(error)
     if not ordered:
@@ -133,7 +133,7 @@ def candidates_table(ordered: Sequence[Candidate]) -> Table:
     """Return a table of the expected cost of each order."""
     table = Table("Orders", ("order", "formats", "tokens", "cycles"))
     for candidate in ordered:
-        formats = ",".join(f"{name}={stored}" for name, stored in candidate.formats.items())
+        formats = ",".join(f"{name}={tensor_format}" for name, tensor_format in candidate.formats.items())
         costs = (candidate.expected.tokens, candidate.expected.cycles)
         table.add(",".join(candidate.order), formats, *(f"{cost:,.0f}" for cost in costs))
     return table
@@ -162,19 +162,19 @@ def _orders(
         yield order, {**notation.formats, **new_formats}
 
 
-def _reordered_format(access: Access, stored: Format, order: Sequence[str]) -> Format:
+def _reordered_format(access: Access, tensor_format: Format, order: Sequence[str]) -> Format:
     """Return a format with the levels in the order of loops; each dimension keeps its letter."""
-    letters = dict(zip(stored.order, stored.letters, strict=True))
-    levels = sorted(stored.order, key=lambda dimension: order.index(access.variables[dimension]))
+    letters = dict(zip(tensor_format.order, tensor_format.letters, strict=True))
+    levels = sorted(tensor_format.order, key=lambda dimension: order.index(access.variables[dimension]))
     return Format("".join(letters[dimension] for dimension in levels), tuple(levels))
 
 
 def _statistics(
     name: str,
-    stored: Format,
+    tensor_format: Format,
     tensors: Mapping[str, SparseTensor],
     cache: dict[tuple[str, Format], TensorStatistics],
 ) -> TensorStatistics:
-    if (name, stored) not in cache:
-        cache[name, stored] = statistics_of(store(tensors[name], stored))
-    return cache[name, stored]
+    if (name, tensor_format) not in cache:
+        cache[name, tensor_format] = statistics_of(store(tensors[name], tensor_format))
+    return cache[name, tensor_format]

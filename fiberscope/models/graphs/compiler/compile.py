@@ -52,7 +52,7 @@ class CompiledExpression:
         """Return plain data; ``blocks`` counts the graph's blocks by type."""
         return {
             "statements": [str(notation.assignment) for notation in self.notations],
-            "formats": {name: str(stored) for name, stored in self.graph.formats.items()},
+            "formats": {name: str(format) for name, format in self.graph.formats.items()},
             "order": list(self.order),
             "split": self.graph.splits,
             "counts": self.counts,
@@ -88,16 +88,16 @@ def compile_expression(
         InputError: an argument is invalid.
     """
     assignment = parse(text)
-    stored = parse_formats([formats] if isinstance(formats, str) else formats)
+    formats_by_tensor = parse_formats([formats] if isinstance(formats, str) else formats)
     order, reorder = _variables(order, "order"), _variables(reorder, "reorder")
     splits = parse_splits(split) if split else {}
     if factor:
-        loops, notations = cascade_of(assignment, stored, order, reorder, splits)
+        loops, notations = cascade_of(assignment, formats_by_tensor, order, reorder, splits)
     else:
-        notations = [notation_of(assignment, stored, order, reorder, splits)]
+        notations = [notation_of(assignment, formats_by_tensor, order, reorder, splits)]
         loops = notations[0].order
     tensors = {
-        name: stored_format for notation in notations for name, stored_format in notation.formats.items()
+        name: tensor_format for notation in notations for name, tensor_format in notation.formats.items()
     }
     graph = lower([notation.assignment for notation in notations], tensors, loops)
     graph.splits = splits

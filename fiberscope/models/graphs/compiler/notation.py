@@ -81,7 +81,7 @@ class Notation:
         """Return the nest of loops as text; a sum among other terms becomes a temporary."""
         used = {path.tensor for path in (self.result, *self.operands)} | set(self.order)
         names = (name for number in count(1) if (name := f"t{number}") not in used)
-        formats = ", ".join(f"{name}={stored}" for name, stored in self.formats.items())
+        formats = ", ".join(f"{name}={tensor_format}" for name, tensor_format in self.formats.items())
         return "\n".join(
             [*_nest(str(self.result.access), self.expression, self.order, names), f"with {formats}"]
         )

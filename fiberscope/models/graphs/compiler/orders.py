@@ -148,14 +148,16 @@ def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] 
     """Return the length of the longest path to each variable; None for cyclic constraints."""
     predecessors, levels = _predecessors(variables, steps), dict[str, int]()
     while len(levels) < len(predecessors):
-        ready = [
+        next_variables = [
             v
             for v in predecessors
             if v not in levels and all(earlier in levels for earlier in predecessors[v])
         ]
-        if not ready:
+        if not next_variables:
             return None
-        levels |= {v: 1 + max((levels[earlier] for earlier in predecessors[v]), default=-1) for v in ready}
+        levels |= {
+            v: 1 + max((levels[earlier] for earlier in predecessors[v]), default=-1) for v in next_variables
+        }
     return levels
 
 

@@ -1,15 +1,14 @@
 """Lower the result of a statement: drop, reduce, accumulate and write after its loops.
 
-1.  A dropper for each pair of adjacent loops, from the innermost, with a variable of the result outside and
-an intersection inside, removes coordinates without inner coordinates. There is none if the outer loop is a
-dense level of the result or encloses one, and none before an accumulator, which ignores empty fibers. Fibers
-that may be empty in storage also need a dropper.
+1.  A dropper for each pair of adjacent loops, from the innermost, with a result variable outside and an
+    intersection inside, removes coordinates without inner coordinates. There is none if the outer loop is a
+    dense level of the result or encloses one, and none before an accumulator, which ignores empty fibers.
+    Fibers that may be empty in storage also need a dropper.
 2.  A reducer for each innermost loop that is summed over drops the sum of an empty fiber if a dropper drops
     the coordinate; otherwise the sum is an explicit 0.
 3.  If the remaining loops differ from the levels of the result, an accumulator adds and sorts the points of
     all remaining loops. Its order is the number of levels without the outermost levels that are also the
-    outermost loops: for each of their coordinates, the accumulator starts again. A hold for each loop inside
-        a
+    outermost loops: for each of their coordinates, the accumulator starts again. A hold per loop inside a
     coordinate repeats the coordinate per value.
 4.  A writer for each level, after a packer of words for a bit vector, and a writer for the values.
 """

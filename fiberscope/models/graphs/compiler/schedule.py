@@ -161,10 +161,13 @@ def split_formats(
     }
 
 
-def _split_format(access: Access, stored: Format, splits: Splits, loops: Sequence[str]) -> Format:
+def _split_format(access: Access, tensor_format: Format, splits: Splits, loops: Sequence[str]) -> Format:
     if not splits.keys() & set(access.variables):
-        return stored
-    letters = {access.variables[d]: letter for d, letter in zip(stored.order, stored.letters, strict=True)}
+        return tensor_format
+    letters = {
+        access.variables[d]: letter
+        for d, letter in zip(tensor_format.order, tensor_format.letters, strict=True)
+    }
     by_dimension = [(part, letters[v]) for v in access.variables for part in split_variables([v], splits)]
     places = {variable: place for place, variable in enumerate(loops)}
     order = sorted(range(len(by_dimension)), key=lambda d: places.get(by_dimension[d][0], len(places)))

@@ -66,8 +66,8 @@ def _insert_sum(expression: Expression, variable: str) -> Expression:
 
 def _sum_term(term: Expression, variable: str) -> Expression:
     """Return a term summed as a whole if all of its terms have the variable, else summed by term."""
-    is_whole = is_addition(term) and _in_all_terms(term, variable)
-    return Sum((variable,), term) if is_whole else _insert_sum(term, variable)
+    sums_whole = is_addition(term) and _in_all_terms(term, variable)
+    return Sum((variable,), term) if sums_whole else _insert_sum(term, variable)
 
 
 def _wrap_sum(variables: tuple[str, ...], expression: Expression) -> Sum:

@@ -10,14 +10,14 @@ from fiberscope.models.graphs.prepared import PreparedGraph
 __all__ = ["Estimate", "InestimableError", "TensorStatistics", "estimate", "estimate_graph", "statistics_of"]
 
 
-def estimate_graph(ready: PreparedGraph) -> Estimate:
+def estimate_graph(prepared: PreparedGraph) -> Estimate:
     """Return the estimate of a graph with its operands.
 
     Raises:
         InputError: a block has no estimate.
     """
-    tensors = {name: statistics_of(operand.stored) for name, operand in ready.operands.items()}
+    tensors = {name: statistics_of(operand.stored) for name, operand in prepared.operands.items()}
     try:
-        return estimate(ready.graph, tensors)
+        return estimate(prepared.graph, tensors)
     except InestimableError as error:
-        raise InputError(f"{ready.name} has no estimate: {error}") from None
+        raise InputError(f"{prepared.name} has no estimate: {error}") from None

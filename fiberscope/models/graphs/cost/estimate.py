@@ -110,8 +110,8 @@ class Walk:
     def _level_statistics(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
         """Return the level of the last of these dimensions, from its coordinate stream."""
         writer = writers[dimensions[-1]]
-        words = self.graph.feeding(writer, "bv")
-        stream = self.graph.feeding(self.graph.nodes[words.source] if words else writer, "crd")
+        words = self.graph.stream_into(writer, "bv")
+        stream = self.graph.stream_into(self.graph.nodes[words.source] if words else writer, "crd")
         assert stream is not None
         crd = self.streams[stream.source, stream.output]
         spread = {dimension: crd.spread[writers[dimension]["index"]] for dimension in dimensions}

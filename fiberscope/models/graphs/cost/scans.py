@@ -51,7 +51,7 @@ def _relative_fill(walk: CostWalk, node: Node, name: str, counts: np.ndarray) ->
 
 def _dimension_of(walk: CostWalk, node: Node, variable: str) -> int | None:
     """Return the dimension with this index variable among the outer levels of a scanner's tensor, or None."""
-    output = walk.graph.feeding(node, "ref")
+    output = walk.graph.stream_into(node, "ref")
     while output is not None:
         source = walk.graph.nodes[output.source]
         is_inner = source.primitive.position_output == output.output and source["tensor"] == node["tensor"]
@@ -59,5 +59,5 @@ def _dimension_of(walk: CostWalk, node: Node, variable: str) -> int | None:
             return int(source["mode"])
         inner = output.output if output.output.startswith("ref[") else "ref"
         inner = "base" if output.output == "located" else inner
-        output = walk.graph.feeding(source, inner)
+        output = walk.graph.stream_into(source, inner)
     return None

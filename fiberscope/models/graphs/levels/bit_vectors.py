@@ -45,8 +45,8 @@ class BitLevel:
 
         _fibers, places = np.nonzero(self.words)
         words = self.words[self.words != 0]
-        which, bits = np.nonzero((words[:, None] >> np.arange(PART, dtype=np.uint64)) & np.uint64(1))
-        return places[which] * PART + bits
+        indices, bits = np.nonzero((words[:, None] >> np.arange(PART, dtype=np.uint64)) & np.uint64(1))
+        return places[indices] * PART + bits
 
     @property
     def counts(self) -> Integers:
@@ -117,8 +117,8 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         from fiberscope.models.graphs.cost.scans import scan_fibers
 
         walk.bits[node.name] = coordinates = scan_fibers(walk, node, references)
-        held = bit_words(references, len(coordinates.spread[node["index"]]))
-        return held, held
+        words = bit_words(references, len(coordinates.spread[node["index"]]))
+        return words, words
 
     def memory_reads(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Return the memory reads of a fiber's words."""

@@ -54,8 +54,8 @@ class CompressedLevel:
 
         counts = self.counts[parents]
         owners = np.repeat(np.arange(len(parents)), counts)
-        within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        positions = np.repeat(self.segments[:-1][parents], counts) + within
+        offsets = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        positions = np.repeat(self.segments[:-1][parents], counts) + offsets
         return owners, self.coordinates[positions], positions
 
 
@@ -81,7 +81,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
             from fiberscope.hw.streams.registered_memory import RegisteredScanner
 
             return RegisteredScanner(name, context.fibers_of(node))
-        skips = context.graph.feeding(node, "skip") is not None
+        skips = context.graph.stream_into(node, "skip") is not None
         kind = SkippingScanner if skips else CompressedScanner
         return kind(name, context.fibers_of(node), context.quirks)
 

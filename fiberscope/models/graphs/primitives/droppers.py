@@ -65,7 +65,7 @@ class _Coordinates(_Nested):
         return VAL if port == "inner" and values else None
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
-        return tree.value(tree.feeding(node, "inner"))
+        return tree.value(tree.stream_into(node, "inner"))
 
 
 class _Dropper(_Coordinates):

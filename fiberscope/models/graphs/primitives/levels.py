@@ -74,7 +74,7 @@ class _Scanner(Primitive):
         return {CRD: coordinates, REF: references}
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        if context.registered and (node.level.is_bit_vector or context.graph.feeding(node, "skip")):
+        if context.registered and (node.level.is_bit_vector or context.graph.stream_into(node, "skip")):
             feature = "of a bit vector" if node.level.is_bit_vector else "that skips"
             raise InputError(f"{node}: no scanner {feature} has memory=registered; use combinational")
         return scanned_format(node).scanner(name, node, context)
@@ -193,14 +193,14 @@ def _has_words(name: str) -> bool:
 def _check_level(graph: Graph, node: Node, faults: Faults) -> None:
     if node["format"] not in BY_NAME:
         faults.add(node.place, f"{node}: format={node['format']} is none of {', '.join(BY_NAME)}")
-    stored = graph.formats.get(node["tensor"])
+    tensor_format = graph.formats.get(node["tensor"])
     if not node["mode"].isdecimal():
         faults.add(node.place, f"{node}: mode={node['mode']} should be a dimension, from 0 on")
-    elif stored is not None and int(node["mode"]) not in stored.order:
-        dimensions = ", ".join(map(str, sorted(stored.order))) or "none"
+    elif tensor_format is not None and int(node["mode"]) not in tensor_format.order:
+        dimensions = ", ".join(map(str, sorted(tensor_format.order))) or "none"
         faults.add(
             node.place,
-            f"{node}: mode={node['mode']} is no dimension of {node['tensor']}={stored} ({dimensions})",
+            f"{node}: mode={node['mode']} is no dimension of {node['tensor']}={tensor_format} ({dimensions})",
         )
 
 

@@ -149,7 +149,7 @@ class ValueTree(Protocol):
     def nest_into(self, node: Node, input: str) -> Nest:
         """Return the loop nest of the stream into a block."""
 
-    def feeding(self, node: Node, input: str) -> Stream:
+    def stream_into(self, node: Node, input: str) -> Stream:
         """Return the stream into a block."""
 
     def access(self, node: Node) -> Access:
@@ -313,7 +313,7 @@ class Primitive:
             Unreadable: the expression cannot be determined.
         """
         if self.forwarded_input:
-            return tree.value(tree.feeding(node, self.forwarded_input))
+            return tree.value(tree.stream_into(node, self.forwarded_input))
         operands = tree.values_into(node)
         raise Unreadable(f"{node} has no function of {len(operands)} operands")
 

@@ -30,7 +30,9 @@ class _SpecificationNode(Primitive):
     infers_ports = False
 
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        raise InputError(f"{node}: only a machine from its specification has one; run that, as in spec:gamma")
+        raise InputError(
+            f"{node}: no graph alone has this block; run its machine, as in fiberscope sim spec:gamma"
+        )
 
     def missing_twin(self, node: Node) -> str:
         return f"there is no RTL of {self.type}; a machine from its specification simulates it"

@@ -140,7 +140,7 @@ class _Reducer(Primitive):
     def build(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.reduce import FiberReduce, ScalarReduce
 
-        if context.graph.feeding(node, CRD) is not None:
+        if context.graph.stream_into(node, CRD) is not None:
             reducer: ScalarReduce = FiberReduce(name, context.quirks)
         else:
             drops = drops_empty(context.graph, context.nests, node)

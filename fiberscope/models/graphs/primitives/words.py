@@ -59,7 +59,7 @@ class _Expander(_BitVectorNode):
     ) -> dict[str, ExpectedStream]:
         from fiberscope.models.graphs.cost.expected_streams import expansion_cycles
 
-        words = walk.graph.feeding(node, BV)
+        words = walk.graph.stream_into(node, BV)
         assert words is not None
         elements = walk.bits[words.source]
         walk.work[node.name] = expansion_cycles(elements, inputs[BV], node["index"])

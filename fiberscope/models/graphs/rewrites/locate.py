@@ -25,9 +25,8 @@ def locate(graph: Graph) -> Graph:
     """Return a graph in which intersections with a dense level use locators.
 
     A dense level has every coordinate, so the other operands determine the intersection. A locator computes
-    the
-    reference into the dense level: fiber times size plus coordinate. A level below a unioner, whose fiber may
-    be missing, keeps its scanner. If all operands are dense, one operand keeps its scanner.
+    the reference into the dense level: fiber times size plus coordinate. A level below a unioner, whose fiber
+    may be missing, keeps its scanner. If all operands are dense, one operand keeps its scanner.
 
     Source: SAM (ASPLOS 2023), Section 4.2 (iterate-locate) and Definition 4.1.
     """

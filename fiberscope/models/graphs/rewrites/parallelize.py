@@ -104,7 +104,7 @@ class _LoopRewrite:
         return node.primitive.drops and has_inner_consumer and self._depth(self._source(node, "outer")) == 0
 
     def _source(self, node: Node, input: str) -> Output:
-        stream = self._graph.feeding(node, input)
+        stream = self._graph.stream_into(node, input)
         return NOWHERE if stream is None else (stream.source, stream.output)
 
     def _depth(self, output: Output) -> int:

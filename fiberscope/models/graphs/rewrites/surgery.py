@@ -48,7 +48,7 @@ def copy_graph(graph: Graph) -> Graph:
 
 def source_of(graph: Graph, node: Node, input: str) -> Output | None:
     """Return the output that feeds an input; None for an open input or a root."""
-    stream = graph.feeding(node, input)
+    stream = graph.stream_into(node, input)
     return None if stream is None else (stream.source, stream.output)
 
 

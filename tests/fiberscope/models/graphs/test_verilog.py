@@ -97,7 +97,7 @@ def test_a_dropper_of_stops_is_its_event_model():
     """One that the graph has in front of the accumulator's own, which finds nothing to drop then."""
     graph = compile_expression("x(j) = B(i,j)", ["x:s,B:ss"], ("i", "j")).graph
     (sums,) = [node for node in graph.nodes.values() if node.primitive.accumulates]
-    stream = graph.feeding(sums, "val")
+    stream = graph.stream_into(sums, "val")
     dropper = graph.add("stopdrop", "dropper")
     graph.streams.remove(stream)
     graph.connect(graph.nodes[stream.source], stream.output, dropper, "in")
