@@ -73,12 +73,12 @@ class Loader(Component):
         self.halves = halves
         self.rows = rows
         self.ahead = ahead
-        self.used_halves = 0  # halves in use
+        self.held = 0  # halves in use
         self.coming: deque[tuple[int, int]] = deque()  # pairs requested and not complete
         self.arrived = [0, 0]  # number of tiles of A and of B that arrived for these pairs
         self.tile_of_b = -1  # tile of B requested last
         self.absent = np.zeros(0, bool)  # with rows, for each microtile of this tile, whether it is absent
-        self.requested_pairs = 0  # pairs requested so far
+        self.begun = 0  # pairs requested so far
         self.finished_pairs = 0  # with a barrier, pairs whose products are all done
 
     def elaborate(self) -> None:
@@ -106,13 +106,13 @@ class Loader(Component):
             return self.wait_input(self.completions[self.arrived.index(0)])
         if self.completed is not None and self._has_room():
             return self.wait_input(self.completed)
-        return self.wait_input(self.released) if self.used_halves else self.idle()
+        return self.wait_input(self.released) if self.held else self.idle()
 
     def _release_halves(self) -> bool:
         if not self.released.can_pop():
             return False
         self.released.pop()
-        self.used_halves -= 1
+        self.held -= 1
         return True
 
     def _receive(self) -> bool:
@@ -133,26 +133,26 @@ class Loader(Component):
 
     def _has_room(self) -> bool:
         """Return whether there is a pair to fetch and a free half for it."""
-        return self.used_halves < self.halves and self.pairs.can_pop()
+        return self.held < self.halves and self.pairs.can_pop()
 
     def _barred(self) -> bool:
         """Return whether the next pair must wait because it replaces a tile of B that is still needed."""
         if self.pairs.reference() == self.tile_of_b:
             return False
-        return (self.rows and self.used_halves > 0) or (
-            self.completed is not None and self.finished_pairs < self.requested_pairs
+        return (self.rows and self.held > 0) or (
+            self.completed is not None and self.finished_pairs < self.begun
         )
 
     def _begin(self) -> None:
         """Request a pair. Its jobs find free slots, because at most ``ahead`` pairs are incomplete."""
         pair = self.pairs.coordinate(), self.pairs.reference()
         self.pairs.pop()
-        self.used_halves += 1
+        self.held += 1
         for channel, size in zip(self.jobs, self._bytes(*pair), strict=True):
             channel.push(0, size)
         self.coming.append(pair)
         self.tile_of_b = pair[1]
-        self.requested_pairs += 1
+        self.begun += 1
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
         """Return the bytes to fetch of A's tile and of B's tile."""
@@ -171,7 +171,7 @@ class Loader(Component):
 
     def counters(self) -> dict[str, int]:
         """Return the number of pairs of tiles requested."""
-        return {"pairs": self.requested_pairs}
+        return {"pairs": self.begun}
 
 
 def bytes_of_a(a: TiledOperand, b: TiledOperand, tile_a: int, tile_b: int) -> int:

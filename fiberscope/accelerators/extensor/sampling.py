@@ -104,7 +104,7 @@ class MarkingLoader(Loader):
         return super().tick(now)
 
     def _begin(self) -> None:
-        self.tile_of_b = -1 if self.brings_b[self.requested_pairs] else self.pairs.reference()
+        self.tile_of_b = -1 if self.brings_b[self.begun] else self.pairs.reference()
         super()._begin()
 
     def _release_halves(self) -> bool:

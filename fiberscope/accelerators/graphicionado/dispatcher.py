@@ -81,7 +81,7 @@ class Dispatcher(Component):
         self.coarsen = coarsen
         self.line_bytes = line_bytes
         self.turn = 0  # number of the reader that is considered first
-        self.dispatched = self.vertices = 0
+        self.dealt = self.vertices = 0
 
     def elaborate(self) -> None:
         """Count the readers."""
@@ -136,7 +136,7 @@ class Dispatcher(Component):
         jobs.push(0, start, self.edges.pointers[end] if self.counted else OPEN)
         sources.push(DATA, first, end, value)
         ready.pop()
-        self.dispatched += 1
+        self.dealt += 1
         self.vertices += end - first
         self.turn = reader + 1
         return True

@@ -60,7 +60,7 @@ class LineReader(Component):
         self.references = array("q", bytes(8 * waiting))
         self.targets = array("q", bytes(8 * waiting))  # number of lines that must have arrived for the token
         self.first = 0
-        self.waiting_tokens = 0
+        self.held = 0
         self.freed = 0  # number of lines whose buffers have been freed
         self.line = NO_LINE  # line of the latest token
         self.lines = self.served = 0
@@ -76,29 +76,29 @@ class LineReader(Component):
             progress = True
         if progress:
             return self.busy(now + 1)
-        if self.waiting_tokens == 0:
+        if self.held == 0:
             return self.wait_output(self.requests) if self.wanted.can_pop() else self.idle()
         arrived = self.targets[self.first] <= self.window.arrived
         return self.wait_output(self.here) if arrived else self.wait_input(self.replies)
 
     def _serve(self) -> bool:
         place = self.first
-        if self.waiting_tokens == 0 or self.targets[place] > self.window.arrived or not self.here.can_push():
+        if self.held == 0 or self.targets[place] > self.window.arrived or not self.here.can_push():
             return False
         self.here.push(self.controls[place], self.numbers[place], self.references[place])
         self.served += self.controls[place] != STOP
         self.first = place + 1 if place + 1 < self.room else 0
-        self.waiting_tokens -= 1
+        self.held -= 1
         self.freed = self.targets[place] - (1 if self._needs(self.first, self.targets[place]) else 0)
         return True
 
     def _needs(self, place: int, target: int) -> bool:  # C: noexcept
         """Return whether the token at ``place``, the oldest, needs the same line as the token before it."""
-        return self.waiting_tokens > 0 and self.controls[place] != STOP and self.targets[place] == target
+        return self.held > 0 and self.controls[place] != STOP and self.targets[place] == target
 
     def _take(self) -> bool:
         """Take the next token, and request its line unless a buffer holds or awaits that line."""
-        if not self.wanted.can_pop() or self.waiting_tokens == self.room:
+        if not self.wanted.can_pop() or self.held == self.room:
             return False
         line = self.wanted.coordinate()
         if self.wanted.control() == STOP:
@@ -114,12 +114,12 @@ class LineReader(Component):
         return True
 
     def _keep(self) -> None:
-        place = self.first + self.waiting_tokens
+        place = self.first + self.held
         if place >= self.room:
             place -= self.room
         self.controls[place] = self.wanted.control()
         self.numbers[place] = self.wanted.coordinate()
         self.references[place] = self.wanted.reference()
         self.targets[place] = self.window.sent
-        self.waiting_tokens += 1
+        self.held += 1
         self.wanted.pop()

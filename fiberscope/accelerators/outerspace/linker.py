@@ -97,7 +97,7 @@ class Linker(Component):
         self.nodes = array("q", bytes(8 * slots))
         self.ways = array("b", bytes(slots))
         self.free = array("q", range(slots))  # stack of the free slots
-        self.active_slots = 0
+        self.under_way = 0
         self.reading = NONE  # slot whose read has not been sent yet
         self.to_write = array("q", bytes(8 * slots))  # ring of the slots whose writes have not been sent yet
         self.first_write = 0
@@ -123,10 +123,10 @@ class Linker(Component):
 
     def _take(self) -> bool:
         """Take a request: allocate memory for the node and make it the first of its list."""
-        if self.reading != NONE or self.active_slots == self.slots or not self.requests.can_pop():
+        if self.reading != NONE or self.under_way == self.slots or not self.requests.can_pop():
             return False
-        self.active_slots += 1
-        slot = self.free[self.slots - self.active_slots]
+        self.under_way += 1
+        slot = self.free[self.slots - self.under_way]
         node = self.requests.reference()
         self.tags[slot] = self.requests.coordinate()
         self.nodes[slot] = node
@@ -187,8 +187,8 @@ class Linker(Component):
             self.reading = slot
             return True
         self.replies.push(0, self.tags[slot], self.lists.addresses[self.nodes[slot]])
-        self.free[self.slots - self.active_slots] = slot
-        self.active_slots -= 1
+        self.free[self.slots - self.under_way] = slot
+        self.under_way -= 1
         return True
 
     def _send_read(self) -> bool:
@@ -199,7 +199,7 @@ class Linker(Component):
         return True
 
     def _wait(self) -> int:
-        if self.active_slots == 0:
+        if self.under_way == 0:
             return self.idle()
         if self.writes == 0 and self.reading == NONE:
             return self.wait_input(self.memory_replies)

@@ -112,7 +112,7 @@ class LocalControl(Component):
         self.open_segment = False
         self.turn = 0
         self.group = END_OF_WORK  # taken last
-        self.dispatched = 0
+        self.dealt = 0
         self.pairs = 0
         self.a_pointer_bytes = self.b_bytes = 0
         self.elements = 0
@@ -238,7 +238,7 @@ class LocalControl(Component):
             return False
         self._send(target, self.element, self.columns[self.deal_segment])
         self.turn = target + 1 if target + 1 < self.elements else 0
-        self.dispatched += 1
+        self.dealt += 1
         self.element += 1
         if self.element == self.ends[self.deal_segment]:
             self._close_segment()

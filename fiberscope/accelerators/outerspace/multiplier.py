@@ -127,7 +127,7 @@ class MultiplyingElement(Component):
         self.product_counts = array("q", bytes(8 * self.depth))  # products
         self.first_node = self.open_nodes = 0
         self.stored = 0  # address up to which the oldest node is
-        self.unstored = 0  # products made, or being made, and not stored
+        self.held = 0  # products made, or being made, and not stored
         self.elements = self.multiply = self.nodes = self.blocks = self.stores = 0
 
     def tick(self, now: int) -> int:
@@ -244,7 +244,7 @@ class MultiplyingElement(Component):
         """Begin to make some products."""
         if self.batch > 0 or not self.linked:
             return False
-        products = min(self.ready - self.produced, self.max_ahead - self.unstored, self.batch_limit)
+        products = min(self.ready - self.produced, self.max_ahead - self.held, self.batch_limit)
         if products <= 0:
             return False
         factor = self.a.values[self.element]
@@ -254,7 +254,7 @@ class MultiplyingElement(Component):
             self.lists.columns[first + i] = self.b.coordinates[source + i]
             self.lists.values[first + i] = self.value_type.multiply(factor, self.b.values[source + i])
         self.batch = products
-        self.unstored += products
+        self.held += products
         self.until = now + products * self.product_cycles
         return True
 
@@ -287,7 +287,7 @@ class MultiplyingElement(Component):
         else:
             self.store_requests.push(WRITE, 0, self._block(begin))
         self.stores += 1
-        self.unstored -= self._elements(block_end - data) - self._elements(begin - data)
+        self.held -= self._elements(block_end - data) - self._elements(begin - data)
         self.stored = block_end
         if block_end == end:
             self.first_node = (head + 1) % self.depth
