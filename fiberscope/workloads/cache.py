@@ -21,12 +21,12 @@ from fiberscope.workloads.registry import Entry
 from fiberscope.workloads.suffixes import SUFFIXES
 
 __all__ = [
-    "arrived",
     "cache_folder",
     "cached",
     "data_folders",
     "fetch",
     "find",
+    "is_downloaded",
     "offline",
     "on_data_path",
     "shipped",
@@ -92,7 +92,7 @@ def shipped(entry: Entry) -> Path | None:
     return file if file.is_file() else None
 
 
-def arrived(entry: Entry) -> bool:
+def is_downloaded(entry: Entry) -> bool:
     """Return whether the cache has a download of the entry, without a check of its content."""
     file = _file(entry)
     return file.is_file() and _checksum_file(file).is_file()
@@ -104,13 +104,13 @@ def whereabouts(entry: Entry) -> str:
         return "file"
     if shipped(entry) is not None:
         return "ships"
-    return "fetched" if arrived(entry) else ""
+    return "fetched" if is_downloaded(entry) else ""
 
 
 def cached(entry: Entry) -> Path | None:
     """Return the entry's file in the cache if it exists and its checksum matches."""
     file = _file(entry)
-    if not arrived(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
+    if not is_downloaded(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
         return None
     return file
 
@@ -127,8 +127,8 @@ def fetch(entry: Entry, progress: Progress | None = None) -> Path:
         raise DownloadError("no download address is known", where=entry.name)
     file = _file(entry)
     try:
-        if (is_present := cached(entry)) is not None:
-            return is_present
+        if (cached_path := cached(entry)) is not None:
+            return cached_path
         if offline():
             raise DownloadError("FIBERSCOPE_OFFLINE forbids downloads", where=entry.name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -154,12 +154,12 @@ def _checksum_file(file: Path) -> Path:
 
 
 def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> Path:
-    arrived = file.with_name(address.rsplit("/", 1)[-1])
-    record = arrived.with_name(arrived.name + ".download-sha256")
+    archive = file.with_name(address.rsplit("/", 1)[-1])
+    record = archive.with_name(archive.name + ".download-sha256")
     checksum = entry.checksum or (record.read_text().strip() if record.is_file() else None)
-    digest = download(address, arrived, checksum, progress)
-    if arrived != file:
-        _unpack(arrived, file)
+    digest = download(address, archive, checksum, progress)
+    if archive != file:
+        _unpack(archive, file)
     record.write_text(digest + "\n")
     _checksum_file(file).write_text(file_digest(file) + "\n")
     return file

@@ -25,7 +25,7 @@ __all__ = [
     "compressed",
     "digest",
     "from_coordinates",
-    "hashed",
+    "sha256_of",
 ]
 
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
@@ -132,10 +132,10 @@ def canonicalize_in_place(matrix: CsrArray, where: str, duplicates: Duplicates =
 
 def digest(matrix: CsrArray) -> str:
     """Return the hexadecimal sha256 of shape, indptr, indices (little-endian int64) and values (float64)."""
-    return hashed(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
+    return sha256_of(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
 
 
-def hashed(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Values) -> str:
+def sha256_of(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Values) -> str:
     """Return the hexadecimal sha256 of sizes and coordinates (little-endian int64) and values (float64)."""
     state = hashlib.sha256(np.asarray(shape, dtype="<i8").tobytes())
     for part in places:

@@ -79,12 +79,12 @@ def draw_matrix(profile: Profile, seed: int) -> CsrArray:
 
 def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.random.Generator) -> Integers:
     """Choose the nodes with a nonzero on the diagonal, among nodes with nonzeros in both row and column."""
-    chosen = [
+    diagonal_nodes = [
         rng.choice(np.flatnonzero((kinds == kind) & (able > 0)), class_.diagonal, replace=False)
         for kind, class_ in enumerate(profile.classes)
         if class_.diagonal
     ]
-    return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
+    return np.concatenate([np.empty(0, dtype=np.int64), *diagonal_nodes])
 
 
 def _shuffle(

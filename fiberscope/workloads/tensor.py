@@ -18,7 +18,7 @@ from fiberscope.workloads.canonical import (
     Values,
     check_shape,
     compressed,
-    hashed,
+    sha256_of,
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sorting import lexical_order
@@ -122,7 +122,7 @@ class SparseTensor:
         if self.order == 1:
             return self.unfolded(1).digest
         places = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
-        return hashed(self.shape, places, self.values)
+        return sha256_of(self.shape, places, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
         """Return the tensor with ranks of at least these sizes."""

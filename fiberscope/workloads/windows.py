@@ -66,33 +66,33 @@ def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTens
         WorkloadError: the image has fewer ranks, or is smaller than a window.
     """
     size = sizes_in(view.size)
-    kept = image.order - len(size)
-    if kept < 0:
+    outer_ranks = image.order - len(size)
+    if outer_ranks < 0:
         raise WorkloadError(f"windows of {len(size)} ranks, and an image of {image.order}", where=where)
     counts = tuple(
         (have + 2 * view.pad - wide) // view.stride + 1
-        for have, wide in zip(image.shape[kept:], size, strict=True)
+        for have, wide in zip(image.shape[outer_ranks:], size, strict=True)
     )
     if min(counts, default=1) < 1:
-        sizes = " x ".join(map(str, image.shape[kept:]))
+        sizes = " x ".join(map(str, image.shape[outer_ranks:]))
         raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", where=where)
     taken = [_elements_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
     *coordinates, values = (np.concatenate(column) for column in zip(*taken, strict=True))
-    return SparseTensor.from_coordinates((*image.shape[:kept], *size, *counts), coordinates, values)
+    return SparseTensor.from_coordinates((*image.shape[:outer_ranks], *size, *counts), coordinates, values)
 
 
 def _elements_at(
     image: SparseTensor, offsets: Sequence[int], counts: Sequence[int], view: Windows
 ) -> list[npt.NDArray[Any]]:
     """Return the elements at one offset within the windows: the coordinates of each rank, and the values."""
-    kept = image.order - len(offsets)
+    outer_ranks = image.order - len(offsets)
     inside = np.ones(image.nonzeros, dtype=np.bool_)
     numbers: list[Integers] = []
-    for column, offset, count in zip(image.coordinates[kept:], offsets, counts, strict=True):
+    for column, offset, count in zip(image.coordinates[outer_ranks:], offsets, counts, strict=True):
         number, between = np.divmod(column + view.pad - offset, view.stride)
         inside &= (between == 0) & (number >= 0) & (number < count)
         numbers.append(number)
     inside_count = np.count_nonzero(inside)
     within = [np.full(inside_count, offset, dtype=np.int64) for offset in offsets]
-    around = [column[inside] for column in image.coordinates[:kept]]
+    around = [column[inside] for column in image.coordinates[:outer_ranks]]
     return [*around, *within, *(number[inside] for number in numbers), image.values[inside]]

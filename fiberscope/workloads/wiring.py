@@ -67,9 +67,9 @@ def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Val
     order = np.lexsort((rng.random(len(kinds)), kinds))
     ends = np.cumsum(degrees[order])
     totals = np.bincount(kinds, weights=degrees)
-    before = np.cumsum(totals) - totals
+    class_starts = np.cumsum(totals) - totals
     places = np.empty(len(kinds))
-    middles = ends - degrees[order] / 2 - before[kinds[order]]
+    middles = ends - degrees[order] / 2 - class_starts[kinds[order]]
     places[order] = middles / np.maximum(totals, 1)[kinds[order]]
     return places
 
@@ -79,10 +79,10 @@ def _deal_stubs(
 ) -> tuple[Integers, Integers]:
     """Return the node of every stub, by class and position, and the partner class of the stub."""
     stubs = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
-    where = places[stubs] + nodes.locality * rng.standard_normal(len(stubs))
-    stubs = stubs[np.lexsort((where, nodes.kinds[stubs]))]
+    stub_positions = places[stubs] + nodes.locality * rng.standard_normal(len(stubs))
+    stubs = stubs[np.lexsort((stub_positions, nodes.kinds[stubs]))]
     counts = between.ravel()
     partners = np.repeat(np.tile(np.arange(len(between), dtype=np.int64), len(between)), counts)
     rank = np.arange(len(partners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    turn = (rank + rng.random(len(partners))) / np.repeat(counts, counts)
-    return stubs, partners[np.lexsort((turn, nodes.kinds[stubs]))]
+    partner_order = (rank + rng.random(len(partners))) / np.repeat(counts, counts)
+    return stubs, partners[np.lexsort((partner_order, nodes.kinds[stubs]))]

@@ -74,10 +74,10 @@ class Shadow:
         self._kernel.clock("core", 10**9)
         self._feeder = self._kernel.add(Feeder(), self._kernel.clock("feeder", 2 * 10**9))
         put(self.component, self._kernel)
-        self._into = [self._connect_input(i, source.label) for i, source in enumerate(self._sources)]
-        self._out = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
-        self._fed = [0] * len(self._into)  # tokens
-        self._pops, self._pushes = [0] * len(self._into), [0] * len(self._out)
+        self._inputs = [self._connect_input(i, source.label) for i, source in enumerate(self._sources)]
+        self._outputs = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
+        self._fed_counts = [0] * len(self._inputs)  # tokens
+        self._pops, self._pushes = [0] * len(self._inputs), [0] * len(self._outputs)
         self._next = 0  # the next cycle
         self._kernel.build()
 
@@ -105,21 +105,24 @@ class Shadow:
     def _feed(self, now: int) -> None:
         for i, source in enumerate(self._sources):
             channel = source.channel
-            place = self._fed[i] - channel.pops
+            place = self._fed_counts[i] - channel.pops
             while place < channel.occupancy and channel.arrival(place) <= now:
                 self._feeder.tokens.append((i, Token(*channel.token(place))))
-                self._fed[i] += 1
+                self._fed_counts[i] += 1
                 place += 1
         for i, sink in enumerate(self._sinks):
-            held = sink.channel.capacity - sink.channel.free() if sink.channel.bounded else 0
-            if self._out[i].occupancy > held:
-                self._feeder.room[i] = self._out[i].occupancy - held
+            occupied = sink.channel.capacity - sink.channel.free() if sink.channel.bounded else 0
+            if self._outputs[i].occupancy > occupied:
+                self._feeder.room[i] = self._outputs[i].occupancy - occupied
 
     def _run(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
         while self._kernel.time < 2 * cycle:
             self._kernel.step()
         self._next = cycle + 1
-        pops, pushes = [channel.pops for channel in self._into], [channel.pushes for channel in self._out]
+        pops, pushes = (
+            [channel.pops for channel in self._inputs],
+            [channel.pushes for channel in self._outputs],
+        )
         if moved or pushes != self._pushes:
             self._compare_outputs(cycle, moved)
         if self.input is None and (moved or pops != self._pops):
@@ -149,7 +152,7 @@ class Shadow:
     def _sent(self) -> dict[str, _Sent]:
         """Return the tokens that the component has sent in this cycle, by port and lane."""
         sent: dict[str, _Sent] = {}
-        for sink, channel, before in zip(self._sinks, self._out, self._pushes, strict=True):
+        for sink, channel, before in zip(self._sinks, self._outputs, self._pushes, strict=True):
             count = channel.pushes - before
             for lane in range(count):
                 port = f"{sink.label}.{lane}" if lane else sink.label
