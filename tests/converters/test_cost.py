@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conversions import EXAMPLE, PAIRS, convert, parameters, random_matrix
 
-from fiberscope.converters.cost import conversion_cost
+from fiberscope.converters.cost import _rows, conversion_cost
 from fiberscope.workloads.tensor import SparseTensor
 
 SAME = ("divide", "multiply", "scatter")
@@ -73,3 +73,8 @@ def test_closed_forms_of_operations_by_hand(source, target, operations):
     A prefix sum of 32 lanes in parallel form has 31 + 30 + 28 + 24 + 16 adders and 32 for the offset: 161.
     """
     assert conversion_cost(source, target, EXAMPLE.shape, 6, 32, CHUNKS).operations == operations
+
+
+@pytest.mark.parametrize(("items", "rows"), [(0, 1), (3, 1), (4, 2), (7, 2), (8, 3), (8.5, 3)])
+def test_a_stop_takes_a_place_of_the_last_row(items, rows):
+    assert _rows(items, 4) == rows
