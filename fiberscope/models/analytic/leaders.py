@@ -88,9 +88,9 @@ class Leaders:
             effectual = effectual * np.where(is_unusable, 1.0, self._nonempty_share(leader, box))
         all_effectual, is_exact = effectual, self._options.joint == "exact"
         if is_exact and have_counted_densities(self._problem, condition.leaders):
-            (first_tile, _is_unusable), (other, _too) = tiles
+            (first_tile, _is_unusable), (second_tile, _second_mask) = tiles
             effectual = all_effectual = share_both_nonempty(
-                self._problem, condition.leaders[0], first_tile, condition.leaders[1], other
+                self._problem, condition.leaders[0], first_tile, condition.leaders[1], second_tile
             )
         elif (
             is_exact
@@ -111,8 +111,10 @@ class Leaders:
         shared = self._problem.touches[leader] & self._problem.touches[follower]
         follower_box = np.where(shared, box, follower_box)
         both_nonempty = share_both_nonempty(self._problem, leader, box, follower, follower_box)
-        some = self._nonempty_share(follower, follower_box)
-        return np.divide(both_nonempty, some, out=np.ones_like(both_nonempty), where=some > 0)
+        follower_share = self._nonempty_share(follower, follower_box)
+        return np.divide(
+            both_nonempty, follower_share, out=np.ones_like(both_nonempty), where=follower_share > 0
+        )
 
     def _nonempty_share(self, tensor: int, box: Whole) -> Numbers:
         """Return the share of nonempty tiles."""
@@ -121,9 +123,9 @@ class Leaders:
     def _leader_tile(self, owner: int, follower: int, leader: int) -> tuple[Whole, Truth]:
         """Return the leader's tile for a read of the follower, and a mask of unusable empty tiles."""
         child = self._traffic.child(owner, follower)
-        exists = self._compute_loop(follower) if child is None else self._moving_loop(owner, child, follower)
-        stationary = self._stationary_loops(owner, exists, follower, child is None)
-        return self._tile(owner, exists, stationary, follower, leader)
+        target = self._compute_loop(follower) if child is None else self._moving_loop(owner, child, follower)
+        stationary = self._stationary_loops(owner, target, follower, child is None)
+        return self._tile(owner, target, stationary, follower, leader)
 
     def _moving_loop(self, owner: int, child: int, follower: int) -> _Target:
         """Return the first loop outside of the follower's next inner level that moves the follower."""
@@ -137,11 +139,11 @@ class Leaders:
     def _compute_loop(self, follower: int) -> _Target:
         """Return the loop for a follower that compute reads: a spatial loop inside all temporal loops."""
         nest = self._nest
-        across = nest.more[:, : nest.dimensions]
-        moves = self._touches(follower)[:, : nest.dimensions] & across
-        last = nest.dimensions - 1 - np.argmax(across[:, ::-1], axis=1)
+        is_spatial = nest.more[:, : nest.dimensions]
+        moves = self._touches(follower)[:, : nest.dimensions] & is_spatial
+        last = nest.dimensions - 1 - np.argmax(is_spatial[:, ::-1], axis=1)
         slot = np.where(moves.any(axis=1), np.argmax(moves, axis=1), last)
-        scalar = np.asarray(~across.any(axis=1))
+        scalar = np.asarray(~is_spatial.any(axis=1))
         return self._target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
 
     def _target(self, slot: Whole, exists: Truth, scalar: Truth) -> _Target:
@@ -172,25 +174,25 @@ class Leaders:
     ) -> tuple[Whole, Truth]:
         """Return the leader's tile, and a mask of mappings in which the follower cannot use its emptiness."""
         nest = self._nest
-        both = self._problem.touches[follower] & self._problem.touches[leader]
+        shared_dimensions = self._problem.touches[follower] & self._problem.touches[leader]
         slots = np.arange(nest.bound.shape[1])
         is_target = (slots == target.slot[:, None]) & target.exists[:, None]
         relevant = (stationary | is_target) & ~target.scalar[:, None]
-        shared = relevant & both[nest.dimension]
+        shared = relevant & shared_dimensions[nest.dimension]
         earlier = np.zeros_like(shared)
         earlier[:, 1:] = np.logical_or.accumulate(shared, axis=1)[:, :-1]
         is_unusable = (earlier & relevant & self._touches(leader)).any(axis=1) & target.spatial
-        factors = self._over_dimensions(shared)
-        box = target.box * self._over_dimensions(stationary)
-        return np.minimum(self._cut(owner, target, follower, box, factors), self._bounds), is_unusable
+        factors = self._bounds_by_dimension(shared)
+        box = target.box * self._bounds_by_dimension(stationary)
+        return np.minimum(self._reduce_box(owner, target, follower, box, factors), self._bounds), is_unusable
 
-    def _over_dimensions(self, selection: Truth) -> Whole:
+    def _bounds_by_dimension(self, selection: Truth) -> Whole:
         """Return the product of the bounds of selected loops, by dimension."""
         nest = self._nest
         selected = selection[:, :, None] & (nest.dimension[:, :, None] == np.arange(nest.dimensions))
         return np.asarray(np.where(selected, nest.bound[:, :, None], 1).prod(axis=1))
 
-    def _cut(self, owner: int, target: _Target, follower: int, box: Whole, factors: Whole) -> Whole:
+    def _reduce_box(self, owner: int, target: _Target, follower: int, box: Whole, factors: Whole) -> Whole:
         """Reduce loops that move both tensors to one iteration, or to the iterations of a row."""
         granule = self._problem.size(follower, target.box) / factors.prod(axis=1)
         rows = np.ceil(self._blocks[owner] / granule)
@@ -198,11 +200,11 @@ class Leaders:
             rows = np.where(target.scalar, 1.0, rows)
         for dimension in range(box.shape[1]):
             factor = factors[:, dimension]
-            some = factor > 1
+            is_shared = factor > 1
             iterations = np.ceil(box[:, dimension] / (factor / rows))
-            box[:, dimension] = np.where(some, iterations, box[:, dimension])
-            rows = np.where(some, rows / factor, rows)
-        wider = np.where(
+            box[:, dimension] = np.where(is_shared, iterations, box[:, dimension])
+            rows = np.where(is_shared, rows / factor, rows)
+        row_factors = np.where(
             np.arange(box.shape[1]) == target.dimension[:, None], np.maximum(rows, 1)[:, None], 1
         )
-        return np.ceil(box * wider).astype(np.int64)
+        return np.ceil(box * row_factors).astype(np.int64)

@@ -27,16 +27,16 @@ class Coiteration(Loop):
         super().__init__(depth, cursors, state)
         self.condition = np.array(condition, np.int64)
         self.stack = np.zeros(len(condition) + 1, np.uint8)
-        self.at_coordinate = np.zeros(len(cursors) + 1, np.uint8)
+        self.presence = np.zeros(len(cursors) + 1, np.uint8)
 
     def iterate(self) -> int:
         """Run the body at each coordinate at which the condition holds."""
         while self._can_hold():
             self.steps += 1
             coordinate = self._next_coordinate()
-            self._look_at(coordinate)
+            self._find_present(coordinate)
             if self._holds():
-                self._take_all()
+                self._enter_all()
                 self.visit(coordinate)
             self._advance_past(coordinate)
         for item in self.cursors:
@@ -49,7 +49,7 @@ class Coiteration(Loop):
         """Return whether the condition can hold in the remaining elements."""
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
-            self.at_coordinate[place] = cursor.head_coordinate != ENDED
+            self.presence[place] = cursor.head_coordinate != ENDED
         return self._holds()
 
     def _next_coordinate(self) -> int:  # C: noexcept
@@ -59,21 +59,21 @@ class Coiteration(Loop):
             coordinate = min(coordinate, cursor.head_coordinate)
         return coordinate
 
-    def _look_at(self, coordinate: int) -> int:
+    def _find_present(self, coordinate: int) -> int:
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
-            self.at_coordinate[place] = cursor.head_coordinate == coordinate
-            if self.at_coordinate[place]:
+            self.presence[place] = cursor.head_coordinate == coordinate
+            if self.presence[place]:
                 cursor.record_coordinate()
         return 0
 
     def _holds(self) -> bool:  # C: noexcept
-        """Return whether the condition holds for the presence flags in ``at_coordinate``."""
+        """Return whether the condition holds for the presence flags in ``presence``."""
         height = 0  # C: long
         for item in range(len(self.condition)):
             code = self.condition[item]
             if code >= 0:
-                self.stack[height] = self.at_coordinate[code]
+                self.stack[height] = self.presence[code]
                 height += 1
                 continue
             height -= 1
@@ -81,17 +81,17 @@ class Coiteration(Loop):
             self.stack[height - 1] = (left and right) if code == BOTH else (left or right)
         return bool(self.stack[0])
 
-    def _take_all(self) -> int:
+    def _enter_all(self) -> int:
         for place in range(len(self.cursors)):
-            self._take(place)
+            self._enter_or_leave(place)
         return 0
 
-    def _take(self, place: int) -> int:
+    def _enter_or_leave(self, place: int) -> int:
         """Enter a cursor's element, or mark the tensor as absent in the body."""
         cursor: Cursor = self.cursors[place]
-        if self.at_coordinate[place]:
+        if self.presence[place]:
             cursor.record_payload()
-            cursor.take()
+            cursor.enter_head()
         else:
             cursor.leave()
         return 0
@@ -157,21 +157,21 @@ class Pieces(Coiteration):
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             if self.followers[place]:
-                self.at_coordinate[place] = cursor.in_piece(begin, end)
+                self.presence[place] = cursor.in_piece(begin, end)
             else:
-                self.at_coordinate[place] = (
+                self.presence[place] = (
                     cursor.head_coordinate == (coordinate if has_leader else cursor.head_coordinate) < ENDED
                 )
-                if self.at_coordinate[place]:
+                if self.presence[place]:
                     cursor.record_coordinate()
         self.steps += 1
         if self._holds():
-            self._take_pieces()
+            self._enter_pieces()
             return self.visit(coordinate if has_leader else 0)
         return 0
 
-    def _take_pieces(self) -> int:
+    def _enter_pieces(self) -> int:
         for place in range(len(self.cursors)):
             if not self.followers[place]:
-                self._take(place)
+                self._enter_or_leave(place)
         return 0

@@ -66,7 +66,7 @@ class Cursor:  # C: final
         self.end = 0
         self.head_coordinate = ENDED
         self.blocks: Blocks | None = None  # source of the ranks below; None: the cursors hold the whole tree
-        self.before = 0  # elements of this rank in earlier blocks
+        self.earlier_elements = 0  # elements of this rank in earlier blocks
         self.origin, self.loaded = 0, ENDED  # range of root elements in the current block
         self.present = False  # C: public
         self.value = 0.0  # C: public
@@ -77,13 +77,13 @@ class Cursor:  # C: final
         self.has_recorders = bool(self.coordinate_recorders or self.payload_recorders)
         self.last = self.segments[1] if len(self.segments) == 2 else 0
 
-    def feed_by(self, blocks: Blocks) -> None:  # C: cpdef
+    def attach_blocks(self, blocks: Blocks) -> None:  # C: cpdef
         """Have the ranks below this root loaded block by block; its elements are then entered in order."""
         self.blocks, self.loaded = blocks, 0
 
-    def hold(self, segments: Array, coordinates: Array, values: Array) -> None:  # C: cpdef
+    def set_block(self, segments: Array, coordinates: Array, values: Array) -> None:  # C: cpdef
         """Replace the arrays of the rank by those of the next block."""
-        self.before += len(self.coordinates)
+        self.earlier_elements += len(self.coordinates)
         self.segments, self.coordinates, self.values = segments, coordinates, values
 
     def _load(self, element: int) -> int:
@@ -102,7 +102,7 @@ class Cursor:  # C: final
             return 0
         if element >= self.loaded:
             self._load(element)
-        below.fiber = self.before + element
+        below.fiber = self.earlier_elements + element
         below.first = below.segments[element - self.origin]
         below.last = below.segments[element - self.origin + 1]
         return 0
@@ -233,7 +233,7 @@ class Cursor:  # C: final
             reach += reach
         return self.find(coordinate, place, min(place + reach, self.high))
 
-    def take(self) -> int:  # C: cdef
+    def enter_head(self) -> int:  # C: cdef
         """Enter the element at the head, if the fiber has an element there."""
         if self.whole and (self.head == self.high or self.coordinates[self.head] != self.head_coordinate):
             self.leave()

@@ -75,7 +75,7 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     for upper, lower in itertools.pairwise(levels):
         upper.cursor.below = lower.cursor
     if is_fed:
-        levels[0].cursor.feed_by(Feed(operand.ordered.blocks(), [level.cursor for level in levels[1:]]))
+        levels[0].cursor.attach_blocks(Feed(operand.ordered.blocks(), [level.cursor for level in levels[1:]]))
     return levels
 
 
@@ -118,7 +118,7 @@ class Feed:
         """Load the next block; return the number of root elements up to the end of the block."""
         tree = next(self.blocks)
         for place, cursor in enumerate(self.cursors, start=1):
-            cursor.hold(tree.segments[place], tree.coordinates[place], _values(tree, place))
+            cursor.set_block(tree.segments[place], tree.coordinates[place], _values(tree, place))
         self.roots += len(tree.coordinates[0])
         return self.roots
 

@@ -153,7 +153,7 @@ class Scan(Loop):
         while cursor.head_coordinate != ENDED:
             cursor.record_coordinate()
             cursor.record_payload()
-            cursor.take()
+            cursor.enter_head()
             self.visit(cursor.head_coordinate)
             cursor.advance()
         return 0
@@ -228,8 +228,8 @@ class Intersection(Loop):
         second.record_coordinate()
         first.record_payload()
         second.record_payload()
-        first.take()
-        second.take()
+        first.enter_head()
+        second.enter_head()
         return self.visit(first.head_coordinate)
 
 
@@ -242,7 +242,7 @@ class LeaderFollower(Loop):
         while leader.head_coordinate != ENDED:
             self.leader_steps += 1
             leader.record_coordinate()
-            leader.take()
+            leader.enter_head()
             if self._find_all(leader.head_coordinate):
                 leader.record_payload()
                 self._use_all()
