@@ -85,8 +85,8 @@ def main() -> None:
     for name, layers in NETWORKS.items():
         designs = [_with_shape(case.design, layer) for layer in dict.fromkeys(layers)]
         computes = sum(float(np.prod(layer)) for layer in layers)
-        one, many = (_seconds(designs, count) / count for count in (1, 1000))
-        cells = f"{computes / one / hertz:>14,.0f}{computes / many / hertz:>12,.0f}"
+        single, batch = (_seconds(designs, count) / count for count in (1, 1000))
+        cells = f"{computes / single / hertz:>14,.0f}{computes / batch / hertz:>12,.0f}"
         print(f"{name:<12}{len(layers):>8}{computes:>18,.0f}{cells}")
 
 

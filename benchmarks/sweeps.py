@@ -133,8 +133,8 @@ if __name__ == "__main__":
     parser.add_argument("--points", type=int, default=1000)
     parser.add_argument("--nonzeros", type=int, default=700, help="of a matrix: how long a run is")
     parser.add_argument("--rows", type=int, help="ask a store of so many rows")
-    given = parser.parse_args()
-    if given.rows:
-        query(given.rows)
+    arguments = parser.parse_args()
+    if arguments.rows:
+        query(arguments.rows)
     else:
-        sweep(given.points, given.nonzeros)
+        sweep(arguments.points, arguments.nonzeros)

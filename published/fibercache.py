@@ -147,8 +147,8 @@ def main() -> None:
         "farthest, partial fibers without room": farthest(without_partials, lines),
     }
     print(f"gamma, {matrix}, {' '.join(arguments)}: {report.cycles:,} cycles")
-    for what, count in figures.items():
-        print(f"{what:44} {count * cache.line / 1e6:8.2f}")
+    for label, count in figures.items():
+        print(f"{label:44} {count * cache.line / 1e6:8.2f}")
 
 
 if __name__ == "__main__":

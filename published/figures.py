@@ -102,21 +102,23 @@ class MeanError:
         groups: dict[tuple[str, str, str], list[Figure]] = {}
         for figure in figures:
             groups.setdefault((figure.machine, figure.figure, figure.settings), []).append(figure)
-        return [mean for common, group in groups.items() for mean in cls._each(common, group)]
+        return [mean for common, group in groups.items() for mean in cls._means_by_knowledge(common, group)]
 
     @classmethod
-    def _each(cls, common: tuple[str, str, str], figures: Sequence[Figure]) -> Iterator[MeanError]:
-        yield cls._of((*common, ALL), figures)
+    def _means_by_knowledge(
+        cls, common: tuple[str, str, str], figures: Sequence[Figure]
+    ) -> Iterator[MeanError]:
+        yield cls._mean((*common, ALL), figures)
         for known in KNOWN:
             if group := [figure for figure in figures if figure.known == known]:
-                yield cls._of((*common, known), group)
+                yield cls._mean((*common, known), group)
 
     @classmethod
-    def _of(cls, common: tuple[str, str, str, str], figures: Sequence[Figure]) -> MeanError:
+    def _mean(cls, common: tuple[str, str, str, str], figures: Sequence[Figure]) -> MeanError:
         errors = [abs(figure.error) for figure in figures]
         public = [abs(figure.public) for figure in figures if figure.public is not None]
-        theirs = sum(public) / len(public) if len(public) == len(figures) else None
-        return cls(*common, len(figures), sum(errors) / len(errors), max(errors), theirs)
+        public_error = sum(public) / len(public) if len(public) == len(figures) else None
+        return cls(*common, len(figures), sum(errors) / len(errors), max(errors), public_error)
 
 
 def as_data(figures: Iterable[Figure]) -> list[dict[str, Any]]:
@@ -161,8 +163,8 @@ def mean_table(means: Sequence[MeanError]) -> Table:
     for common, group in groups.items():
         cells = [_mean(group.get(known)) for known in (*KNOWN, ALL)]
         public = group[ALL].public
-        theirs = "" if public is None else percent(public, signed=False)
-        table.add(*common, *cells, percent(group[ALL].largest, signed=False), theirs)
+        public_error = "" if public is None else percent(public, signed=False)
+        table.add(*common, *cells, percent(group[ALL].largest, signed=False), public_error)
     return table
 
 

@@ -131,7 +131,7 @@ def compare(names: Sequence[str], parameters: SageParameters) -> Comparison:
     Raises:
         WorkloadError: a name is unknown; the message has the nearest.
     """
-    selected = _chosen(names)
+    selected = _select_rows(names)
     workloads = [_workload(row, kernel, parameters) for row in selected for kernel in row.picks]
     flat = [row for row in selected if row.first.mcf[0] not in ("csf", "coo") or len(row.shape) == 2]
     matrices = [row for row in selected if len(row.shape) == 2]
@@ -140,7 +140,7 @@ def compare(names: Sequence[str], parameters: SageParameters) -> Comparison:
     return Comparison(workloads, sizes, ratios, [] if names else simulated(parameters))
 
 
-def _chosen(names: Sequence[str]) -> list[Row]:
+def _select_rows(names: Sequence[str]) -> list[Row]:
     known = {row.name.lower(): row for row in rows()}
     for name in names:
         if name.lower() not in known:

@@ -77,5 +77,5 @@ def _file(context: typer.Context) -> Path:
 
         return SHIPPED
     # After an option without a value, arguments are not parsed.
-    named = (context.params.get(word) for word in ("accelerator", "name", "specification"))
-    return accelerators.find(next(filter(None, named), None) or next(iter(context.args), "")).shipped
+    values = (context.params.get(word) for word in ("accelerator", "name", "specification"))
+    return accelerators.find(next(filter(None, values), None) or next(iter(context.args), "")).shipped

@@ -23,8 +23,8 @@ def design_tables(runs: Sequence[SpeedupRow], table: Designs) -> list[Table]:
     for run in runs:
         speedups = run.speedups
         cycles = f"{run.cycles[first]:,}"
-        shown = [f"{speedups[name]:.2f}" for name in others]
-        faster.add(_name(run), run.problem, f"{run.iterations:,}", cycles, *shown)
+        cells = [f"{speedups[name]:.2f}" for name in others]
+        faster.add(_name(run), run.problem, f"{run.iterations:,}", cycles, *cells)
         rates.add(_name(run), run.problem, *(f"{run.edges_per_ns[name]:.2f}" for name in table.designs))
     published = Table("Published", ("Design", "over", "what", "value", "source"), labels=5)
     for ratio in table.published:

@@ -121,13 +121,13 @@ def _changes(difference: Difference, before: Report, after: Report) -> RichTable
     spreads = format_interval(before), format_interval(after)
     numbers = ("before", "after", "change")
     table = ruled_table("What changed, by effect", *numbers, numbers=numbers)
-    shown = list(_largest_changes(difference.changes))[:MOST_CHANGES]
-    for change in shown:
+    largest = list(_largest_changes(difference.changes))[:MOST_CHANGES]
+    for change in largest:
         cells = _numbers(change)
         table.add_row(change.name, *(_with_spreads(cells, spreads) if change.name == "cycles" else cells))
-    if len(shown) < len(difference.changes):
+    if len(largest) < len(difference.changes):
         table.caption = (
-            f"and {len(difference.changes) - len(shown)} smaller changes; --json FILE has them all"
+            f"and {len(difference.changes) - len(largest)} smaller changes; --json FILE has them all"
         )
         table.caption_justify = "left"
     return table

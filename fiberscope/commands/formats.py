@@ -104,6 +104,6 @@ def _table(document: dict[str, Any]) -> Table:
     table = Table(title, ("Format", "Bits", "Beside nonzeros", "Of dense", "Bytes in lines"))
     for name, size in sizes.items():
         lines = f"{document['line_bytes'][name]:,}"
-        shown = f"{name}, smallest" if name == document["smallest"] else name
-        table.add(shown, f"{size:,}", f"{size - values:,}", percent(size / dense, signed=False), lines)
+        label = f"{name}, smallest" if name == document["smallest"] else name
+        table.add(label, f"{size:,}", f"{size - values:,}", percent(size / dense, signed=False), lines)
     return table

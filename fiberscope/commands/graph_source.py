@@ -155,7 +155,7 @@ def tensors_by_name(arguments: list[str] | None) -> dict[str, str]:
     """
     from fiberscope.base.operand_arguments import operands_of
 
-    plain, named = operands_of(arguments or [])
+    plain, by_name = operands_of(arguments or [])
     if plain:
         raise InputError(f"{plain[0]} names no tensor; write NAME=TENSOR, as in B=wiki-Vote")
-    return named
+    return by_name

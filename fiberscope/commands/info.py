@@ -143,11 +143,11 @@ class _Machine:
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
         every = machine_parameters(machine)
-        self._shown = [
+        self._selected = [
             parameter for parameter in every if key is None or f"{parameter.key}.".startswith(f"{key}.")
         ]
-        self._single = key is not None and [parameter.key for parameter in self._shown] == [key]
-        if not self._shown:
+        self._single = key is not None and [parameter.key for parameter in self._selected] == [key]
+        if not self._selected:
             hint = nearest(str(key), [parameter.key for parameter in every])
             raise InputError(f"{machine.name} has no parameter {key}; {hint}")
 
@@ -162,7 +162,7 @@ class _Machine:
                 **asdict(self._ranges[parameter.key]),
                 "meaning": parameter.comment,
             }
-            for parameter in self._shown
+            for parameter in self._selected
         ]
         return {
             "schema": "fiberscope-info-1",
@@ -177,7 +177,7 @@ class _Machine:
 
         columns, show = width(PIPED), partial(print_stacked, piped=PIPED)
         sources = Text(("\n" if columns >= max(map(len, self._header)) else " ").join(self._header))
-        rows = [self._row(parameter) for parameter in self._shown]
+        rows = [self._row(parameter) for parameter in self._selected]
         if self._single:
             show(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
         elif columns < WIDE:

@@ -48,5 +48,5 @@ def machine(
     folder_ = new_machine(name, folder)
     for file in sorted(folder_.iterdir()):
         print(file)
-    shown = folder_ if folder_.is_absolute() else f"./{folder_}"
-    print(f"Run it: fiberscope sim {shown} uniform:rows=300,cols=300,nonzeros=3000")
+    path = folder_ if folder_.is_absolute() else f"./{folder_}"
+    print(f"Run it: fiberscope sim {path} uniform:rows=300,cols=300,nonzeros=3000")

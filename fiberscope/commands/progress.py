@@ -49,8 +49,12 @@ class _Lines:
             return
         self._last = now
         share = "" if stage.share is None else f" {stage.share:.0%}"
-        rest = stage.text(now)
-        print(f"fiberscope: {stage.name}{share}{', ' if rest else ''}{rest}", file=sys.stderr, flush=True)
+        estimate = stage.text(now)
+        print(
+            f"fiberscope: {stage.name}{share}{', ' if estimate else ''}{estimate}",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 @contextmanager
@@ -58,14 +62,14 @@ def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[St
     """Yield a function that shows a bar for each stage."""
     from fiberscope.base.progress_bar import progress_display
 
-    with progress_display(console) as shown:
+    with progress_display(console) as bar:
         tasks: dict[str, TaskID] = {}
 
         def show(stage: Stage) -> None:
             if stage.name not in tasks:
-                tasks[stage.name] = shown.add_task(stage.name, total=None, rest="")
+                tasks[stage.name] = bar.add_task(stage.name, total=None, rest="")
             total = None if stage.share is None else 1.0
-            rest = stage.text(clock())
-            shown.update(tasks[stage.name], completed=stage.share or 0.0, total=total, rest=rest)
+            estimate = stage.text(clock())
+            bar.update(tasks[stage.name], completed=stage.share or 0.0, total=total, rest=estimate)
 
         yield show

@@ -139,20 +139,20 @@ def _check_query(sql: str | None, others: object) -> None:
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
 
 
-def _print_hidden(store: Store, hidden: int, whole: bool, chosen: bool) -> None:
+def _print_hidden(store: Store, hidden: int, is_for_file: bool, is_selected: bool) -> None:
     """Print the number of hidden rows, or that rows have several sources.
 
     Args:
         store: the store.
         hidden: the number of hidden rows.
-        whole: whether the standard output belongs to a file.
-        chosen: whether the user has selected the sources.
+        is_for_file: whether the standard output belongs to a file.
+        is_selected: whether the user has selected the sources.
     """
     from fiberscope.results.store.store import hidden_rows
 
     if hidden:
-        print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
-    elif not (whole or chosen):
+        print(hidden_rows(hidden), file=sys.stderr if is_for_file else sys.stdout)
+    elif not (is_for_file or is_selected):
         _print_source_count(store)
 
 

@@ -22,7 +22,7 @@ __all__ = ["check_wrappers", "export_block", "write_verilog"]
 
 
 def export_block(
-    chosen: RtlBlock,
+    rtl_block: RtlBlock,
     settings: list[str],
     output: Path,
     ports: str,
@@ -35,7 +35,7 @@ def export_block(
     """Write the Verilog of a block and the files of a handover.
 
     Args:
-        chosen, output: the block, and the folder.
+        rtl_block, output: the block, and the folder.
         settings: its parameters, each as ``name=value``.
         ports: the kind of ports.
         status: whether the module has status outputs.
@@ -53,22 +53,22 @@ def export_block(
     from fiberscope.rtl.handover.readme import check_readme
     from fiberscope.workloads.errors import nearest
 
-    kinds = _kinds_of_ports(chosen, status)
+    kinds = _kinds_of_ports(rtl_block, status)
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with input_errors():
-        parameters = parse(chosen.name, chosen.parameters, settings)
-        text, wrappers = _text(chosen, partial(kinds[ports], parameters), sram_wrappers)
+        parameters = parse(rtl_block.name, rtl_block.parameters, settings)
+        text, wrappers = _text(rtl_block, partial(kinds[ports], parameters), sram_wrappers)
     check_readme(output)
-    sections = write_formal(chosen, parameters, output, ports, status=status) if formal else {}
-    write_verilog(chosen, text, output)
+    sections = write_formal(rtl_block, parameters, output, ports, status=status) if formal else {}
+    write_verilog(rtl_block, text, output)
     _write_wrappers(wrappers, output)
     handover = Handover(
-        *(chosen.name, chosen.interface(parameters).module, chosen.summary, text, period or PERIOD),
+        *(rtl_block.name, rtl_block.interface(parameters).module, rtl_block.summary, text, period or PERIOD),
         parameters=asdict(parameters),
-        sections=_logic_sections(chosen, parameters, ports) | sections,
+        sections=_logic_sections(rtl_block, parameters, ports) | sections,
         sources=dict.fromkeys(wrappers, "behavioural model of a memory; put a macro in its place"),
-        bench=_bench(chosen, parameters, ports, text),
+        bench=_bench(rtl_block, parameters, ports, text),
     )
     print(*(f"Written: {path}" for path in write_handover(handover, output)), sep="\n")
 

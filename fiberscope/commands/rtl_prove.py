@@ -47,7 +47,7 @@ def prove(
       fiberscope rtl prove channel --set capacity=5 --set latency=2
       fiberscope rtl prove accumulator --ports registered --depth 12
     """
-    chosen = find_block(block)
+    rtl_block = find_block(block)
     rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import HdlError
     from fiberscope.rtl.formal.catalogue import kit_of, small_parameters
@@ -56,12 +56,12 @@ def prove(
 
     try:
         with input_errors():
-            parameters = small_parameters(chosen, settings or [])
-            kit = kit_of(chosen, parameters, ports)
+            parameters = small_parameters(rtl_block, settings or [])
+            kit = kit_of(rtl_block, parameters, ports)
         find_yosys()
         numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
-        print(f"{chosen.name}, {ports} ports: {numbers}")
-        result = prove_kit(kit, depth, timeout, lambda claim: output / f"{chosen.name}_{claim}.vcd")
+        print(f"{rtl_block.name}, {ports} ports: {numbers}")
+        result = prove_kit(kit, depth, timeout, lambda claim: output / f"{rtl_block.name}_{claim}.vcd")
     except HdlError as error:
         raise InputError(str(error)) from error
     _print_result(result, depth)
@@ -94,7 +94,7 @@ def _print_result(result: ProofResult, depth: int) -> None:
 
 
 def write_formal(
-    chosen: RtlBlock, parameters: Parameters, output: Path, ports: str, *, status: bool
+    rtl_block: RtlBlock, parameters: Parameters, output: Path, ports: str, *, status: bool
 ) -> dict[str, str]:
     """Write the formal kit of a block; return its README section.
 
@@ -105,7 +105,7 @@ def write_formal(
     from fiberscope.rtl.formal.kit_files import readme_section, write_kit
 
     with input_errors():
-        kit = kit_of(chosen, parameters, ports, status=status)
+        kit = kit_of(rtl_block, parameters, ports, status=status)
     for path in write_kit(kit, DEPTH, output):
         print(f"Formal: {path}")
     return readme_section(kit, DEPTH)

@@ -157,10 +157,10 @@ def sweep(
     address = study.store or STORE
     with placed.live_page(f"sweep: {address}") as follow:
         executors = placed.executors()
-        done = run_study(study, address, executors, retry=retry, quiet=placed.quiet, follow=follow)
+        result = run_study(study, address, executors, retry=retry, quiet=placed.quiet, follow=follow)
     if not placed.quiet:
-        _print_result(done, address)
-    return POINTS_FAILED if done.failed else 0
+        _print_result(result, address)
+    return POINTS_FAILED if result.failed else 0
 
 
 def _study(options: Mapping[str, Any], parsed: Mapping[str, object]) -> Study:
@@ -197,16 +197,16 @@ def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
     return grid
 
 
-def _print_result(done: SweepResult, address: str) -> None:
+def _print_result(result: SweepResult, address: str) -> None:
     """Print the number of runs by outcome, the first failed runs, and the place of the rows."""
-    counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
-    stored = [f"{done.had:,} in the store before"] if done.had else []
-    print(f"{done.had + sum(done.statuses.values()):,} runs: {', '.join([*counts, *stored])}")
-    if done.others:
+    counts = [f"{count:,} {status}" for status, count in sorted(result.statuses.items())]
+    stored = [f"{result.had:,} in the store before"] if result.had else []
+    print(f"{result.had + sum(result.statuses.values()):,} runs: {', '.join([*counts, *stored])}")
+    if result.others:
         command = f"fiberscope results {address} --sources"
-        print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {command})")
-    if note := footnote(done.surrogates()):
+        print(f"Left alone: {result.others:,} rows of other sources (tell them apart: {command})")
+    if note := footnote(result.surrogates()):
         print(note)
-    for line in done.failures(MOST_SHOWN):
+    for line in result.failures(MOST_SHOWN):
         print(f"  {line}")
     print(f"Results: {address} (look at them: fiberscope results {address})")

@@ -52,11 +52,11 @@ def attribute_stalls(
 
     def attribute(cycles: Cycles, names: Sequence[str], when: str) -> Cycles:
         for group in groups:
-            taken = np.minimum(cycles, np.maximum(_busiest(timeline, names, group) - used[group.part], 0))
-            used[group.part] += taken
-            cycles = cycles - taken
-            if taken.any():
-                cycles_by_cause[f"{when}: {group.part}"] = int(taken.sum())
+            moved = np.minimum(cycles, np.maximum(_busiest(timeline, names, group) - used[group.part], 0))
+            used[group.part] += moved
+            cycles = cycles - moved
+            if moved.any():
+                cycles_by_cause[f"{when}: {group.part}"] = int(moved.sum())
         return cycles
 
     for worker in workers:

@@ -77,8 +77,8 @@ def _active(
         if writer in idle and writer != name
     ]
     most = np.max(shares, axis=0) if shares else np.zeros(len(length[name]))
-    counted = length[name] - idle[name]
-    return np.maximum(np.rint(most * length[name]).astype(np.int64) - counted, 0)
+    active = length[name] - idle[name]
+    return np.maximum(np.rint(most * length[name]).astype(np.int64) - active, 0)
 
 
 def _move_idle_cycles(part: ComponentStates, waiting: dict[str, Cycles], idle: Cycles) -> ComponentStates:

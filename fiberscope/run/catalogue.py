@@ -97,10 +97,10 @@ def parameters(machine: MachineName | str) -> pd.DataFrame:
 
 def machine_parameters(accelerator: Accelerator[Any]) -> list[configuration.Parameter]:
     """Return the shipped parameters of a machine, its own before those of shared parts."""
-    own = configuration.parameters(accelerator.shipped)
+    machine_parameters = configuration.parameters(accelerator.shipped)
     keys = set(configuration.leaf_keys(accelerator.configuration))
     shared = [parameter for file in accelerator.defaults for parameter in configuration.parameters(file)]
-    return [*own, *(parameter for parameter in shared if parameter.key in keys)]
+    return [*machine_parameters, *(parameter for parameter in shared if parameter.key in keys)]
 
 
 def _row(parameter: configuration.Parameter, allowed: Range) -> dict[str, object]:
@@ -118,8 +118,8 @@ def _row(parameter: configuration.Parameter, allowed: Range) -> dict[str, object
 def _unit(parameter: configuration.Parameter) -> str:
     """Return the unit of the default, or the counted unit of the description; else an empty text."""
     quantity = _QUANTITY.fullmatch(str(parameter.value))
-    counted = _COUNTED.match(parameter.comment)
-    return quantity[1] if quantity else counted[1] if counted and _is_number(parameter.value) else ""
+    match = _COUNTED.match(parameter.comment)
+    return quantity[1] if quantity else match[1] if match and _is_number(parameter.value) else ""
 
 
 def _is_number(value: object) -> bool:

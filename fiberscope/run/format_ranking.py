@@ -138,8 +138,8 @@ def sage(
     """
     parameters = sage_parameters(settings or {}, None if config is None else Path(config))
     first = operand(a, "A")
-    chosen = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
-    posed = problem(chosen, first, None if b is None else operand(b, "B"))
+    kernel_name = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
+    posed = problem(kernel_name, first, None if b is None else operand(b, "B"))
     limits = system_called(system)
     supported = limits.choices() or all_choices(posed)
     candidates = [choice for choice in supported if _is_requested(choice, posed, mcf_a, mcf_b)]

@@ -72,12 +72,12 @@ def parse_machine(machine: AnyMachine) -> NamedMachine:
         return machine
     if isinstance(machine, Mapping):
         return _validated(dict(machine))
-    named = _NAMED.fullmatch(machine)
-    if named is None:
+    match = _NAMED.fullmatch(machine)
+    if match is None:
         if re.search(f":{_KEY}", machine):
             raise InputError(f"{machine}: a machine with settings needs a name; write it as {_FORM}")
         return NamedMachine.model_construct(name=machine, accelerator=machine)
-    name, definition = named.groups()
+    name, definition = match.groups()
     accelerator, *settings = re.split(f":{_KEY}", definition, maxsplit=1)
     if not accelerator:
         raise InputError(f"{machine}: {name} has no machine; write it as {_FORM}")

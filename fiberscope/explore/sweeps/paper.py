@@ -45,9 +45,9 @@ def draw_paper(suite: Suite, store: Store | str) -> list[Figure]:
     """
     opened = Store(store) if isinstance(store, str) else store
     items: list[FigureItem | TableItem] = []
-    for number, (drawn, illustration) in enumerate(_figures(suite, opened), start=1):
+    for number, (picture, illustration) in enumerate(_figures(suite, opened), start=1):
         caption = illustration.caption or _caption(suite, illustration.show[0])
-        items.append(FigureItem(drawn, f"Figure {number}. {caption}"))
+        items.append(FigureItem(picture, f"Figure {number}. {caption}"))
     for number, table in enumerate(suite.evaluation.all_tables(), start=1):
         caption, arrangement = arrange_table(suite, table)
         notes = note_lines(suite) if number == 1 else []

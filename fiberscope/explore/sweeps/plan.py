@@ -196,13 +196,13 @@ def _serialize(config: Mapping[str, object]) -> str:
 @lru_cache(maxsize=4096)
 def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
     """Return the digests of a workload's operands, prefixed by their names, and their total size."""
-    plain, named = parse_operands(workload)
+    plain, by_name = parse_operands(workload)
     digests = (
         *(operand_digest(operand, exact) for operand in plain),
-        *(f"{name}={operand_digest(operand, exact)}" for name, operand in named.items()),
+        *(f"{name}={operand_digest(operand, exact)}" for name, operand in by_name.items()),
     )
     return digests, sum(
-        map(estimate_nonzeros, (*plain, *named.values()))
+        map(estimate_nonzeros, (*plain, *by_name.values()))
     ) or 1.0  # without sizes, all count equally
 
 

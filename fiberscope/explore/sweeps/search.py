@@ -175,7 +175,7 @@ class Search:
         by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(all_digests)})")}
         return [
             (
-                list(self._measure([by_digest[digest_] for digest_ in digests], goals).values),
+                list(self._measure([by_digest[digest] for digest in digests], goals).values),
                 all(excess <= 0 for excess in measured.excess),
             )
             for digests, measured in evaluated

@@ -235,10 +235,10 @@ class Study(BaseModel):
 
     def _lists(self) -> list[list[dict[str, Entry]]]:
         points = [self._entries(point, "points", index) for index, point in enumerate(self.points)]
-        drawn = (
+        random_points = (
             [self._entries(point, "random", "over") for point in self.random.points()] if self.random else []
         )
-        return [points_ for points_ in (points, drawn) if points_]
+        return [points_ for points_ in (points, random_points) if points_]
 
 
 def _check_workload_names(placed: Sequence[tuple[str, str, str]]) -> None:

@@ -198,8 +198,8 @@ def read_workloads(path: Path) -> dict[str, str]:
     workloads: dict[str, str] = {}
     for number, text in enumerate(read_text(path).splitlines(), start=1):
         line = text.partition(COMMENT)[0].strip()
-        named = NAMED.fullmatch(line)
-        name, workload = named.groups() if named else ("", line)
+        match = NAMED.fullmatch(line)
+        name, workload = match.groups() if match else ("", line)
         if name and name in workloads.values():
             raise InputError(f"{path}:{number}: the name {name} is there twice; give each workload its own")
         if workload:

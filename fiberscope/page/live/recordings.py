@@ -58,11 +58,11 @@ class Recordings:
         self.all: list[Recording] = []
         self._scope = re.sub(r"\W", "", machine.kernel.components[0].name.partition(".")[0])
         context = get_context("fork")
-        self._copy, theirs = context.Pipe()
+        self._copy, remote_end = context.Pipe()
         self._process = context.Process(
-            target=self._serve, args=(machine, cycle_limit, theirs, inherited), daemon=True
+            target=self._serve, args=(machine, cycle_limit, remote_end, inherited), daemon=True
         )
-        with theirs, warnings.catch_warnings():
+        with remote_end, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
             self._process.start()
         assert self._process.pid

@@ -130,7 +130,9 @@ def _event(event: str, data: Mapping[str, Any]) -> str:
     return f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
 
 
-def application(token: str, port: int, pages: Pages, link: Connection, shown: Mapping[str, str]) -> ASGIApp:
+def application(
+    token: str, port: int, pages: Pages, link: Connection, page_data: Mapping[str, str]
+) -> ASGIApp:
     """Return the application.
 
     Args:
@@ -138,7 +140,7 @@ def application(token: str, port: int, pages: Pages, link: Connection, shown: Ma
         port: the port of the server.
         pages: the open pages.
         link: the link to the run, for commands.
-        shown: the data of the page: its kind and its title.
+        page_data: the data of the page: its kind and its title.
     """
 
     def check_token(request: Request) -> None:
@@ -147,7 +149,7 @@ def application(token: str, port: int, pages: Pages, link: Connection, shown: Ma
 
     async def show(request: Request) -> Response:
         check_token(request)
-        return HTMLResponse(page(shown, shown["title"], connects=True), headers=HEADERS)
+        return HTMLResponse(page(page_data, page_data["title"], connects=True), headers=HEADERS)
 
     async def events(request: Request) -> Response:
         check_token(request)
@@ -188,18 +190,18 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-def serve(listener: socket.socket, token: str, shown: Mapping[str, str], link: Connection) -> None:
+def serve(listener: socket.socket, token: str, page_data: Mapping[str, str], link: Connection) -> None:
     """Serve in a process until the run closes its end of the link.
 
     Args:
         listener: a bound socket.
-        token, shown: as for ``application``.
+        token, page_data: as for ``application``.
         link: carries events as pairs of name and data, and commands.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     pages = Pages(link)
-    app = application(token, listener.getsockname()[1], pages, link, shown)
+    app = application(token, listener.getsockname()[1], pages, link, page_data)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -111,7 +111,7 @@ class LiveSession:
 
     def _take_commands(self) -> None:
         """Execute commands until the session ends, and draw each machine when a page is open."""
-        drawn, is_stale = None, False
+        last_artist, is_stale = None, False
         while not self._has_ended.is_set():
             for command in self._view.commands(WAIT_SECONDS):
                 if command["do"] == "pause" and self._is_running:
@@ -121,10 +121,10 @@ class LiveSession:
             # The session reports the loss of the simulation.
             with suppress(InputError, OSError):
                 artist = self._artists[-1]
-                if self._view.viewers and artist is not drawn:
+                if self._view.viewers and artist is not last_artist:
                     while self._artists[0] is not artist:
                         self._artists.pop(0).close()
-                    drawn = artist
+                    last_artist = artist
                     self._view.send("drawing", artist.ask("observe", _drawing))
                 is_stale = is_stale and not self._has_published()
 

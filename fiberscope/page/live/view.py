@@ -50,18 +50,18 @@ class LiveView:
             self.viewers, self.is_lost = 0, False
             self._send_lock = threading.Lock()  # a debugger sends from two threads
             context = get_context("fork")
-            self.link, theirs = context.Pipe()
-            arguments = listener, {"kind": kind, "title": title}, theirs
+            self.link, remote_end = context.Pipe()
+            arguments = listener, {"kind": kind, "title": title}, remote_end
             self._server = context.Process(target=self._serve, args=arguments, daemon=True)
-            with theirs, warnings.catch_warnings():
+            with remote_end, warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
                 self._server.start()
 
-    def _serve(self, listener: socket.socket, shown: Mapping[str, str], link: Connection) -> None:
+    def _serve(self, listener: socket.socket, page_data: Mapping[str, str], link: Connection) -> None:
         from fiberscope.page.live.server import serve  # noqa: PLC0415  (needed in this process only)
 
         self.link.close()
-        serve(listener, self._token, shown, link)
+        serve(listener, self._token, page_data, link)
 
     @property
     def address(self) -> str:

@@ -57,5 +57,5 @@ def sum_ends(intervals: Iterable[Interval]) -> Interval:
     """Return the sums of the lower and upper ends; None for the upper sum if an interval has no bound."""
     listed = list(intervals)
     upper = [end for _lower, end in listed if end is not None]
-    whole = sum(upper, 0.0) if len(upper) == len(listed) else None
-    return sum((lower for lower, _end in listed), 0.0), whole
+    total = sum(upper, 0.0) if len(upper) == len(listed) else None
+    return sum((lower for lower, _end in listed), 0.0), total

@@ -67,14 +67,14 @@ class EnergyTable:
         """
         components: dict[str, dict[str, ActionEnergy]] = {}
         for table, full_name in (
-            (table_, component) for table_ in tables for component in (table_.name, *table_.also)
+            (entry, component) for entry in tables for component in (entry.name, *entry.also)
         ):
             owner = _INSTANCES.sub("", full_name)
             actions = components.setdefault(owner.rpartition(".")[2] if bare else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
                 other = actions.get(action.name, entry)
-                actions[action.name] = max(entry, other, key=lambda component: component.picojoules)
+                actions[action.name] = max(entry, other, key=lambda candidate: candidate.picojoules)
         return cls(name, components)
 
     def find(self, machine: str, component: str, kind: str, action: str) -> ActionEnergy | None:

@@ -95,8 +95,8 @@ def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str
     Raises:
         ConfigurationError: an expression has an unknown name; the message has the position.
     """
-    own = {name.removeprefix(f"{machine}."): energy for name, energy in book.energies.items()}
-    pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
+    machine_energies = {name.removeprefix(f"{machine}."): energy for name, energy in book.energies.items()}
+    pricing = _Pricing(book, parameters, {**parameters, **book.energies, **machine_energies})
     parts = book.document["parts"]
     actions = (number for part in parts.values() for number in part["actions"].values())
     return Prices(
@@ -234,10 +234,10 @@ class _Pricing:
         actions: dict[str, Cost] = {}
         wires: dict[str, Cost] = {}
         for name, number in entries.items():
-            whole = self.energy_scale * _number(number, energies)
+            with_wires = self.energy_scale * _number(number, energies)
             energy = self.energy_scale * _number(number, {**energies, WIRE: 0})
             if WIRE in number:
-                wires[name] = Cost.exact(whole - energy, "law", "energies.yaml: Wire")
+                wires[name] = Cost.exact(with_wires - energy, "law", "energies.yaml: Wire")
             if accesses.keys() & {*number[1:]}:
                 actions[name] = Cost(energy, SRAM_ENERGY * energy, "law", f"sram_table.csv: {self.cells}")
             elif energy or WIRE not in number:

@@ -98,22 +98,22 @@ class RunCosts:
     area: Sequence[AreaItem]
 
 
-def charge_run(counted: RunActivity, prices: Prices, chip: ChipParts | None = None) -> RunCosts:
+def charge_run(activity: RunActivity, prices: Prices, chip: ChipParts | None = None) -> RunCosts:
     """Compute the costs of a run.
 
     Args:
-        counted: the activity.
+        activity: the counts.
         prices: the prices of the machine.
         chip: the parts that have area, clock and leakage; the families of components by default.
     """
-    parts = {family: prices.find_part(family) for family in counted.families if family != CHANNELS}
+    parts = {family: prices.find_part(family) for family in activity.families if family != CHANNELS}
     if chip is None:
-        chip = chip_of(prices, {family: len(members) for family, members in counted.families.items()})
+        chip = chip_of(prices, {family: len(members) for family, members in activity.families.items()})
     energy = [
-        *(item for family in parts for item in _actions(family, parts[family], counted.families[family])),
-        *_memory_items(counted, prices),
-        *_operation_items(counted.operations, prices.operations),
-        *static_items(chip, counted),
+        *(item for family in parts for item in _actions(family, parts[family], activity.families[family])),
+        *_memory_items(activity, prices),
+        *_operation_items(activity.operations, prices.operations),
+        *static_items(chip, activity),
         *(() if prices.has_wires else (NO_WIRES,)),
         *map(_unknown_energy, prices.without),
     ]
@@ -137,16 +137,16 @@ def area_items(chip: ChipParts) -> Iterator[AreaItem]:
             yield AreaItem(name, "", UNKNOWN)
 
 
-def static_items(chip: ChipParts, counted: RunActivity) -> Iterator[EnergyItem]:
+def static_items(chip: ChipParts, activity: RunActivity) -> Iterator[EnergyItem]:
     """Yield the energies of clock and leakage of the parts of a chip.
 
     The lower end counts the clock in busy cycles only, the upper end in all cycles, as without gating.
     """
-    picoseconds = counted.seconds * 1e12
+    picoseconds = activity.seconds * 1e12
     for name, (number, part) in chip.items():
-        members = counted.families.get(name)
+        members = activity.families.get(name)
         cycles = (
-            sum(counters.get("cycles", 0) for counters in members) if members else number * counted.cycles
+            sum(counters.get("cycles", 0) for counters in members) if members else number * activity.cycles
         )
         busy = sum(counters.get("busy", 0) for counters in members) if members else 0
         clock, leakage = (part.clock, part.leakage) if part else (UNKNOWN, UNKNOWN)
@@ -175,13 +175,13 @@ def _actions(family: str, part: Part | None, members: Sequence[Mapping[str, int]
             yield EnergyItem(family, name, DYNAMIC, cost.times(count))
 
 
-def _memory_items(counted: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
+def _memory_items(activity: RunActivity, prices: Prices) -> Iterator[EnergyItem]:
     """Yield the energies of memory by tensor; one unknown item if memory has no price."""
     if not prices.memory:
         yield EnergyItem(CHANNELS, "", MEMORY, UNKNOWN)
         return
     directions = tuple((direction, prices.memory[direction]) for direction in ("read", "write"))
-    for tensor, moved in counted.bits.items():
+    for tensor, moved in activity.bits.items():
         for (direction, cost), bits in zip(directions, moved, strict=True):
             if bits:
                 yield EnergyItem(CHANNELS, f"{direction} {tensor}", MEMORY, cost.times(bits))

@@ -147,11 +147,11 @@ def _draw_row(axes: Axes, bars: GroupedBars, groups: range, panels: Panels) -> N
     for number, heights in enumerate(bars.heights):
         pattern = pattern_of(number)
         offset = (number + 0.5) * bar - GROUP / 2
-        drawn = list(_present_bars(heights, bars.errors[number], groups))
+        present = list(_present_bars(heights, bars.errors[number], groups))
         for place, group in enumerate(groups):
             if heights[group] is None:
                 axes.text(place + offset, base, MISSING, ha="center", va="bottom", fontsize=SMALL, color=INK)
-        places, tops, errors = zip(*drawn, strict=True) if drawn else ((), (), ())
+        places, tops, errors = zip(*present, strict=True) if present else ((), (), ())
         axes.bar(
             [place + offset for place in places],
             [top - base for top in tops],

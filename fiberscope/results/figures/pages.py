@@ -183,7 +183,7 @@ class TableItem:
         """Draw the table on a page."""
         top = _write_paragraph(page, self._lines_above, left, top) - 0.02
         widths = self._widths
-        ends = [left + sum(widths[: at + 1]) for at in range(len(widths))]
+        ends = [left + sum(widths[: column + 1]) for column in range(len(widths))]
         top = _rule(page, left, ends[-1], top, 0.9)
         if self.groups:
             top = self._draw_groups(page, left, ends, top)
@@ -199,12 +199,12 @@ class TableItem:
         _write_paragraph(page, self._lines_below, left, top)
 
     def _draw_groups(self, page: Figure, left: float, ends: Sequence[float], top: float) -> float:
-        at = 0
+        column = 0
         for name, count in self.groups:
-            begin, end = ends[at] + GAP, ends[at + count]
+            begin, end = ends[column] + GAP, ends[column + count]
             _write(page, name, (begin + end) / 2, top, ha="center")
             _line(page, begin, end, top - ROW, 0.4)
-            at += count
+            column += count
         return top - 1.15 * ROW
 
     def _draw_row(
@@ -305,7 +305,7 @@ class _Layout:
         if not narrow:
             self._tops = [min(self._tops)] * 2
             self._column = 0
-        fits = [at for at in range(self._column, 2) if self._tops[at] - item.height >= TOP]
+        fits = [column for column in range(self._column, 2) if self._tops[column] - item.height >= TOP]
         if not fits:
             self._begin_page()
             fits = [0]
@@ -313,7 +313,9 @@ class _Layout:
         left = SIDE + self._column * (HALF + BETWEEN) if narrow else SIDE + (INNER - item.width) / 2
         item.draw(self.pages[-1], max(left, 0.2), self._tops[self._column])
         below = self._tops[self._column] - item.height - BELOW
-        self._tops = [below if at == self._column or not narrow else top for at, top in enumerate(self._tops)]
+        self._tops = [
+            below if column == self._column or not narrow else top for column, top in enumerate(self._tops)
+        ]
 
 
 def check_paper(path: Path) -> None:

@@ -79,8 +79,8 @@ _loaded_files: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()  # as 
 class _Walk:
     """Walk from file to file along imports."""
 
-    def __init__(self, own: set[str], now: bool) -> None:
-        self._own, self._read_file = own | {OURS}, now
+    def __init__(self, packages: set[str], now: bool) -> None:
+        self._packages, self._read_file = packages | {OURS}, now
         self._files: dict[str, _File] = {}
         self._list_folder, self._find_home, self._name = cache(_list_folder), cache(_find_home), cache(_name)
         self._is_foreign = cache(self._is_library)
@@ -153,7 +153,7 @@ class _Walk:
     def _is_library(self, path: str) -> bool:
         """Return whether a file or folder belongs to a library."""
         library = path.startswith(_STANDARD) or not _LIBRARIES.isdisjoint(path.split(os.sep))
-        return library and self._name(path).partition(".")[0] not in self._own
+        return library and self._name(path).partition(".")[0] not in self._packages
 
     def _read(self, path: str) -> _File:
         module = None if self._read_file else sys.modules.get(self._name(path))
@@ -229,11 +229,11 @@ def _read_file(path: str) -> _File:
 
 
 @lru_cache(maxsize=4096)
-def _file(path: str, _modified: int, counted: str) -> _File:
+def _file(path: str, _modified: int, content_path: str) -> _File:
     with open(path, "rb") as file:
         content = file.read()
-    if counted != path:
-        with open(counted, "rb") as file:
+    if content_path != path:
+        with open(content_path, "rb") as file:
             return _File(
                 hashlib.sha256(file.read()).hexdigest(), parse_names(content.decode(errors="replace"))
             )

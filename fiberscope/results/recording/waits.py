@@ -109,17 +109,17 @@ class _Chain:
     def __init__(self, wires: WaitChains, time: int) -> None:
         self._wires, self._time = wires, time
         self._wiring, self._first = wires.wiring, wires.first
-        self._seen: set[int] = set()
+        self._visited: set[int] = set()
 
     def links(self, component: Component) -> Iterator[Wait]:
         """Yield the links of the chain from a component on."""
         current: Component | None = component
         while current is not None:
-            if id(current) in self._seen:
+            if id(current) in self._visited:
                 text = "is in the chain already: the components wait for one another"
                 yield self._wait(current, current.since, text)
                 return
-            self._seen.add(id(current))
+            self._visited.add(id(current))
             if current.state < FIRST_STALL:
                 link, current = self._working_link(current)
                 yield link
@@ -146,7 +146,7 @@ class _Chain:
             return self._wait(component, component.since, "works"), None
         for stall in self._wires.links[id(component)]:
             producer = self._wiring.link(stall.channels[0]).producer.component
-            if stall.direction == "input" and producer.state != IDLE and id(producer) not in self._seen:
+            if stall.direction == "input" and producer.state != IDLE and id(producer) not in self._visited:
                 text = f"waits for a token at {stall.label} from {producer.name}"
                 return self._wait(component, component.since, text, producer.name), producer
         return self._wait(component, component.since, "is idle: nothing comes to it"), None
@@ -170,8 +170,8 @@ class _Chain:
     def _output_link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         channel = _fullest(stall)
         peer = self._wiring.link(channel).consumer.component
-        held = f"{channel.occupancy} of {channel.capacity} tokens"
-        text = f"waits for space at {stall.label}: {peer.name} holds {held}"
+        fill = f"{channel.occupancy} of {channel.capacity} tokens"
+        text = f"waits for space at {stall.label}: {peer.name} holds {fill}"
         return self._wait(component, component.since, text, peer.name), peer
 
     def _network_link(self, network: Any, channel: Channel) -> tuple[Wait, Component | None]:  # noqa: ANN401
@@ -182,8 +182,8 @@ class _Chain:
         if sink.occupancy < sink.capacity:
             text = f"passes on tokens to outputs[{output}], one a cycle, as its inputs have their turn"
             return self._wait(network, network.since, text), None
-        held = f"{peer.name} holds {sink.occupancy} of {sink.capacity} tokens"
-        text = f"cannot pass on the token for outputs[{output}]: {held}"
+        fill = f"{peer.name} holds {sink.occupancy} of {sink.capacity} tokens"
+        text = f"cannot pass on the token for outputs[{output}]: {fill}"
         return self._wait(network, network.since, text, peer.name), peer
 
     def _request_links(self, component: Component, stall: Stall) -> Iterator[Wait]:
@@ -206,21 +206,21 @@ class _Chain:
 
     def _held_links(self, place: _Place) -> Iterator[Wait]:
         """Yield the location of a request, and the next wait of the request."""
-        owner, held = place.owner, place.held
+        owner, request = place.owner, place.held
         if place.channel is not None:
             kind = "reply" if place.channel.protocol == REPLY else "request"
             location = f"the {kind} is on its way in {place.channel.name}"
             yield self._wait(owner, place.arrival, f"does not have it yet: {location}")
-            if owner.state >= FIRST_STALL and id(owner) not in self._seen:
+            if owner.state >= FIRST_STALL and id(owner) not in self._visited:
                 yield from self.links(owner)
             return
-        yield self._wait(owner, place.arrival, f"has it: {held.place}")
-        if held.forwarded is None:
+        yield self._wait(owner, place.arrival, f"has it: {request.place}")
+        if request.forwarded is None:
             return
         for stall in self._wires.links[id(owner)]:
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
                 for next_place in self._places(owner, stall.channels[0]):
-                    if next_place.held.tag == held.forwarded:
+                    if next_place.held.tag == request.forwarded:
                         yield from self._held_links(next_place)
                         return
 
@@ -242,9 +242,11 @@ class _Chain:
                 )
             if owner is requester:
                 continue
-            for held in self._wires.held_requests(owner):
-                if held.tag >> PORT_SHIFT in ports:
-                    yield _Place(owner, None, held, held.since if held.since is not None else owner.since)
+            for request in self._wires.held_requests(owner):
+                if request.tag >> PORT_SHIFT in ports:
+                    yield _Place(
+                        owner, None, request, request.since if request.since is not None else owner.since
+                    )
             first = getattr(owner, "first_port", None)
             if first is not None and producer is not owner and channel.protocol == REQUEST:
                 ports.add(first + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
@@ -288,7 +290,7 @@ def _in_channel(channel: Channel, owner: Component) -> Iterator[_Place]:
 
 def _fullest(stall: Stall) -> Channel:
     """Return the channel with the least free space."""
-    return max(stall.channels, key=lambda candidate: candidate.occupancy - candidate.capacity)
+    return max(stall.channels, key=lambda channel: channel.occupancy - channel.capacity)
 
 
 def chain_text(chain: Sequence[Wait]) -> str:

@@ -62,10 +62,10 @@ class Area(ReportPart):
         for part in listed:
             if part.basis != "none":
                 by_component[part.component] = by_component.get(part.component, 0.0) + part.known
-        whole = CostInterval.over(listed)
+        total = CostInterval.over(listed)
         return cls(
-            known=whole.known,
-            upper=whole.upper,
+            known=total.known,
+            upper=total.upper,
             by_component=by_component,
             parts=listed,
             without=tuple(part.name for part in listed if part.basis == "none"),
@@ -136,14 +136,14 @@ class Energy(ReportPart):
             if part.basis != "none":
                 actions = by_component.setdefault(part.component, {})
                 actions[part.action] = actions.get(part.action, 0.0) + part.known
-        whole = CostInterval.over(listed)
+        total = CostInterval.over(listed)
         by_kind = {
             kind: CostInterval.over(part for part in listed if part.kind == kind)
             for kind in (DYNAMIC, CLOCK, LEAKAGE, MEMORY)
         }
         return cls(
-            total_pj=whole.known,
-            upper_pj=whole.upper,
+            total_pj=total.known,
+            upper_pj=total.upper,
             on_chip=CostInterval.over(part for part in listed if part.kind != MEMORY),
             by_component=by_component,
             parts=listed,

@@ -51,7 +51,7 @@ def _area_table(area: Area) -> Table:
 
 
 def _part_rows(
-    parts: list[tuple[EnergyPart, str]] | list[tuple[AreaPart, str]], whole: float
+    parts: list[tuple[EnergyPart, str]] | list[tuple[AreaPart, str]], total: float
 ) -> Iterator[list[str]]:
     """Yield a row for each nonzero summand, by component; only the first row names the component."""
     components = dict.fromkeys(part.component for part, _name in parts)
@@ -59,14 +59,14 @@ def _part_rows(
         label = component
         for part, name in parts:
             if part.component == component and part.known:
-                yield [label, name, *_numbers(part, whole), part.basis]
+                yield [label, name, *_numbers(part, total), part.basis]
                 label = ""
 
 
-def _numbers(cost: AreaPart | EnergyPart | CostInterval | Area, whole: float) -> list[str]:
+def _numbers(cost: AreaPart | EnergyPart | CostInterval | Area, total: float) -> list[str]:
     """Return a cost, its upper end (empty without a bound) and its share of the whole."""
     upper = "" if cost.upper is None else f"{cost.upper / PER_TABLE_UNIT:,.3f}"
-    return [f"{cost.known / PER_TABLE_UNIT:,.3f}", upper, f"{cost.known / (whole or 1.0):.1%}"]
+    return [f"{cost.known / PER_TABLE_UNIT:,.3f}", upper, f"{cost.known / (total or 1.0):.1%}"]
 
 
 def _add_missing(table: Table, without: tuple[str, ...]) -> None:

@@ -149,10 +149,10 @@ def bottleneck(
             return f"{kind.busiest} is the limit: it is busy {kind.most_busy:.0%} of the time."
     channels = kinds.get(accelerator.channels)
     if channels and memory_utilization >= MOSTLY_MOVING:
-        held = channels.share(channels.busy)
-        if held >= NEVER_WITHOUT_REQUEST:
+        share = channels.share(channels.busy)
+        if share >= NEVER_WITHOUT_REQUEST:
             return (
-                f"Memory is probably the limit: its channels hold requests {held:.0%} of the time and reach "
+                f"Memory is probably the limit: its channels hold requests {share:.0%} of the time and reach "
                 f"{memory_utilization:.0%} of the peak bandwidth."
             )
     return f"{_largest_loss(workers, memory_used)} {explanation}".rstrip()

@@ -32,8 +32,8 @@ def escape_latex(text: str) -> str:
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
     for unit, formula in _UNITS.items():
         if unit in text:
-            head, _, rest = text.partition(unit)
-            return f"{escape_latex(head)}{formula}{escape_latex(rest)}"
+            head, _, tail = text.partition(unit)
+            return f"{escape_latex(head)}{formula}{escape_latex(tail)}"
     escaped = "".join(_SPECIAL.get(character, character) for character in text)
     return escaped.replace(" +- ", r" $\pm$ ")
 

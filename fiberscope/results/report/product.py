@@ -59,8 +59,8 @@ def _npz(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
 
 def _npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     if np.prod(answer.shape, dtype=float) > MOST_ELEMENTS:
-        format_ = ".tns" if isinstance(answer, SparseTensor) else ".npz"
-        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {format_}")
+        ending = ".tns" if isinstance(answer, SparseTensor) else ".npz"
+        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {ending}")
     np.save(file, answer if isinstance(answer, np.ndarray) else answer.toarray())
 
 

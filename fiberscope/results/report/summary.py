@@ -255,12 +255,12 @@ def _cycles(report: Record, width: int, ascii_only: bool) -> list[RenderableType
 def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
     """Draw the states of a family as a bar of exactly ``width`` characters."""
     bar = Text()
-    cycles, drawn = 0, 0
+    cycles, position = 0, 0
     for state, _title, style, mark, ascii_mark in STATES:
         cycles += getattr(kind, state)
         end = round(width * kind.share(cycles))
-        bar.append((ascii_mark if ascii_only else mark) * (end - drawn), style)
-        drawn = end
+        bar.append((ascii_mark if ascii_only else mark) * (end - position), style)
+        position = end
     return bar
 
 

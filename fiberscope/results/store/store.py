@@ -253,10 +253,10 @@ class Store:
         self._write_parts([*([self._rows_except(replaced, last)] if last else []), rows], schema, number)
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
-        whole = pa.concat_tables([widen_table(table, schema) for table in tables])
-        for offset in range(0, len(whole), PART_ROWS):
+        merged = pa.concat_tables([widen_table(table, schema) for table in tables])
+        for offset in range(0, len(merged), PART_ROWS):
             path = self._location.root / f"runs-{number + offset // PART_ROWS:06}.parquet"
-            self._write(whole.slice(offset, PART_ROWS), path)
+            self._write(merged.slice(offset, PART_ROWS), path)
 
     def _write(self, table: pa.Table, part: Address) -> None:
         sink = pa.BufferOutputStream()

@@ -100,12 +100,12 @@ class ForkedSimulator(Simulator):
         """Fork the process."""
         from multiprocessing.reduction import send_handle  # noqa: PLC0415  (not every system has it)
 
-        ours, theirs = Pipe()
-        simulator = ForkedSimulator(ours, 0)
+        local_end, remote_end = Pipe()
+        simulator = ForkedSimulator(local_end, 0)
         with on_interrupt(simulator.interrupt):
-            with theirs:
+            with remote_end:
                 self.connection.send(("fork", ()))
-                send_handle(self.connection, theirs.fileno(), self.number)
+                send_handle(self.connection, remote_end.fileno(), self.number)
             simulator.number = simulator.answer()
         return simulator
 
@@ -131,11 +131,11 @@ class ReplayedSimulator(Simulator):
     """
 
     def __init__(self, run: RunRequest, options: dict[str, Any]) -> None:
-        ours, theirs = Pipe()
-        super().__init__(ours)
+        local_end, remote_end = Pipe()
+        super().__init__(local_end)
         self._request = run, options
         self._stop = Stop(0, "cycle")
-        threading.Thread(target=serve_in_thread, args=(theirs, run, options), daemon=True).start()
+        threading.Thread(target=serve_in_thread, args=(remote_end, run, options), daemon=True).start()
 
     def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
         """Send a request, and record the last stop."""
@@ -185,15 +185,15 @@ def start_simulator(run: RunRequest, options: dict[str, Any]) -> tuple[Simulator
         live = ReplayedSimulator(run, options)
         live.answer()
         return UnstartedSimulator(run, options), live
-    ours, theirs = Pipe()
+    local_end, remote_end = Pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forks in processes with threads
         child = os.fork()
     if child == 0:
-        ours.close()
-        serve(theirs, run, options)
-    theirs.close()
-    first = ForkedSimulator(ours, child)
+        local_end.close()
+        serve(remote_end, run, options)
+    remote_end.close()
+    first = ForkedSimulator(local_end, child)
     try:
         first.answer()
     except BaseException:
