@@ -76,7 +76,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers sampling help first ready sim validation convert converted model wave which study paper cosim rtl asked whole test test-all test-bare faults check lint types docs bench release-check release clean
+.PHONY: ecp5 layers sampling help first ready sim validation convert converted model wave which study paper cosim rtl asked whole test test-all test-bare faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -84,7 +84,7 @@ endif
 help: ## Show the targets.
 	@echo "Fiberscope: a cycle-level simulator of sparse tensor accelerators"
 	@echo
-	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 	@echo
 	@echo 'Examples:'
 	@echo '  make sim ACC=gamma MTX=wiki-Vote'
@@ -168,6 +168,11 @@ test-bare: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests that mention an opt
 
 layers: $(READY) ## Run the layers of docs/chains.md on all machines, and print their table.
 	@$(PY) published/layers.py
+
+# DESIGNS: names in published/ecp5.py, or folders of fiberscope rtl export; all names by default.
+DESIGNS ?=
+ecp5: $(READY) $(VENV)/rtl $(VENV)/ecp5 ## Place and route six blocks and a small Gamma, or DESIGNS=, for an ECP5 FPGA: LUTs, flip-flops, block RAM, clock.
+	@$(PY) published/ecp5.py $(foreach design,$(DESIGNS),$(call quoted,$(design)))
 
 # CASES: begins of names in benchmarks/sampling.py, all by default; SEEDS: of each.
 CASES ?=
@@ -277,7 +282,7 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml
 	@FIBERSCOPE_NEEDED= $(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
-EXTRAS := dev docs layers live perfetto plots release s3 search sweep
+EXTRAS := dev docs ecp5 layers live perfetto plots release s3 search sweep
 $(EXTRAS:%=$(VENV)/%): $(VENV)/created pyproject.toml
 	@echo "Installing what make needs for $(@F), once: $(call NAMES,$(@F)) ..."
 	@$(call COUNTED,$(call NEEDS,project optional-dependencies $(@F))) || $(OFFLINE)
