@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from fiberscope.sim.constants import BUSY, FIRST_STALL
 from fiberscope.sim.names import family_name
+from fiberscope.sim.probe import Changes
 from fiberscope.sim.waveform import STATE, Variable
 
 
@@ -24,10 +25,12 @@ class Landmark:
         self._mark = FirstMark(variables)
         self._stall = FirstStall(variables)
 
-    def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
-        """Process the new values of the variables at these positions, at base tick ``time``."""
-        self._mark.look(time, positions, values)
-        self._stall.look(time, positions, values)
+    def look(self, time: int, changes: Changes, count: int) -> None:
+        """Process the first ``count`` changed values, at base tick ``time``."""
+        if self._mark.is_sought or self._stall.is_sought:
+            positions, values = changes.positions[:count], changes.values
+            self._mark.look(time, positions, values)
+            self._stall.look(time, positions, values)
 
     @property
     def time(self) -> int | None:
@@ -50,9 +53,14 @@ class FirstMark:
             position: variable.scope for position, variable in enumerate(variables) if variable.kind == "mark"
         }
 
+    @property
+    def is_sought(self) -> bool:
+        """Whether a mark may still be found."""
+        return self.time is None and bool(self._scopes)
+
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
         """Process the new values of the variables at these positions, at base tick ``time``."""
-        if self.time is not None or not self._scopes:
+        if not self.is_sought:
             return
         for position in positions:
             if position in self._scopes and values[position]:
@@ -86,9 +94,14 @@ class FirstStall:
         }
         self._busy: set[int] = set()  # positions of the states of busy components
 
+    @property
+    def is_sought(self) -> bool:
+        """Whether no stall has been found."""
+        return self.time is None
+
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
         """Process the new values of the variables at these positions, at base tick ``time``."""
-        if self.time is not None:
+        if not self.is_sought:
             return
         for position in positions:
             if position in self._scopes:

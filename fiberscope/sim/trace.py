@@ -185,19 +185,19 @@ class Tracer:
             self._write_start()
             return
         probes = self._waveform.probes
-        changed = probes.collect(ticked)
-        if changed:
-            self._file.change(time, changed, probes.values)
-            self._landmark.look(time, changed, probes.values)
-            self.changes += len(changed)
+        count = probes.collect(ticked)
+        if count:
+            self._file.change(time, probes.changes, count)
+            self._landmark.look(time, probes.changes, count)
+            self.changes += count
             self._latest = time
 
     def _write_start(self) -> None:
         probes = self._waveform.probes
         probes.collect_all()
         self._latest = self.start
-        self._file.begin(self.start, self._waveform.variables, probes.values)
-        self._landmark.look(self.start, range(len(probes.values)), probes.values)
+        self._file.begin(self.start, self._waveform.variables, probes.changes)
+        self._landmark.look(self.start, probes.changes, probes.changes.all())
         self.begun = True
 
     def close(self, finished: bool) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Sequence
+import io
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +13,10 @@ from vcd import VCDWriter
 from vcd.writer import Variable as Output
 
 from fiberscope.sim import fst
+from fiberscope.sim.change_lines import ChangeLines
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial_files import Partial, remove_abandoned
+from fiberscope.sim.probe import Changes
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, Variable
 
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
@@ -47,7 +49,7 @@ class VcdFile:
         self._comment = "\n".join((*comment, _meaning_of_time(self._timescale, exact is not None)))
         self._converter = fst.converter(path) if path.suffix == fst.ENDING else None
         self._variables: Sequence[Variable] = ()
-        self._lines: list[Callable[[int], str]] = []  # formats a value as a line, by variable
+        self._lines = ChangeLines(())
         self._broken = False
         self.span = (0, 0)
         try:
@@ -55,11 +57,11 @@ class VcdFile:
                 raise OSError(0, "it is a folder" if path.is_dir() else "it is no file")
             remove_abandoned(path)
             self._partial = Partial(path)
-            self._file = self._partial.path.open("x", BUFFER_BYTES, encoding="utf-8", newline="\n")
+            self._file = self._partial.path.open("xb", BUFFER_BYTES)
         except OSError as error:
             raise SimulationError(f"the waveform {path} cannot be written: {error.strerror}") from None
 
-    def begin(self, time: int, variables: Sequence[Variable], values: array[int]) -> None:
+    def begin(self, time: int, variables: Sequence[Variable], changes: Changes) -> None:
         """Write the header and the initial value of every variable at base tick ``time``.
 
         Raises:
@@ -67,60 +69,51 @@ class VcdFile:
         """
         self._variables = variables
         self.span = (self.stamp(time), self.stamp(time))
+        header = io.StringIO(newline="\n")
         writer = VCDWriter(
-            self._file,
+            header,
             self._timescale,
             date="",  # so that equal runs write equal files
             comment=self._comment,
             version="Fiberscope",
             init_timestamp=self.span[0],
         )
-        for variable, value in zip(variables, values, strict=True):
+        formats = []
+        for variable, value in zip(variables, changes.values, strict=True):
             try:
-                self._register(writer, variable, value)
+                formats.append(_register(writer, variable, value))
             except (LookupError, ValueError):
                 raise _value_error(variable, value) from None
+        self._lines = ChangeLines(formats)
+        self._format(changes, changes.all())  # checks values that pyvcd accepts
         writer.flush()
+        self._file.write(header.getvalue().encode())
 
-    def _register(self, writer: VCDWriter, variable: Variable, value: int) -> None:
-        if variable.is_number:
-            line = _row_lines(writer, variable, value)
-            line(value)
-            self._lines.append(line)
-            return
-        output = writer.register_var(
-            variable.scope,
-            variable.name,
-            TYPES[variable.kind],
-            variable.width,
-            init=variable.texts[value] if variable.texts else value,
-        )
-        line = _line_of(variable, output)
-        line(value)  # checks values that pyvcd accepts
-        if variable.rows:
-            line = _coloured_lines(writer, variable, value, line)
-        self._lines.append(line)
+    def change(self, time: int, changes: Changes, count: int) -> None:
+        """Write the new values of variables, at base tick ``time``.
 
-    def change(self, time: int, positions: Sequence[int], values: array[int]) -> None:
-        """Write the new values of the variables at these positions, at base tick ``time``.
-
-        This method replaces pyvcd's ``change``, which makes a whole run 1.6 times slower.
+        Args:
+            time: the base tick.
+            changes: the values of all variables, and the positions of changed values.
+            count: the number of these positions.
 
         Raises:
             SimulationError: if a value does not fit its variable.
         """
-        lines = self._lines
-        try:
-            text = "".join([lines[position](values[position]) for position in positions])
-        except (LookupError, ValueError):
-            raise self._first_value_error(positions, values) from None
-        self._write(time, text)
+        self._write(time, self._format(changes, count))
 
-    def _write(self, time: int, text: str) -> None:
+    def _format(self, changes: Changes, count: int) -> bytes:
+        try:
+            return self._lines.format(changes, count)
+        except IndexError as misfit:
+            (position,) = misfit.args
+            raise _value_error(self._variables[position], changes.values[position]) from None
+
+    def _write(self, time: int, text: bytes) -> None:
         start, last = self.span
         now = self.stamp(time)
         try:
-            self._file.write(f"#{now}\n{text}" if now > last else text)
+            self._file.write(b"#%d\n%b" % (now, text) if now > last else text)
             self.span = start, now
         except OSError:
             self._broken = True
@@ -130,18 +123,10 @@ class VcdFile:
         """Convert a base tick to the file's time units."""
         return time * self.scale.numerator // self.scale.denominator
 
-    def _first_value_error(self, positions: Sequence[int], values: array[int]) -> SimulationError:
-        for position in positions:
-            try:
-                self._lines[position](values[position])
-            except (LookupError, ValueError):
-                break
-        return _value_error(self._variables[position], values[position])
-
     def keep(self, time: int) -> None:
         """End the file at this base tick. Rename it to its final path if it is complete."""
         if self.stamp(time) > self.span[1]:
-            self._write(time, "")
+            self._write(time, b"")
         self._file.close()
         if self._broken:
             return
@@ -157,48 +142,29 @@ class VcdFile:
         self._partial.discard()
 
 
-def _line_of(variable: Variable, output: Output[Any]) -> Callable[[int], str]:
-    """Return a function that formats a value as a line. The function raises for an impossible value."""
-    if variable.texts:
-        return _table_lines(output, variable.texts)
-    if variable.width == 1:
-        return _table_lines(output, (0, 1))
-    return _vector_lines(output, variable.width)
+def _register(writer: VCDWriter, variable: Variable, value: int) -> tuple[int, list[str]]:
+    """Declare a variable; return its bits and texts, as ``ChangeLines`` takes them.
+
+    A coloured state has two lines: the text, and its row in the table with colours.
+    """
+    name, rows = (variable.scope, variable.name), variable.rows
+    if variable.is_number:  # a type that no other variable has
+        return _table(writer.register_var(*name, "reg", ROW_BITS, init=rows[value]), rows)
+    first = variable.texts[value] if variable.texts else value
+    output = writer.register_var(*name, TYPES[variable.kind], variable.width, init=first)
+    if not variable.texts and variable.width > 1:
+        return variable.width, [f" {output.ident}\n"]
+    zero, lines = _table(output, variable.texts or (0, 1))
+    if rows:
+        coloured = f"{variable.name}{COLOURED}"
+        row = writer.register_var(variable.scope, coloured, "wire", ROW_BITS, init=rows[value])
+        lines = [line + number for line, number in zip(lines, _table(row, rows)[1], strict=True)]
+    return zero, lines
 
 
-def _coloured_lines(
-    writer: VCDWriter, variable: Variable, value: int, line: Callable[[int], str]
-) -> Callable[[int], str]:
-    """Return a function that writes two lines: the text, and its row in the table with colours."""
-    name, rows = variable.name + COLOURED, variable.rows
-    row = _vector_lines(
-        writer.register_var(variable.scope, name, "wire", ROW_BITS, init=rows[value]), ROW_BITS
-    )
-    return {number: line(number) + row(rows[number]) for number in range(len(rows))}.__getitem__
-
-
-def _row_lines(writer: VCDWriter, variable: Variable, value: int) -> Callable[[int], str]:
-    """Return a function that writes rows of a table as a ``reg``, a type that no other variable has."""
-    rows = variable.rows
-    name = variable.scope, variable.name
-    return _table_lines(writer.register_var(*name, "reg", ROW_BITS, init=rows[value]), rows)
-
-
-def _table_lines(output: Output[Any], values: Sequence[int | str]) -> Callable[[int], str]:
-    """Return a function that looks up the line of a value, numbered from 0."""
-    return {number: f"{output.format_value(value)}\n" for number, value in enumerate(values)}.__getitem__
-
-
-def _vector_lines(output: Output[Any], width: int) -> Callable[[int], str]:
-    """Return a function that formats a vector. A negative number becomes its two's complement."""
-    lowest, mask, tail = -(1 << (width - 1)), (1 << width) - 1, f" {output.ident}\n"
-
-    def line(value: int) -> str:
-        if not lowest <= value <= mask:
-            raise ValueError(value)
-        return f"b{value & mask:b}{tail}"
-
-    return line
+def _table(output: Output[Any], values: Sequence[int | str]) -> tuple[int, list[str]]:
+    """Return 0, and the lines of a variable with few values, numbered from 0."""
+    return 0, [f"{output.format_value(value)}\n" for value in values]
 
 
 def _value_error(variable: Variable, value: int) -> SimulationError:

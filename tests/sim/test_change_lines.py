@@ -1,0 +1,47 @@
+"""Lines of value changes in a VCD file, against Python's own formatting."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fiberscope.sim.change_lines import ChangeLines
+from fiberscope.sim.probe import Changes
+
+NUMBERS = st.integers(1, 64).flatmap(
+    lambda bits: st.tuples(st.just(bits), st.integers(-(1 << (bits - 1)), (1 << min(bits, 63)) - 1))
+)
+
+
+def changes_to(values):
+    changes = Changes(len(values))
+    for position, value in enumerate(values):
+        changes.values[position] = value
+    return changes
+
+
+@given(st.lists(NUMBERS, min_size=1))
+def test_a_number_is_written_as_python_writes_its_twos_complement(numbers):
+    lines = ChangeLines([(bits, [f" {i}\n"]) for i, (bits, _value) in enumerate(numbers)])
+    changes = changes_to([value for _bits, value in numbers])
+    expected = [f"b{value & (1 << bits) - 1:b} {i}\n" for i, (bits, value) in enumerate(numbers)]
+    assert lines.format(changes, changes.all()).decode() == "".join(expected)
+
+
+@given(st.lists(st.integers(0, 2), min_size=1))
+def test_a_value_of_a_table_is_its_line(values):
+    lines = ChangeLines([(0, [f"{text} {i}\n" for text in ("", "a", "long")]) for i in range(len(values))])
+    changes = changes_to(values)
+    expected = [f"{('', 'a', 'long')[value]} {i}\n" for i, value in enumerate(values)]
+    assert lines.format(changes, changes.all()).decode() == "".join(expected)
+
+
+@pytest.mark.parametrize(
+    ("bits", "value"),
+    [(0, -1), (0, 2), (2, 4), (2, -3), (8, 256), (8, -129), (62, 1 << 62), (63, -(1 << 62) - 1)],
+)
+def test_a_value_that_does_not_fit_is_refused_by_its_position(bits, value):
+    lines = ChangeLines([(8, [" a\n"]), (bits, [" b\n"] if bits else ["0b\n", "1b\n"])])
+    changes = changes_to([3, value])
+    with pytest.raises(IndexError) as misfit:
+        lines.format(changes, changes.all())
+    assert misfit.value.args == (1,)
