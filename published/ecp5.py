@@ -50,7 +50,7 @@ def measure(name: str) -> Iterator[str]:
     result = run_ecp5(folder)
     for number in (result.luts, result.flip_flops, result.block_rams, result.multipliers):
         yield f"{number:,}"
-    yield f"{result.megahertz:.1f}"
+    yield "too large" if result.megahertz is None else f"{result.megahertz:.1f}"
     yield f"{_user_time() - began:,.0f}"
 
 

@@ -29,6 +29,7 @@ from fiberscope.rtl.handover.module_text import module_ports
 __all__ = ["DEVICE", "Ecp5Result", "find_program", "parse_results", "run_ecp5", "write_scripts"]
 
 DEVICE = ("--85k", "--package", "CABGA756", "--speed", "6")  # LFE5U-85F, the largest; the slowest grade
+DEVICE_LUTS = 83_640  # of this device
 LUT_SITES = {
     "LUT4": 1,
     "CCU2C": 2,
@@ -47,14 +48,14 @@ class Ecp5Result:
         flip_flops: flip-flops.
         block_rams: block RAMs of 18 Kibit.
         multipliers: multipliers of 18 x 18 bits (DSP).
-        megahertz: the clock that the slowest path allows, with wires.
+        megahertz: the clock that the slowest path allows, with wires; None if the device has too few LUTs.
     """
 
     luts: int
     flip_flops: int
     block_rams: int
     multipliers: int
-    megahertz: float
+    megahertz: float | None
 
 
 def write_scripts(folder: Path) -> str:
@@ -154,11 +155,14 @@ def run_ecp5(folder: Path) -> Ecp5Result:
     yosys, nextpnr = find_program("yosys"), find_program("nextpnr-ecp5")
     name = write_scripts(folder)
     _run([yosys, "-q", "-l", f"{name}_yosys.log", "-s", f"{name}.ys"], folder)
+    cells = json.loads(read_text(folder / f"{name}_cells.json"))
+    unplaced = parse_results(cells, None)
+    if unplaced.luts > DEVICE_LUTS:
+        return unplaced
     arguments = ["--json", f"{name}.json", "--lpf", f"{name}.lpf", "--lpf-allow-unconstrained"]
     arguments += ["--timing-allow-fail", "--seed", "1", "--report", f"{name}_report.json"]
     _run([nextpnr, *DEVICE, *arguments, "-q", "-l", f"{name}_nextpnr.log"], folder)
-    cells, report = (json.loads(read_text(folder / f"{name}_{kind}.json")) for kind in ("cells", "report"))
-    return parse_results(cells, report)
+    return parse_results(cells, json.loads(read_text(folder / f"{name}_report.json")))
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
@@ -176,18 +180,18 @@ def _run(command: Sequence[str], folder: Path) -> None:
         raise HdlError(f"{folder}: {Path(command[0]).name} failed: {errors[-1]}")
 
 
-def parse_results(cells: Mapping[str, Any], report: Mapping[str, Any]) -> Ecp5Result:
+def parse_results(cells: Mapping[str, Any], report: Mapping[str, Any] | None) -> Ecp5Result:
     """Read the numbers of a run.
 
     Args:
         cells: what ``stat -json`` of Yosys says of the module.
-        report: what nextpnr reports (``--report``).
+        report: what nextpnr reports (``--report``); None if it was not run.
 
     Raises:
         HdlError: nextpnr reports no clock, or several.
     """
     count = next(iter(cells["modules"].values()))["num_cells_by_type"]
-    clocks = [entry["achieved"] for entry in report["fmax"].values()]
+    clocks = [entry["achieved"] for entry in report["fmax"].values()] if report else [None]
     if len(clocks) != 1:
         raise HdlError(f"nextpnr reports {len(clocks)} clocks, not one")
     return Ecp5Result(

@@ -79,6 +79,10 @@ def test_carries_and_lut_ram_count_by_their_sites():
     assert result == Ecp5Result(5 + 3 * 2 + 2 * 6, 0, 0, 0, 50.0)
 
 
+def test_a_module_that_is_too_large_has_no_clock():
+    assert parse_results(kept("cells"), None) == Ecp5Result(44, 50, 1, 0, None)
+
+
 def test_a_report_without_a_clock_is_refused():
     with pytest.raises(HdlError, match="nextpnr reports 0 clocks, not one"):
         parse_results(kept("cells"), kept("report") | {"fmax": {}})

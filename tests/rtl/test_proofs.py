@@ -232,6 +232,8 @@ def test_the_formal_kit_is_written_beside_the_verilog(tmp_path):
     files = {path.name for path in tmp_path.iterdir()}
     assert files >= {"accumulator.v", "accumulator_claims.v", "accumulator_formal.sv"}
     assert files >= {"accumulator_formal.sby", "accumulator_formal.ys", "README.md"}
+    project = (tmp_path / "accumulator_formal.sby").read_text(encoding="utf-8")
+    assert "[engines]\nsmtbmc z3\n" in project  # the solver that the Python index has
     assert "## Formal properties" in (tmp_path / "README.md").read_text(encoding="utf-8")
     text = (tmp_path / "accumulator_formal.sv").read_text(encoding="utf-8")
     assert "wire assume_sums_behind_ready_in_order" in text  # the second lane is ready only if the first is

@@ -36,7 +36,7 @@ def _project(kit: FormalKit, depth: int) -> str:
     preparation = "\n".join(kit.preparation("read_verilog -formal -sv"))
     files = "\n".join(kit.sources())
     return f"""\
-# SymbiYosys: sby -f {kit.top}.sby
+# SymbiYosys: sby -f {kit.top}.sby. The solver is z3; smtbmc alone takes yices.
 [tasks]
 prove
 bounded
@@ -49,7 +49,7 @@ cover: mode cover
 depth {depth}
 
 [engines]
-smtbmc
+smtbmc z3
 
 [script]
 {preparation}
@@ -82,7 +82,7 @@ def readme_section(kit: FormalKit, depth: int) -> dict[str, str]:
         (
             (f"`{kit.module}_claims.v`", "the monitor: one output for each property"),
             (f"`{kit.top}.sv`", "block and monitor, with `assume`, `assert` and `cover`"),
-            (f"`{kit.top}.sby`", f"SymbiYosys: `prove` (induction), `bounded` ({depth} cycles), `cover`"),
+            (f"`{kit.top}.sby`", f"SymbiYosys, solver z3: `prove`, `bounded` ({depth} cycles), `cover`"),
             (f"`{kit.top}.ys`", "the same for Yosys alone"),
         ),
     )
