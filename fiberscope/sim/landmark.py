@@ -55,7 +55,7 @@ class FirstMark:
 
     @property
     def is_sought(self) -> bool:
-        """Whether a mark may still be found."""
+        """Return whether a mark may still be found."""
         return self.time is None and bool(self._scopes)
 
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
@@ -96,7 +96,7 @@ class FirstStall:
 
     @property
     def is_sought(self) -> bool:
-        """Whether no stall has been found."""
+        """Return whether a stall may still be found."""
         return self.time is None
 
     def look(self, time: int, positions: Sequence[int], values: array[int]) -> None:
